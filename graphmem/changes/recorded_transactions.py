@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from graphmem.database.left_out import Json
 from graphmem.model import attribution, facts, ids, membership
 from graphmem.model.reduction import Observation
 from graphmem.registry import Context
@@ -18,7 +19,7 @@ class RecordedObservation(NamedTuple):
     entity_type: str | None
     observed_at: int
     fields: list[str]
-    values: list[str]
+    values: list[Json]
     priority: float
     specificity: float
     observation_source: str
@@ -91,7 +92,7 @@ class RecordedTransaction(NamedTuple):
     operation: str
     client: str
     agent: str
-    by: str | None
+    by: Json | None
     is_restored: bool
     observations: list[RecordedObservation]
     sources: list[RecordedSource]

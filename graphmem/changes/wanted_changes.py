@@ -171,4 +171,4 @@ def _subject(change: Change) -> dict[str, Any]:
 
 def _shown(shown: Shown, values: bool) -> dict[str, Any]:
     told: dict[str, Any] = {"observation_id": shown.observation_id}
-    return {**told, "value": orjson.Fragment(shown.value)} if values else told
+    return {**told, "value": answers.stored_json(shown.value)} if values else told

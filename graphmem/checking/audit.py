@@ -13,11 +13,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from graphmem.checking import passage_check, rule_dates
+import structlog
+
+from graphmem.checking import fact_check, passage_check, rule_dates
 from graphmem.checking.deriving import Seen, derive
 from graphmem.checking.report import Report
 from graphmem.checking.stamps import StampCheck
@@ -25,9 +27,12 @@ from graphmem.checking.stretch import AuditDifference, StoredNodes, Stretch
 from graphmem.checking.subjects import Kind, Place, kinds_of, stretches
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
+from graphmem.database.left_out import MET_DAMAGE
 from graphmem.database.queries import Queries, Transaction
+from graphmem.errors import DatabaseFull, DataDamaged, TransactionTooLarge
 from graphmem.model import ids, state_hash, times
 from graphmem.model.membership import Membership
+from graphmem.model.reduction import Torn
 from graphmem.writing import Writers, forms, refolding, turn_rows, vectors
 from graphmem.writing import state as states
 from graphmem.writing.schema_heads import Head
@@ -42,6 +47,11 @@ READS_LIMIT: Final = 5
 """How often a stretch is read while commits change it."""
 RULE_READS_LIMIT: Final = 20
 """How often a stretch is read for what its merges by rule depend on."""
+
+_DAMAGE: Final = (*MET_DAMAGE, DataDamaged, Torn)
+"""What is raised that compares something damaged."""
+_HALVED: Final = (*_DAMAGE, DatabaseFull, TransactionTooLarge)
+_log = structlog.get_logger("graphmem.audit")
 
 
 class _StoredCount(NamedTuple):
@@ -117,25 +127,32 @@ class Audit:
         self, entity_types: Iterable[str], relationship_types: Iterable[str]
     ) -> AsyncIterator[None]:
         """Check all entities and relationships of these types, from ``place`` on; yield after each page."""
-        entity_types = sorted(set(entity_types))
+        entity_types = sorted(set(entity_types), key=str)
         kinds = kinds_of(entity_types, relationship_types)
         if self.place.phase == "stamps":
-            async for _ in self._check_stamps(self.place.left(kinds)):
-                yield
+            if self.deep and not self.place.after:
+                with self._naming("facts"):
+                    await self._check_facts()
+            with self._naming("withdrawals"):
+                async for _ in self._check_stamps(self.place.left(kinds)):
+                    yield
             self.revision = self.seen_revision = (await self._read_counts()).revision
             self.place = Place("subjects")
         if self.place.phase == "subjects":
             async for _ in self._check_subjects(self.place.left(kinds)):
                 yield
             if self.deep:
-                await self._compare_heads()
-            await self._settle()
+                with self._naming("schemas"):
+                    await self._compare_heads()
+            with self._naming("counts"):
+                await self._settle()
             self.place = Place("dates")
             if self.report.checked > STRETCH_SUBJECTS:
                 # Who has little is answered whole, however long it takes.
                 yield
         if self.place.phase == "dates":
-            await self._check_rule_dates(entity_types)
+            with self._naming("merges by rule"):
+                await self._check_rule_dates(entity_types)
             self.place = Place("passages", (times.EARLIEST, ""))
         async for differences, at in passage_check.pages(
             self.database, self.owner, self.writers.embedder, self.place.after
@@ -144,6 +161,21 @@ class Audit:
             if at is not None:
                 self.place = Place("passages", at)
                 yield
+
+    @contextlib.contextmanager
+    def _naming(self, what: str) -> Iterator[None]:
+        """Report what is too damaged to be compared."""
+        try:
+            yield
+        except _DAMAGE as exc:
+            _log.warning("what is stored is too damaged to be compared", what=what, exc_info=exc)
+            self.report.note([AuditDifference(what, "damaged", str(exc), None)])
+
+    async def _check_facts(self) -> None:
+        owner = await self.database.writes(self.owner).one("owner.lock", LockedOwner)
+        if owner is not None:
+            async for difference in fact_check.differences(self._queries, self.owner, owner.sequence):
+                self.report.note([difference])
 
     async def _check_stamps(self, kinds: list[Kind]) -> AsyncIterator[None]:
         """Compare what is noted on observations with the withdrawals, before anything is derived from it."""
@@ -178,7 +210,7 @@ class Audit:
             # A mended one may come again at a later place: it was counted before.
             new = [each for each in subject_ids if each not in self.moved]
             if new:
-                await in_halves(new, self._check)
+                await in_halves(new, self._check, _HALVED)
             if left:
                 self.place = Place("subjects", left[0])
                 yield
@@ -209,12 +241,15 @@ class Audit:
             self.report.fixed += self.fix
 
     async def _check(self, subject_ids: list[str]) -> None:
-        entities = [each for each in subject_ids if ":" not in each]
-        relationships = [each for each in subject_ids if ":" in each]
-        stretch = await self._compare(entities, relationships)
-        if stretch.differences:
-            stretch = await self._compare_whole(entities, relationships)
-        self._add(stretch)
+        entities = [each for each in subject_ids if ":" not in str(each)]
+        relationships = [each for each in subject_ids if ":" in str(each)]
+        with self._naming(subject_ids[0]) if len(subject_ids) == 1 else contextlib.nullcontext():
+            stretch = None
+            with contextlib.suppress(Torn):
+                stretch = await self._compare(entities, relationships)
+            if stretch is None or stretch.differences:
+                stretch = await self._compare_whole(entities, relationships)
+            self._add(stretch)
 
     async def _compare(self, entities: list[str], relationships: list[str]) -> Stretch:
         """Compare a stretch, again while commits change it. What changes each time stays unchecked."""
@@ -385,9 +420,10 @@ class Audit:
         """
         for _ in range(READS_LIMIT if self._tx is None else 0):
             owner = await self.database.writes(self.owner).only("owner.lock", LockedOwner)
-            stretch = await self._compare(entities, relationships)
-            if stretch.stored.read.revision == owner.revision and await self._mend(stretch):
-                return stretch
+            with contextlib.suppress(Torn):
+                stretch = await self._compare(entities, relationships)
+                if stretch.stored.read.revision == owner.revision and await self._mend(stretch):
+                    return stretch
         async with self._locked():
             stretch = await self._compare(entities, relationships)
             await self._mend(stretch)
@@ -428,7 +464,7 @@ class Audit:
             AuditDifference(
                 f"{kind} {name}", "counts", stored.get((kind, name)), report.counts.get((kind, name))
             )
-            for kind, name in sorted({*stored, *report.counts})
+            for kind, name in sorted({*stored, *report.counts}, key=str)
             if stored.get((kind, name), [0] * 4) != report.counts.get((kind, name), [0] * 4)
         ]
         # An owner who has never stored anything has no node, and so no hash.

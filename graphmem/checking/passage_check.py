@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from graphmem.checking.stretch import AuditDifference
 from graphmem.database.driver import Database
+from graphmem.database.left_out import wrong_types
 from graphmem.embedding.meaning import DIMENSIONS, Embedder
 from graphmem.ingest.passages import WAITING, key_of
 from graphmem.writing import vectors
@@ -59,6 +60,8 @@ async def pages(
 
 
 async def _difference(owner: str, row: _Source, embedder: Embedder) -> AuditDifference | None:
+    if wrong := next(filter(None, map(wrong_types, row.stored)), None):
+        return AuditDifference(row.id, "passages", wrong, row.reader)
     stored = [[each.owner, each.reader, each.key] for each in row.stored]
     derived = [[owner, row.reader, key_of(each.texts, each.places)] for each in row.stored[:1]]
     if stored != derived or not stored:

@@ -20,7 +20,7 @@ class Kind(NamedTuple):
     @property
     def order(self) -> tuple[bool, str, bool]:
         """Its place in the order of kinds."""
-        return not self.is_entity, self.type, not self.live
+        return not self.is_entity, str(self.type), not self.live
 
 
 class Place(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from graphmem.errors import DatabaseFull, GraphmemError, TransactionTooLarge
+from graphmem.errors import DatabaseFull, TransactionTooLarge
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -14,7 +14,7 @@ R = TypeVar("R")
 async def in_halves(
     items: list[T],
     work: Callable[[list[T]], Awaitable[R]],
-    too_much: tuple[type[GraphmemError], ...] = (DatabaseFull, TransactionTooLarge),
+    too_much: tuple[type[Exception], ...] = (DatabaseFull, TransactionTooLarge),
 ) -> list[R]:
     """Call ``work`` with all items. If they are too many, call it with each half, and so on.
 
@@ -25,7 +25,7 @@ async def in_halves(
         The results of the parts, in the order of the items.
 
     Raises:
-        GraphmemError: an error of ``too_much``, for a single item.
+        Exception: an error of ``too_much``, for a single item.
     """
     try:
         return [await work(items)]

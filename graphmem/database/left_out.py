@@ -6,22 +6,31 @@ a list leaves out the rows that are damaged, and another read says which row it 
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+from functools import cache
+from typing import Annotated, Any, Final, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from typing_extensions import TypedDict
 
 from graphmem.errors import DataDamaged, DecryptionFailed
+from graphmem.model import canonical
 
 LISTED_LIMIT: Final = 20
 """Damaged things that an answer names; the check of snapshots names all."""
 
 MET_DAMAGE: Final = (DecryptionFailed, TypeError, ValueError, LookupError, AttributeError)
 """What a read raises that works with damaged rows."""
+
+Json: TypeAlias = Annotated[str, "JSON"]
+"""A column that holds JSON."""
+UNNAMED: Final = "what this reads"
+"""What an error names whose row has no id."""
+_ID: Final = re.compile(r"[a-z]{3}_[0-9a-f]{20}")
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -56,6 +65,7 @@ class Damage:
 
     @property
     def listed(self) -> list[LeftOutEntity]:
+        """The member ``left_out`` of an answer."""
         first = list(self.reasons.items())[:LISTED_LIMIT]
         return [{"entity_id": subject_id, "reason": reason} for subject_id, reason in first]
 
@@ -65,26 +75,25 @@ class Damage:
         Raises:
             DataDamaged, DecryptionFailed: it is damaged, and the read leaves nothing out.
         """
-        unopened = next(_unopened(row), None)
-        wrong = [
-            name for name, hint in get_type_hints(type(row)).items() if not holds(hint, getattr(row, name))
-        ]
+        values = [getattr(row, name) for name in _hints(type(row))]
+        unopened = next(_unopened(values), None)
+        subject_id = next(_ids(values), UNNAMED)
         if unopened is not None:
             reason = str(unopened)
-        elif wrong:
-            reason = f"stored with a wrong type: {', '.join(wrong)}"
+        elif wrong := wrong_types(row):
+            reason = wrong
         elif fault := getattr(row, "fault", None):
             reason = fault
         elif (is_whole := getattr(row, "is_whole", None)) is not None and not is_whole():
-            known, self.torn[row[0]] = self.torn.get(row[0]), row
+            known, self.torn[subject_id] = self.torn.get(subject_id), row
             if known != row:
                 return row
             reason = "its stored parts do not fit together"
         else:
             return row
         if not self.drops:
-            raise unopened or DataDamaged(_message(row[0], reason), id=row[0])
-        self.reasons.setdefault(str(row[0]), f"{reason}: `graphmem rebuild` mends what is derived")
+            raise unopened or DataDamaged(_message(subject_id, reason), id=subject_id)
+        self.reasons.setdefault(subject_id, f"{reason}: `graphmem rebuild` mends what is derived")
         without_damage = getattr(row, "without_damage", None)
         return None if without_damage is None else without_damage()
 
@@ -141,31 +150,27 @@ def _message(subject_id: str, reason: str) -> str:
     )
 
 
-def left_out_if_damaged(row_class: type[R]) -> type[R]:
-    """Mark a row class: its first column is an id, and lists leave out what is damaged."""
-    row_class.has_own_damage = True  # pyright: ignore[reportAttributeAccessIssue]
-    return row_class
-
-
-def is_left_out_if_damaged(row_class: type) -> bool:
-    return hasattr(row_class, "has_own_damage")
-
-
-def kept(row: R) -> R:
-    """Return a row that is read, or what of it may be used.
+def kept(make: Callable[[Any], R], value: Any) -> R:
+    """Return the row that is made of a value, or what of it may be used.
 
     Raises:
         DataDamaged, DecryptionFailed: it is damaged. A list of rows leaves it out.
     """
     damage = checking()
     if damage is None:
-        return row
+        return make(value)
+    subject_id = next(_ids(value.values() if isinstance(value, dict) else value), UNNAMED)
+    try:
+        row = make(value)
+    except (TypeError, LookupError) as exc:
+        damage.reasons.setdefault(subject_id, "its stored parts do not fit together")
+        raise refused(subject_id) from exc
     if (usable := damage.kept(row)) is None:
-        raise refused(str(row[0]))  # pyright: ignore[reportIndexIssue]
+        raise refused(subject_id)
     return usable
 
 
-def each_sound(make: Callable[[Any], R], values: Iterable[Any], row_class: type) -> list[R]:
+def each_sound(make: Callable[[Any], R], values: Iterable[Any]) -> list[R]:
     """Return a row for each of some values, without those that are damaged."""
     damage = checking()
     if damage is None:
@@ -173,9 +178,19 @@ def each_sound(make: Callable[[Any], R], values: Iterable[Any], row_class: type)
     rows: list[R] = []
     for value in values:
         with suppress(*([DataDamaged] if damage.drops else [])):
-            row = make(value)
-            rows.append(kept(row) if is_left_out_if_damaged(row_class) else row)
+            rows.append(kept(make, value))
     return rows
+
+
+def sound(annotation: Any, value: R) -> R:
+    """Return the only column of a row.
+
+    Raises:
+        DataDamaged: it is of another type than is expected.
+    """
+    if checking() is not None and not holds(annotation, value):
+        raise DataDamaged(_message(UNNAMED, "stored with a wrong type"))
+    return value
 
 
 def refuse_unopened(value: R) -> R:
@@ -197,15 +212,41 @@ def _unopened(value: Any) -> Iterator[DecryptionFailed]:
             yield from _unopened(each)
 
 
+@cache
+def _hints(row_class: type) -> dict[str, Any]:
+    hints = get_type_hints(row_class, include_extras=True)
+    return {name: hint for name, hint in hints.items() if name in getattr(row_class, "_fields", hints)}
+
+
+def wrong_types(row: Any) -> str | None:
+    """Say which values of a row are of another type than their columns; None: none."""
+    hints = _hints(type(row))
+    wrong = [name for name, hint in hints.items() if not holds(hint, getattr(row, name))]
+    if not wrong and {"fields", "values"} <= hints.keys() and len(row.fields or ()) != len(row.values or ()):
+        wrong = ["fields", "values"]
+    return f"stored with a wrong type: {', '.join(wrong)}" if wrong else None
+
+
+def _ids(values: Any) -> Iterator[str]:
+    """Yield the texts of a row that are ids, or keys of relationships."""
+    for each in values if isinstance(values, Iterable) else ():
+        if isinstance(each, str) and _ID.search(each):
+            yield each
+
+
 def holds(annotation: Any, value: Any) -> bool:
     """Return whether a value has the type of an annotation, all of its items too."""
     if annotation is Any:
         return True
+    if annotation == Json:
+        return isinstance(value, str) and canonical.is_json(value)
     arguments, origin = get_args(annotation), get_origin(annotation)
     if origin in (Union, types.UnionType):
         return any(holds(each, value) for each in arguments)
     if origin is list:
         return isinstance(value, list) and all(holds(arguments[0], each) for each in value)
-    if origin is not None:
-        return isinstance(value, origin)
-    return isinstance(value, int | float if annotation is float else annotation)
+    if origin is tuple:
+        # The driver answers lists.
+        return isinstance(value, list | tuple)
+    expected = origin or (int | float if annotation is float else annotation)
+    return not isinstance(expected, type | types.UnionType) or isinstance(value, expected)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeVar
 from neo4j import AsyncManagedTransaction, AsyncResult, AsyncTransaction
 
 from graphmem.database.first_runs import FIRST_RUN_SECONDS
-from graphmem.database.left_out import each_sound, refuse_unopened
+from graphmem.database.left_out import each_sound, kept, refuse_unopened
 from graphmem.database.typed_rows import Row, typed
 from graphmem.errors import InternalError
 
@@ -42,12 +42,12 @@ class Queries(abc.ABC):
     async def all(self, name: LiteralString, row: type[R], /, **params: Any) -> list[R]:
         """Run a query by name; return its rows."""
         rows = await self.rows(name, **params)
-        return refuse_unopened(each_sound(partial(typed, row), rows, row))
+        return refuse_unopened(each_sound(partial(typed, row), rows))
 
     async def one(self, name: LiteralString, row: type[R], /, **params: Any) -> R | None:
         """Run a query by name; return its row, ``None`` if it has none."""
         rows = await self.rows(name, **params)
-        return refuse_unopened(typed(row, rows[0])) if rows else None
+        return refuse_unopened(kept(partial(typed, row), rows[0])) if rows else None
 
     async def only(self, name: LiteralString, row: type[R], /, **params: Any) -> R:
         """Run a query that always has exactly one row; return the row.
@@ -58,7 +58,7 @@ class Queries(abc.ABC):
         rows = await self.rows(name, **params)
         if len(rows) != 1:
             raise InternalError(f"the query {name} answered {len(rows)} rows in place of one")
-        return refuse_unopened(typed(row, rows[0]))
+        return refuse_unopened(kept(partial(typed, row), rows[0]))
 
 
 class Transaction(Queries):

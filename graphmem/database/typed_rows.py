@@ -11,7 +11,7 @@ row classes as well where the field is annotated so::
 A row class that is made by position may hold row classes itself. A query with one column needs no row class:
 the type of its column stands in place of one, such as ``list[EntityRow]``.
 
-Values are not checked at run time: a test compares every row class with the header of its query.
+Values are checked only where a read met damage: a test compares every row class with its query's header.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from graphmem.database.left_out import each_sound, is_left_out_if_damaged, kept
+from graphmem.database.left_out import each_sound, kept, sound
 
 Row = dict[str, Any]
 """One row as the driver returns it, by column."""
@@ -49,7 +49,7 @@ def typed(row_class: type[R], row: Mapping[str, Any]) -> R:
     if not _is_row_class(row_class):
         (value,) = row.values()
         convert = _conversion(row_class)
-        return value if convert is None else convert(value)
+        return sound(row_class, value if convert is None else convert(value))
     return row_class(*[
         row[column] if convert is None else convert(row[column]) for column, convert in _columns(row_class)
     ])  # fmt: skip
@@ -82,13 +82,11 @@ def _conversion(annotation: Any) -> Convert | None:
     annotation = without_none(annotation)
     if _is_row_class(annotation):
         make = _by_position(annotation)
-        if is_left_out_if_damaged(annotation):
-            return lambda value: None if value is None else kept(make(value))
-        return lambda value: None if value is None else make(value)
+        return lambda value: None if value is None else kept(make, value)
     item = get_args(annotation)[0] if get_origin(annotation) is list else None
     if item is not None and _is_row_class(item):
         make = _by_position(item)
-        return lambda value: None if value is None else each_sound(make, value, item)
+        return lambda value: None if value is None else each_sound(make, value)
     return None
 
 

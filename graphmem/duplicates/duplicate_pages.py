@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from graphmem.arguments import invalid
+from graphmem.database.left_out import Json
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
 from graphmem.model.schema import SchemaDocument, shipped
@@ -26,7 +27,7 @@ FIELDS: Final = sorted(COMPARED_FIELDS)
 
 class _DocumentRow(NamedTuple):
     entity_type: str
-    document: str
+    document: Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +78,25 @@ VALUE_CHARACTERS_LIMIT: Final = 1_000
 """A longer value is not compared; as in ``duplicate/_row.cypher``."""
 
 
-def profile(row: Sequence[Any], detections: Detections) -> Profile:
-    """Return an entity from an item of ``duplicate/_row.cypher``."""
-    entity_id, entity_type, name, observations, created_at, fields, values = row
-    kinds = detections.kinds(entity_type)
+class ProfileRow(NamedTuple):
+    """An item of ``duplicate/_row.cypher``."""
+
+    id: str
+    type: str
+    name: str
+    observation_count: int
+    created_at: int
+    fields: list[str]
+    values: list[Json | None]
+
+
+def profile(row: ProfileRow, detections: Detections) -> Profile:
+    """Return an entity that is compared."""
+    kinds = detections.kinds(row.type)
     # A commit may fall between the reading of the fields and that of their values: then neither is compared.
-    pairs = zip(fields, values, strict=True) if len(fields) == len(values) else ()
+    pairs = zip(row.fields, row.values, strict=True) if len(row.fields) == len(row.values) else ()
     texts = compared(((field, value) for field, value in pairs if value is not None), kinds)
-    return Profile(entity_id, entity_type, name, texts, (observations, -created_at), kinds)
+    return Profile(row.id, row.type, row.name, texts, (row.observation_count, -row.created_at), kinds)
 
 
 def compared(values: Iterable[tuple[str, str]], kinds: Mapping[str, str]) -> dict[str, str]:
@@ -107,7 +119,7 @@ class DuplicateScan:
 class _NameRows(NamedTuple):
     """The row of ``duplicate/by_name.cypher``: the entities, and the last name that was read."""
 
-    page: list[list[Any]]
+    page: list[ProfileRow]
     last: str | None
 
 
@@ -169,7 +181,7 @@ async def _of_types(context: Context, types: Sequence[str], detections: Detectio
     while True:
         rows = await context.graph.only(
             "duplicate.by_type",
-            list[list[Any]],
+            list[ProfileRow],
             types=types,
             after=after,
             limit=limits.duplicate_rows,

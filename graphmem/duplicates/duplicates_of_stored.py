@@ -15,7 +15,7 @@ import structlog
 
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
-from graphmem.duplicates.duplicate_pages import Detections, compared, profile
+from graphmem.duplicates.duplicate_pages import Detections, ProfileRow, compared, profile
 from graphmem.duplicates.name_similarity import INITIAL_LIMIT
 from graphmem.duplicates.similarity import Profile
 from graphmem.errors import GraphmemError
@@ -44,7 +44,7 @@ class _NearRows(NamedTuple):
     """The row of ``duplicate/near.cypher``: the ids near each created entity, and the rows of these."""
 
     near: list[list[Any]]
-    profiles: list[list[Any]]
+    profiles: list[ProfileRow]
 
 
 async def name_likely(

@@ -75,6 +75,15 @@ def decode(text: str | bytes) -> Any:
     return from_json(text, allow_inf_nan=False)
 
 
+def is_json(text: str) -> bool:
+    """Return whether a text is JSON."""
+    try:
+        decode(text)
+    except ValueError:
+        return False
+    return True
+
+
 def digest(value: Any) -> str:
     """Return the SHA-256 of the canonical JSON of ``value`` as 64 hexadecimal digits."""
     return hashlib.sha256(encode(value).encode()).hexdigest()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -110,7 +109,7 @@ def _field(line: Line) -> ContestedField:
 
 def _observed(text: str, observed_at: int | None, observation_id: str) -> ObservedValue:
     return {
-        "value": orjson.Fragment(text),
+        "value": answers.stored_json(text),
         "observed_at": answers.when(observed_at),
         "observation_id": observation_id,
     }

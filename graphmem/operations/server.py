@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from graphmem import __version__
 from graphmem.arguments import Arguments, Nothing
 from graphmem.checking.report import Report
+from graphmem.database.left_out import Json
 from graphmem.errors import DatabaseUnavailable
 from graphmem.model import state_hash, times
 from graphmem.model.attribution import described
@@ -194,7 +195,7 @@ class _WriterTotal(NamedTuple):
 
     agent: str
     client: str | None
-    by: str | None
+    by: Json | None
     transactions: int
 
 

@@ -179,11 +179,21 @@ def decoded(part: Any) -> Any:
     return canonical.decode(orjson.dumps(part).decode())
 
 
+def stored_json(text: str) -> orjson.Fragment:
+    """Return stored JSON as a part of an answer.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    canonical.decode(text)
+    return orjson.Fragment(text)
+
+
 def writer(agent: str, client: str | None, by: str | None) -> Writer:
     """Return who wrote, from the columns of a transaction: ``by`` is the canonical JSON of an attribution."""
     if by is None:
         return {"agent": UNATTRIBUTED if agent == ANONYMOUS else agent, "client": client, "by": None}
-    return {"agent": agent, "client": client, "by": orjson.Fragment(by)}
+    return {"agent": agent, "client": client, "by": stored_json(by)}
 
 
 def relationships(rows: Iterable[RelationshipRow]) -> list[Relationship]:
@@ -237,7 +247,7 @@ def entities(rows: Iterable[EntityRow], *, snapshot: bool = True) -> list[Entity
 
 def observation(row: ObservationRow) -> Observation:
     """Return the answer for an observation, with all fields that it was stored with, nulls too."""
-    fields = {n: orjson.Fragment(v) for n, v in zip(row.fields, row.values, strict=True)}
+    fields = {n: stored_json(v) for n, v in zip(row.fields, row.values, strict=True)}
     name = fields.pop(CANONICAL_NAME, None)
     recorded_at = times.render(row.recorded_at)
     answer: Observation = {
@@ -261,7 +271,7 @@ def observation(row: ObservationRow) -> Observation:
         "provenance": writer(row.agent, row.client, row.by),
     }
     if row.places is not None:
-        answer["span"] = orjson.Fragment(row.places)
+        answer["span"] = stored_json(row.places)
     if row.moved_by is not None and row.home is not None:
         answer["home_entity_id"], answer["split_id"] = row.home, row.moved_by
     if name is not None:
@@ -275,7 +285,7 @@ def relationship_observation(row: ObservationRow) -> RelationshipObservation:
         "kind": row.kind,
         "observed_at": times.render(row.observed_at),
         "recorded_at": times.render(row.recorded_at),
-        "metadata": {n: orjson.Fragment(v) for n, v in zip(row.fields, row.values, strict=True)},
+        "metadata": {n: stored_json(v) for n, v in zip(row.fields, row.values, strict=True)},
         "source_priority": row.priority,
         "specificity_score": row.specificity,
         "observation_source": row.observation_source,

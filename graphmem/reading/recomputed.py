@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from graphmem.database.left_out import Json
 from graphmem.model import canonical, identity, membership, reduction, times
 from graphmem.model.membership import Membership
 from graphmem.model.reduction import Fold, OwnState
@@ -31,7 +32,7 @@ class _Own(NamedTuple):
     winners: list[list[Any]] | None
     merging: bool
     schema_version: str | None
-    document: str | None
+    document: Json | None
     name: str | None
     stale: bool
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString, NamedTuple, TypeVar
 
 from graphmem import cypher
+from graphmem.database.left_out import each_sound
 from graphmem.model import canonical, comparison, ending, times
 from graphmem.model.rules import NULL
 from graphmem.reading import answers, shared_rows
@@ -251,11 +252,11 @@ class Scan:
         """
         for _ in range(READ_ATTEMPTS):
             row: Any = await self.context.graph.only(name, row_class, **params)
-            candidates = [
+            candidates = each_sound(
                 # A key that may be null comes in a list of its own.
-                ScannedEntity._make([*values, *(key if isinstance(key, list) else [key])])
-                for values, key in zip(row.candidates, row.keys or [""] * len(row.candidates), strict=True)
-            ]
+                lambda pair: ScannedEntity(*pair[0], *(pair[1] if isinstance(pair[1], list) else [pair[1]])),
+                zip(row.candidates, row.keys or [""] * len(row.candidates), strict=True),
+            )
             if (is_enough and is_enough(row)) or not await self.refolded(candidates, row.heads):
                 return row, candidates
         raise unsettled()

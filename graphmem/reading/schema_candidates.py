@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from typing_extensions import TypedDict
 
+from graphmem.database.left_out import Json
 from graphmem.errors import NotFound
 from graphmem.model import canonical, identity, schema
 from graphmem.model.discovery import shape_of
@@ -317,7 +318,7 @@ class _Sample(NamedTuple):
     """A type, its registered document, and a sample of its newest observations, or of those of an entity."""
 
     type: str
-    document: str | None
+    document: Json | None
     sample: list[SampledObservation]
 
 

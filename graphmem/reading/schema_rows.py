@@ -7,11 +7,12 @@ from typing import Any, NamedTuple, NotRequired, cast
 import orjson
 from typing_extensions import TypedDict
 
+from graphmem.database.left_out import Json
 from graphmem.errors import NotFound
 from graphmem.model import canonical, discovery, identity, schema, times
 from graphmem.model.reduction import paired
 from graphmem.model.schema import SchemaDocument
-from graphmem.reading.answers import when
+from graphmem.reading.answers import stored_json, when
 
 VERSIONS_LIMIT = 100
 """Versions of a schema in an answer, the newest first."""
@@ -93,7 +94,7 @@ class StoredSchemaRow(NamedTuple):
 
     entity_type: str
     version: str | None
-    document: str | None
+    document: Json | None
     fields: list[str]
     seen: list[str]
     updated_at: int | None
@@ -114,7 +115,7 @@ class VersionRow(NamedTuple):
     version: str
     recorded_at: int
     transaction_id: str
-    change: str | None
+    change: Json | None
 
 
 def declared(document: SchemaDocument, version: str | None) -> Declared:
@@ -180,7 +181,7 @@ def answer(row: StoredSchemaRow, versions: list[VersionRow] | None = None) -> Sc
                 "version": version.version,
                 "registered_at": times.render(version.recorded_at),
                 "transaction_id": version.transaction_id,
-                "change": orjson.Fragment(version.change) if version.change else None,
+                "change": stored_json(version.change) if version.change else None,
             }
             for version in versions
         ]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from graphmem.database.left_out import left_out_if_damaged
+from graphmem.database.left_out import Json
 from graphmem.model.reduction import Stale, Torn, is_whole
 
 
-@left_out_if_damaged
 class EntityRow(NamedTuple):
     """A row of ``entity/_row.cypher``."""
 
@@ -44,7 +43,6 @@ class EntityRow(NamedTuple):
         return is_whole(self.check, self.version, self.fields, self.values, self.winners, self.own, self.name)
 
 
-@left_out_if_damaged
 class ObservationRow(NamedTuple):
     """A row of ``observation/_row.cypher``. ``home`` is the entity that the observation was stored for, where
     the split ``moved_by`` has it count for another.
@@ -57,7 +55,7 @@ class ObservationRow(NamedTuple):
     observed_at: int
     recorded_at: int
     fields: list[str]
-    values: list[str]
+    values: list[Json]
     priority: float
     specificity: float
     observation_source: str
@@ -67,15 +65,14 @@ class ObservationRow(NamedTuple):
     identity_basis: str | None
     transaction_id: str
     client: str
-    by: str | None
+    by: Json | None
     idempotency_key: str | None
-    places: str | None
+    places: Json | None
     excluded: list[int] | None
     home: str | None
     moved_by: str | None
 
 
-@left_out_if_damaged
 class RelationshipRow(NamedTuple):
     """A row of ``relationship/_row.cypher``."""
 

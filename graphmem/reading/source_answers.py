@@ -9,6 +9,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NoBool
+from graphmem.database.left_out import Json
 from graphmem.errors import NotFound
 from graphmem.ingest.document import CHARACTERS_DEFAULT, CHARACTERS_LIMIT
 from graphmem.model import canonical, times
@@ -76,7 +77,7 @@ class NameRow(NamedTuple):
     transaction_id: str
     client: str
     agent: str
-    by: str | None
+    by: Json | None
 
 
 class SourceRow(NamedTuple):
@@ -217,7 +218,7 @@ class InterpretationRow(NamedTuple):
     source_id: str
     interpreter: str
     version: str
-    config: str
+    config: Json
     config_hash: str
     run: int
     model: str | None

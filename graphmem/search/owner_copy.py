@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 from graphmem.database.admission import Admission
-from graphmem.database.left_out import left_out_if_damaged
 from graphmem.search.copy_arrays import DIMENSIONS
 from graphmem.search.entity_copy import EntityText, SearchCopy
 from graphmem.search.kinds.kind_plans import Member
@@ -186,7 +185,6 @@ class OwnerState(NamedTuple):
     passages_changed: PassagesChange
 
 
-@left_out_if_damaged
 class CopiedEntity(NamedTuple):
     """The row of ``search/_document.cypher``.
 

@@ -19,7 +19,7 @@ import structlog
 
 from graphmem.database import left_out
 from graphmem.database.driver import Database
-from graphmem.database.left_out import left_out_if_damaged
+from graphmem.database.queries import Queries
 from graphmem.embedding.meaning import DIMENSIONS
 from graphmem.errors import GraphmemError
 from graphmem.search.entity_copy import EntityText, SearchCopy
@@ -36,7 +36,6 @@ _LAST: Final = "\uffff"
 _log = structlog.get_logger("graphmem.search.passage_copies")
 
 
-@left_out_if_damaged
 class PassagesRow(NamedTuple):
     """A row of ``passages/changed.cypher``. Times are microseconds."""
 
@@ -52,8 +51,11 @@ class PassagesRow(NamedTuple):
 
     @property
     def fault(self) -> str | None:
+        """What is damaged in it."""
+        if wrong := left_out.wrong_types(self):
+            return wrong
         packed, length = self.packed, DIMENSIONS * len(self.texts)
-        is_sound = packed is None or (type(packed) is bytes and len(packed) == length)
+        is_sound = packed is None or len(packed) == length
         return None if is_sound else "the vectors of its text are damaged, so that its text is not searched"
 
     def without_damage(self) -> PassagesRow:
@@ -82,6 +84,7 @@ class CopiedSource:
 
     @property
     def called(self) -> str:
+        """Its name and its title."""
         return f"{self.name or ''} | {self.title or ''}"
 
     def counts(self, at: int, at_ingested: int) -> bool:
@@ -91,6 +94,7 @@ class CopiedSource:
 
 
 def passage_id(source_id: str, number: int) -> str:
+    """Return the id of the document of a passage in the copy."""
     return f"{source_id} {number}"
 
 
@@ -118,6 +122,7 @@ class PassageCopy:
 
     @property
     def documents(self) -> SearchCopy:
+        """The documents of the passages."""
         return self.held.documents
 
     def put(self, documents: SearchCopy, rows: list[PassagesRow], memory: int) -> None:
@@ -211,25 +216,30 @@ class PassageCopies:
         queries, at, seen = self._database.reads(owner), (copy.mark, _LAST), 0
         try:
             while True:
-                read = partial(
-                    queries.only, "passages.changed", list[PassagesRow], changed=at[0], after=at[1],
-                    limit=SOURCES_AT_ONCE, model=self._model,
-                )  # fmt: skip
+                read = partial(self._read, queries, copy, *at)
                 rows, damaged = await left_out.without_damaged(read)
                 if not rows:
                     break
-                await copy.held.in_thread(partial(copy.put, rows=rows, memory=self._memory))
                 copy.damaged |= damaged
                 at = rows[-1].changed, rows[-1].source_id
                 seen += sum(row.changed >= change.number for row in rows)
             # The last change may not have been visible as a whole: then it is read once more.
             is_whole = seen >= change.sources or at[0] > change.number
             copy.mark, copy.is_behind = max(copy.mark, change.number - (not is_whole)), False
-        except GraphmemError as exc:
+        except (GraphmemError, *left_out.MET_DAMAGE) as exc:
             copy.not_before = time.monotonic() + FAILED_SECONDS
             _log.warning("passages are read into memory later", owner=owner, reason=str(exc)[:500])
         finally:
             copy.loading = None
+
+    async def _read(self, queries: Queries, copy: PassageCopy, changed: int, after: str) -> list[PassagesRow]:
+        """Read the next passages into a copy."""
+        rows = await queries.only(
+            "passages.changed", list[PassagesRow], changed=changed, after=after, limit=SOURCES_AT_ONCE,
+            model=self._model,
+        )  # fmt: skip
+        await copy.held.in_thread(partial(copy.put, rows=rows, memory=self._memory))
+        return rows
 
     def _make_room(self) -> None:
         """Drop the copies that were used longest ago until the others fit into the memory."""

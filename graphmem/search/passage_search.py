@@ -112,11 +112,11 @@ class _Ranked(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """A text of ``passages/texts.cypher``; ``place`` are the numbers of a :class:`Passage`."""
+    """A text of ``passages/texts.cypher``."""
 
     number: int
     text: str | None
-    place: list[int] | None
+    place: Passage | None
 
 
 class _Texts(NamedTuple):
@@ -186,7 +186,7 @@ async def find(context: Context, wanted: Wanted, state: OwnerState | None = None
         if text is None or place is None or not (is_named and is_identified):
             total -= 1
         elif len(passages) < wanted.limit:
-            passages.append(_answered(each, text, Passage(*place), shown))
+            passages.append(_answered(each, text, place, shown))
             whole.append(text)
     return FoundPassages(passages, whole, total, notes)
 

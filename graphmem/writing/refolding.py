@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
+from graphmem.database.left_out import Json
 from graphmem.database.queries import Queries
 from graphmem.model import facts, identity_rules, reduction, times
 from graphmem.model.identity_rules import NO_EVIDENCE, Evidence
@@ -37,7 +38,7 @@ class _ReplayedObservation(NamedTuple):
     observed_at: int
     recorded_at: int
     fields: list[str]
-    values: list[str]
+    values: list[Json]
     priority: float
     specificity: float
     source: str
@@ -102,7 +103,7 @@ class _MergeFactRow(NamedTuple):
     observation_id: str
     kind: facts.Kind
     fields: list[str]
-    values: list[str]
+    values: list[Json]
     excluded: list[int] | None
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from graphmem.database.left_out import Json
 from graphmem.model import canonical, discovery, ids
 from graphmem.model.identity import Alternatives
 from graphmem.model.reduction import paired
@@ -22,7 +23,7 @@ class HeadRow(NamedTuple):
     fields: list[str]
     seen: list[str]
     version: str | None
-    document: str | None
+    document: Json | None
     projection: str | None
 
 

@@ -12,7 +12,9 @@ from typing import Final
 
 import structlog
 
+from graphmem.database import left_out
 from graphmem.database.driver import Database, round_trips
+from graphmem.database.left_out import Damage
 from graphmem.database.queries import Queries
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import (
@@ -21,7 +23,6 @@ from graphmem.errors import (
     DatabaseFull,
     DiskFull,
     GraphmemError,
-    InternalError,
     ServiceBusy,
     TransactionTooLarge,
     Unavailable,
@@ -153,12 +154,22 @@ class OwnerWriter:
                     _log.error("a turn failed", exc_info=exc)
                     if len(batch) > 1:
                         return False
-                self._fail(batch, exc)
+                self._fail(batch, await self._cause(batch, exc))
             finally:
                 for waiting in batch:
                     if waiting.round_trips is not None:
                         waiting.round_trips[0] += trips[0]
         return True
+
+    async def _cause(self, batch: list[Waiting], exc: Exception) -> Exception:
+        """Return the damage that failed a turn, if another look meets it, else what failed the turn."""
+        if isinstance(exc, left_out.MET_DAMAGE):
+            with left_out.noting(Damage(drops=False, is_checking=True)):
+                try:
+                    await self._look(batch, self.database.reads(self.owner))
+                except Exception as cause:
+                    return cause if isinstance(cause, GraphmemError) else exc
+        return exc
 
     def _fail(self, batch: list[Waiting], exc: Exception) -> None:
         for waiting in batch:
@@ -268,10 +279,7 @@ class OwnerWriter:
             raise
         except Torn as exc:
             # The holder of the lock sees every commit whole, so this is damage.
-            raise InternalError(
-                f"{exc} is damaged in the database, and nothing was written: POST /health_check_snapshots "
-                "with auto_fix derives it again from its observations"
-            ) from exc
+            raise left_out.refused(str(exc)) from exc
         except Unavailable as exc:
             # A commit without an answer may have been done, as a single statement without one.
             exc.details["wrote"] = True

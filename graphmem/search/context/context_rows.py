@@ -68,6 +68,13 @@ class KnownEntity(NamedTuple):
     history: list[Observed]
     related: list[RelatedRow]
 
+    @property
+    def fault(self) -> str | None:
+        """What is damaged in it."""
+        winners = {each for listed in self.entity.winners for each in listed.split(",")}
+        lacking = winners - {each.observation_id for each in self.winners}
+        return f"there is no {min(lacking)}, which set a value" if lacking else None
+
 
 async def known_then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> list[KnownEntity]:
     """Return the facts about those of some entities that lived as of two clocks, in the order of the ids.

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from graphmem.database.left_out import Json
 from graphmem.model import canonical, schema, times
 from graphmem.model.reduction import paired
 from graphmem.model.schema import SchemaDocument
@@ -161,7 +162,7 @@ _POINTS_DIGITS: Final = 1_000_000_000
 
 class SchemaShape(NamedTuple):
     entity_type: str
-    document: str | None
+    document: Json | None
     fields: list[str]
     seen: list[str]
 

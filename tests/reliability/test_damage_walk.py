@@ -1,0 +1,338 @@
+"""Each stored property, damaged in four ways: no answer is a 500, and the check names the damage.
+
+The properties are those that the database has of a rich example, so that a new property is in the walk.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import math
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, LiteralString, NamedTuple
+
+import pytest
+
+from graphmem import registry
+from graphmem.database.left_out import Damage
+from graphmem.errors import GraphmemError
+from graphmem.interpretation import make_passages
+from graphmem.operations.server import health_of
+from graphmem.reading.snapshot_check import audit
+from graphmem.registry import Context, Services
+from graphmem.search.passage_copies import PassageCopies
+from graphmem.search.search_copies import SearchCopies
+from graphmem.settings import Limits
+from graphmem.worker import make_vectors
+from tests.support.actors import full_actor
+from tests.support.event_loop import Loop
+from tests.support.examples import LONG
+from tests.support.faces import Call, by_runner
+from tests.support.figures import Figures
+from tests.support.sealed_services import sealed_services_beside
+
+SEED: Final = 49
+ONE_OF: Final = 40
+"""An ordinary run damages one of so many properties."""
+WAYS: Final = ("other value", "wrong type", "cut", "missing")
+MEMORY: Final = 100_000_000
+ID: Final = re.compile(r"\b[a-z]{3}_[0-9a-f]{24,32}\b")
+GUARANTEES: Final = Path(__file__).parents[2] / "docs/guarantees.md"
+NODES: LiteralString = (
+    "MATCH (n) WHERE n.owner = $owner OR n:Owner AND n.id = $owner "
+    "RETURN elementId(n) AS place, labels(n) AS labels, properties(n) AS properties, "
+    "[(n)--(m) WHERE m.id IS NOT NULL | m.id] AS beside"
+)
+EDGES: LiteralString = (
+    "MATCH (n)-[r]->(m) WHERE n.owner = $owner RETURN elementId(r) AS place, [type(r)] AS labels, "
+    "properties(r) AS properties, [n.id, m.id] AS beside"
+)
+PUT_NODE: LiteralString = "MATCH (n) WHERE elementId(n) = $place SET n[$name] = $value"
+PUT_EDGE: LiteralString = "MATCH ()-[r]->() WHERE elementId(r) = $place SET r[$name] = $value"
+
+
+class Property(NamedTuple):
+    """A property of a node or an edge, its value, and the ids in the node and beside it."""
+
+    place: str
+    label: str
+    name: str
+    value: Any
+    is_node: bool
+    about: frozenset[str]
+
+    def __str__(self) -> str:
+        return f"{self.label}.{self.name}"
+
+
+NOTHING: Final = Property("", "", "", None, True, frozenset())
+
+
+def damaged(value: Any, way: str) -> Any:
+    """Return a value that is damaged in one way."""
+    if way == "missing":
+        return None
+    if way == "wrong type":
+        return 7 if isinstance(value, str | bytes | list) else "text"
+    if way == "cut":
+        return value[:-1] if isinstance(value, str | bytes | list) else 0
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if isinstance(value, str):
+        return f"{value[:-1]}{'0' if value[-1:] != '0' else '1'}"
+    if isinstance(value, bytes):
+        return bytes([value[0] ^ 1, *value[1:]]) if value else b"\x01"
+    return [*value[:-1], damaged(value[-1], way)] if value and value[-1] != [] else ["other"]
+
+
+def store_example(call: Call) -> dict[str, str]:
+    """Store little in which nearly everything occurs that is stored; return ids by name."""
+    fields = {"name": {"type": "string"}, "year": {"type": "number"}}
+    call("schemas.register", schema={"entity_type": "wine", "aliases": ["vintage"], "fields": fields})
+    items = [
+        {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org", "born": 1815},
+        {"entity_type": "person", "name": "Ada Byron", "phone": "+44 1632 960000"},
+        {"entity_type": "person", "name": "Ada King", "born": 1815},
+        {"entity_type": "company", "name": "Analytical Engines", "founded": "1833-06-05"},
+        {"entity_type": "wine", "name": "Ridge", "year": "1971"},
+    ]
+    links = [
+        {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 3, "metadata": {"since": 1843}},
+        {"relationship_type": "ADMIRES", "source_index": 2, "target_index": 0},
+    ]
+    answer = call("store", entities=items, relationships=links, idempotency_key="first")
+    ada, byron, king, company, wine = (entity["entity_id"] for entity in answer["entities"])
+    call("entities.correct", entity_id=ada, field="born", value=1815)
+    call("entities.merge", source_entity_id=byron, target_entity_id=ada, merge_reason="one person")
+    call("entities.dismiss_duplicates", entity_a=ada, entity_b=king, reason="mother and daughter")
+    call("relationship_types.rename", relationship_type="ADMIRES", name="ADORES")
+    file = {"file_content": in_base64("Dear Ada, the engine is ready."), "mime_type": "text/plain"}
+    letter = {**file, "original_filename": "letter.txt"}
+    source = call("store", entities=[{"target_id": ada, "title": "Countess"}], **letter)["source_id"]
+    read = {"target_id": company, "greeted": True, "spans": {"greeted": {"line": 1, "quote": "Dear Ada"}}}
+    call("interpretations.create", source_id=source, entities=[read], model="m")
+    draft = {"file_content": in_base64("a draft"), "mime_type": "text/plain"}
+    draft_id = call("store", entities=[{"target_id": wine, "year": 1972}], **draft)["source_id"]
+    call("sources.withdraw", source_id=draft_id, reason="a draft")
+    call(
+        "entities.split", source_entity_id=ada, reason="two people",
+        observation_field_equals={"field": "title", "value": "Countess"},
+        new_entity={"entity_type": "person", "canonical_name": "The other Ada"},
+    )  # fmt: skip
+    return {"ada": ada, "company": company, "source": source}
+
+
+def in_base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+Answers = dict[tuple[str, str, str], str]
+"""The items of the lists of all answers, by operation, member and id; an error under the member ``error``."""
+
+
+class Walk:
+    """The reads of an owner, and one store, repeated after each damage."""
+
+    def __init__(self, loop: Loop, services: Services, owner: str) -> None:
+        self.loop, self.services, self.owner = loop, services, owner
+        self.call = by_runner(loop, services, owner)
+        ids = store_example(self.call)
+        while loop.run(make_vectors(services, owner)) + loop.run(make_passages(services, owner)):
+            pass
+        ada, company, source = ids["ada"], ids["company"], ids["source"]
+        link = self.call("relationships.list", include_deleted=True)["relationships"][0]
+        preview = [{"target_id": company, "motto": "on"}, {"entity_type": "x", "name": "y"}]
+        self.calls: dict[str, tuple[str, dict[str, Any]]] = {
+            f"{number} {name}": (name, arguments)
+            for number, (name, arguments) in enumerate([
+                ("entities.query", {"include_deleted": True, "sort_by": "canonical_name"}),
+                ("entities.query", {"search": "Ada engines"}),
+                ("entities.query", {"filters": {"snapshot_filters": {"born": {"op": "gt", "value": 1800}}}}),
+                ("entities.query", {"at": "2020-01-01T00:00:00Z"}),
+                ("entities.snapshot", {"entity_id": ada}),
+                ("entities.snapshot", {"entity_id": company, "at": "2100-01-01T00:00:00Z"}),
+                ("entities.get", {"entity_id": company}),
+                ("entities.find", {"identifier": "ada@example.org"}),
+                ("entities.find", {"identifier": "Ada"}),
+                ("entities.related", {"entity_id": company}),
+                ("entities.duplicates", {}),
+                ("entities.contested", {}),
+                ("entities.history", {"entity_id": ada}),
+                ("entities.provenance", {"entity_id": ada, "field": "born"}),
+                ("graph.neighborhood", {"node_id": company}),
+                ("relationships.list", {"include_deleted": True}),
+                ("relationships.get", {"relationship_id": link["relationship_id"]}),
+                ("relationship_types.list", {}),
+                ("observations.query", {"include_deleted": True}),
+                ("timeline.list", {}),
+                ("changes.list", {}),
+                ("sources.list", {}),
+                ("sources.get", {"source_id": source, "include_text": True}),
+                ("sources.search", {"search": "Dear Ada"}),
+                ("interpretations.list", {}),
+                ("schemas.list", {}),
+                ("schemas.get", {"entity_type": "wine"}),
+                ("context.retrieve", {"question": "Who is Ada?"}),
+                ("search.explain", {"search": "Ada"}),
+                ("server.stats", {}),
+                ("store", {"entities": preview, "commit": False}),
+            ])
+        }  # fmt: skip
+        # The shapes of the values of a withdrawn file are derived anew by a deep check alone.
+        self.check(fix=True)
+        assert self.check() == (False, [])
+        self.before, faults = self.answers()
+        assert not faults, faults
+
+    def properties(self) -> Iterator[Property]:
+        """Yield a property of each name of each label and type of edge."""
+        seen = set[tuple[str, str]]()
+        for is_node in (True, False):
+            found = self.services.database.script(NODES if is_node else EDGES, owner=self.owner)
+            for row in self.loop.run(found):
+                parts = json.dumps([row["properties"], row["beside"]], default=str)
+                about = frozenset(ID.findall(parts))
+                for name, value in sorted(row["properties"].items()):
+                    key = row["labels"][0], name
+                    if key not in seen and value != [] and name != "owner":
+                        seen.add(key)
+                        yield Property(row["place"], *key, value, is_node, about)
+
+    def put(self, each: Property, value: Any) -> bool:
+        """Write a value past the service; return whether the database took it: some values are unique."""
+        statement = PUT_NODE if each.is_node else PUT_EDGE
+        with contextlib.suppress(GraphmemError):
+            self.loop.run(
+                self.services.database.script(statement, place=each.place, name=each.name, value=value)
+            )
+            return True
+        return False
+
+    def answers(self) -> tuple[Answers, list[str]]:
+        """Return the answers of a process that has read nothing yet, and the calls that failed with a 500."""
+        database = self.services.database
+        fresh = replace(
+            self.services,
+            limits=Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0),
+            search_copies=SearchCopies(database, MEMORY),
+            passage_copies=PassageCopies(database, MEMORY, self.services.embedder.model),
+        )
+        call = by_runner(self.loop, fresh, self.owner)
+        items, faults = Answers(), list[str]()
+        for key, (name, arguments) in self.calls.items():
+            try:
+                answer = call(name, **arguments)
+            except GraphmemError as exc:
+                items[key, "error", ""] = f"{exc} {exc.details}"
+                faults += [f"{key}: {exc.code}"] if exc.status == 500 else []
+            except ValueError as exc:
+                faults.append(f"{key}: the answer is no JSON: {exc}")
+            else:
+                items |= {(key, member, id_of(item)): item for member, item in listed(name, answer)}
+        self.loop.run(fresh.search_copies.close())
+        self.loop.run(fresh.passage_copies.close())
+        return items, faults
+
+    def differing(self, each: Property, now: Answers) -> list[str]:
+        """Return the items that are not about the damaged thing and are answered otherwise."""
+        return [
+            f"{key[0]} {key[1]}: {now.get((key[0], 'error', '')) or now.get(key, 'gone')}"[:300]
+            for key, item in self.before.items()
+            if now.get(key) != item and not any(one in item for one in each.about)
+        ]
+
+    def check(self, *, fix: bool = False) -> tuple[bool, list[str]]:
+        """Return whether the deep check names a damage, and its fault if it failed with a 500."""
+        context = Context(full_actor(self.owner), self.services)
+        try:
+            report = self.loop.run(audit(context, fix=fix, deep=True))
+        except GraphmemError as exc:
+            return True, [f"check: {exc.code}"] if exc.status == 500 else []
+        except Exception as exc:
+            return False, [f"check: {exc!r}"]
+        return not health_of(report)["healthy"], []
+
+
+def id_of(item: str) -> str:
+    """Return the first id of an item, by which it is compared with itself."""
+    return match[0] if (match := ID.search(item)) else item
+
+
+def listed(name: str, answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the items of all lists of a read, each with the name of its list."""
+    if name != "store":
+        for member, items in answer.items():
+            if isinstance(items, list) and member not in ("left_out", "strategies"):
+                yield from ((member, json.dumps(item, sort_keys=True)) for item in items)
+
+
+def unseen() -> set[str]:
+    """Return the properties of the guarantees of which the check need not name each damage."""
+    _, _, rest = GUARANTEES.read_text("utf-8").partition("| label or edge | properties |")
+    rows = [line.split("|") for line in rest.partition("\n\n")[0].splitlines()[2:]]
+    names = {row[1].strip(" `"): re.findall(r"`(\w+)`", row[2]) for row in rows}
+    return {f"{label}.{name}" for label, members in names.items() for name in members}
+
+
+def walk_over_damage(loop: Loop, services: Services, owner: str, figures: Figures) -> None:
+    """Damage what is stored, one property after another, and put each right again."""
+    walk = Walk(loop, services, owner)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "Damage", partial(Damage, is_checking=True))
+        checked, failed = walk.answers()
+    assert (failed, walk.differing(NOTHING, checked)) == ([], []), "sound rows are taken for damaged"
+    known = list(walk.properties())
+    chosen = known if LONG else random.Random(SEED).sample(known, math.ceil(len(known) / ONE_OF))
+    faults, unnamed, others = list[str](), set[str](), 0
+    for each in chosen:
+        for way in WAYS:
+            value = damaged(each.value, way)
+            if value == each.value or not walk.put(each, value):
+                continue
+            now, failed = walk.answers()
+            faults += [f"{each} {way}: {fault}" for fault in failed]
+            others += bool(walk.differing(each, now))
+            is_named, failed = walk.check()
+            faults += [f"{each} {way}: {fault}" for fault in failed]
+            unnamed |= set[str]() if is_named else {str(each)}
+            assert walk.put(each, each.value)
+    labels = len({each.label for each in known})
+    figures(
+        f"{len(chosen)} of {len(known)} properties of {labels} labels: {len(faults)} answers of 500; "
+        f"{others} cases change other items, of {len(unnamed)} properties the check misses some damage"
+    )
+    assert not faults
+    if services.database.is_sealed:
+        # What does not open is named, where in clear another value is as good.
+        return
+    assert unnamed <= unseen(), sorted(unnamed - unseen())
+    if LONG:
+        assert unseen() & {str(each) for each in known} <= unnamed, "the guarantees may name fewer"
+
+
+@pytest.mark.timeout(3600)
+def test_no_damaged_property_is_a_500_and_the_check_names_it(
+    loop: Loop, services: Services, owner: str, figures: Figures
+) -> None:
+    walk_over_damage(loop, services, owner, figures)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_no_damaged_property_of_a_sealed_instance_is_a_500(
+    loop: Loop, services: Services, owner: str, figures: Figures, tmp_path: Path
+) -> None:
+    opened = sealed_services_beside(services.settings, tmp_path)
+    sealed = loop.run(opened.__aenter__())
+    try:
+        walk_over_damage(loop, sealed, owner, figures)
+    finally:
+        loop.run(opened.__aexit__(None, None, None))
