@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from graphmem.changes.recorded_transactions import RecordedObservation, RecordedTransaction
+from graphmem.database.left_out import Json
 from graphmem.errors import NotFound
 from graphmem.model import canonical, ending, facts, identity, ids, membership, reduction, times
 from graphmem.model.reduction import Fold
@@ -110,10 +111,15 @@ class Known(NamedTuple):
     is_merging: bool = False
 
 
+class _Document(NamedTuple):
+    type: str
+    document: Json
+
+
 class _Subjects(NamedTuple):
     entities: list[Known]
     older: list[str]
-    documents: list[list[str]]
+    documents: list[_Document]
 
 
 class _Withdrawn(NamedTuple):
