@@ -65,7 +65,6 @@ class Damage:
 
     @property
     def listed(self) -> list[LeftOutEntity]:
-        """The member ``left_out`` of an answer."""
         first = list(self.reasons.items())[:LISTED_LIMIT]
         return [{"entity_id": subject_id, "reason": reason} for subject_id, reason in first]
 

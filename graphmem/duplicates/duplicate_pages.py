@@ -91,7 +91,6 @@ class ProfileRow(NamedTuple):
 
 
 def profile(row: ProfileRow, detections: Detections) -> Profile:
-    """Return an entity that is compared."""
     kinds = detections.kinds(row.type)
     # A commit may fall between the reading of the fields and that of their values: then neither is compared.
     pairs = zip(row.fields, row.values, strict=True) if len(row.fields) == len(row.values) else ()

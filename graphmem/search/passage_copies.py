@@ -51,7 +51,6 @@ class PassagesRow(NamedTuple):
 
     @property
     def fault(self) -> str | None:
-        """What is damaged in it."""
         if wrong := left_out.wrong_types(self):
             return wrong
         packed, length = self.packed, DIMENSIONS * len(self.texts)
@@ -84,7 +83,6 @@ class CopiedSource:
 
     @property
     def called(self) -> str:
-        """Its name and its title."""
         return f"{self.name or ''} | {self.title or ''}"
 
     def counts(self, at: int, at_ingested: int) -> bool:
@@ -94,7 +92,6 @@ class CopiedSource:
 
 
 def passage_id(source_id: str, number: int) -> str:
-    """Return the id of the document of a passage in the copy."""
     return f"{source_id} {number}"
 
 
@@ -122,7 +119,6 @@ class PassageCopy:
 
     @property
     def documents(self) -> SearchCopy:
-        """The documents of the passages."""
         return self.held.documents
 
     def put(self, documents: SearchCopy, rows: list[PassagesRow], memory: int) -> None:
@@ -233,7 +229,6 @@ class PassageCopies:
             copy.loading = None
 
     async def _read(self, queries: Queries, copy: PassageCopy, changed: int, after: str) -> list[PassagesRow]:
-        """Read the next passages into a copy."""
         rows = await queries.only(
             "passages.changed", list[PassagesRow], changed=changed, after=after, limit=SOURCES_AT_ONCE,
             model=self._model,

@@ -70,7 +70,6 @@ class KnownEntity(NamedTuple):
 
     @property
     def fault(self) -> str | None:
-        """What is damaged in it."""
         winners = {each for listed in self.entity.winners for each in listed.split(",")}
         lacking = winners - {each.observation_id for each in self.winners}
         return f"there is no {min(lacking)}, which set a value" if lacking else None
