@@ -45,7 +45,7 @@ FACTS = {
     ),
     "Source": ({"owner", "recorded_at", "excluded", "reader"}, {"id", "content_hash", "size", "mime_type"}),
     "Transaction": (
-        {"owner", "sequence"},
+        {"owner", "sequence", "excluded"},
         {"id", "recorded_at", "operation", "client", "by", "idempotency_key", "request_hash", "answer"},
     ),
 }  # fmt: skip

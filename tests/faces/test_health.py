@@ -11,7 +11,7 @@ from typing import Any, LiteralString
 
 import pytest
 
-from graphmem.errors import DatabaseTimeout, DiskFull, InternalError
+from graphmem.errors import DataDamaged, DiskFull
 from graphmem.operations.server import health_of
 from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context, Services
@@ -206,9 +206,9 @@ def test_only_a_write_to_a_damaged_entity_is_refused_and_with_the_command_that_m
         for kind, entity_id in (("person", world[1]), ("company", world[3]))
     ]
     error, answer = together("store", calls)
-    assert (type(error), "snapshots check` with auto_fix" in str(error)) == (InternalError, True)
+    assert (type(error), "snapshots check`" in str(error)) == (DataDamaged, True)
     assert answer["success"]
-    with pytest.raises(DatabaseTimeout, match="snapshots check"):
+    with pytest.raises(DataDamaged, match="snapshots check"):
         run("entities.get", entity_id=world[1])
     assert run("server.check_snapshots", auto_fix=True)["healthy"]
     (answer,) = together("store", calls[:1])
@@ -226,10 +226,10 @@ def test_the_operation_that_mends_damage_is_named_as_the_face_names_it(
     }
     for face, name in names.items():
         call: Call = request.getfixturevalue(face)
-        with pytest.raises(DatabaseTimeout, match=name):
+        with pytest.raises(DataDamaged, match=name):
             call("entities.get", entity_id=world[1])
         if face != "cli":  # its fault is logged to stderr, before the error
-            with pytest.raises(InternalError, match=name):
+            with pytest.raises(DataDamaged, match=name):
                 call("entities.correct", entity_id=world[1], field="motto", value="none")
 
 
