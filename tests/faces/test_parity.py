@@ -311,7 +311,7 @@ def expected(face: str, expected_by_face: dict[Face, Outcomes]) -> Outcomes:
 
 def test_every_operation_has_a_row_that_succeeds_and_one_that_fails() -> None:
     for name in REGISTRY:
-        # Those of a sandbox fail, as the service of these tests is none. A key is rotated once, and each row is
+        # Those of a sandbox fail, as the service of these tests is none. A key is rotated once, each row is
         # asked several times: tests/access/test_keys.py rotates keys.
         kinds = {True} if name.startswith(("sandbox.", "keys.rotate")) else {False, True}
         assert {bool(row.code) for row in ROWS if row.name == name} == kinds, name
