@@ -320,11 +320,11 @@ def test_a_copy_that_cannot_be_read_keeps_no_search_waiting(
     failures: list[type[Exception]] = [DatabaseTimeout, DatabaseTimeout, ValueError]
     is_stuck = asyncio.Event()
 
-    async def fail(*args: Any) -> None:
+    async def fail(*args: Any) -> dict[str, str]:
         if failures:
             raise failures.pop()
         await is_stuck.wait()
-        await read_all(*args)
+        return await read_all(*args)
 
     monkeypatch.setattr(SearchCopies, "_read_all", fail)
     search = by_runner(loop, failing, owner)
