@@ -206,4 +206,4 @@ def is_close(vector: Sequence[float] | None, other: Sequence[float] | None) -> b
         return False
     if vector is None or other is None or len(vector) != len(other):
         return vector is other
-    return max(abs(a - b) for a, b in zip(vector, other, strict=True)) < 1e-4
+    return all(abs(a - b) < 1e-4 for a, b in zip(vector, other, strict=True))
