@@ -67,7 +67,7 @@ async def _difference(owner: str, row: _Source, embedder: Embedder) -> AuditDiff
     if stored != derived or not stored:
         return AuditDifference(row.id, "passages", stored or None, derived or row.reader)
     packed, texts = row.stored[0].packed, row.stored[0].texts
-    made = await vectors.of_passages(texts, embedder) if texts and embedder.at_once else None
+    made = await vectors.of_passages(texts, embedder) if embedder.at_once else None
     length = len(texts) * DIMENSIONS
     is_sound = type(packed) is bytes and len(packed) == length
     if is_sound and (made is None or vectors.is_close(packed, made)):
