@@ -15,6 +15,7 @@ from graphmem.errors import (
     DataDamaged,
     GraphmemError,
     InternalError,
+    ServiceBusy,
     SetupError,
 )
 from graphmem.settings import Settings
@@ -85,6 +86,8 @@ def translate(exc: BaseException) -> GraphmemError:
         return DatabaseTimeout()
     if code in _WRONG_TYPE:
         return DataDamaged()
+    if code == "Neo.ClientError.Schema.ConstraintValidationFailed":
+        return ServiceBusy("another request wrote the same at the same time: try again in a moment")
     if code in _FULL:
         return DatabaseCrowded() if _SHARED_LIMIT_SETTING in str(exc) else DatabaseFull()
     if isinstance(exc, neo4j.exceptions.ConnectionAcquisitionTimeoutError):

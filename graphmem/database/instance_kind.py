@@ -78,9 +78,14 @@ async def _claim_sealed(database: Database, sealed: str | None, marked: str | No
             "this database has facts of an instance that is not sealed: write a backup without the key "
             "file, and restore it into a new sealed instance"
         )
-    await database.script(
-        "MATCH (n:Migration {version: 0}) SET n.sealed = $sealed, n.seals_rows = true", sealed=sealed
+    # A write before the read takes the lock of the node: of two instances that claim it, the first has it.
+    rows = await database.script(
+        "MATCH (n:Migration {version: 0}) SET n.seals_rows = true WITH n "
+        "SET n.sealed = coalesce(n.sealed, $sealed) RETURN n.sealed AS sealed",
+        sealed=sealed,
     )
+    if rows[0]["sealed"] != sealed:
+        await _claim_sealed(database, sealed, rows[0]["sealed"])
 
 
 async def sealed_as(database: Database) -> tuple[str | None, bool]:

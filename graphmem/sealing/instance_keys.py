@@ -273,9 +273,9 @@ class InstanceKeys:
             ConfigurationInvalid: there is a file of that name.
             OSError: it cannot be written.
         """
-        if target.exists():
-            raise ConfigurationInvalid(f"{target} exists: give another name")
         with self._changing() as record:
+            if target.exists():
+                raise ConfigurationInvalid(f"{target} exists: give another name")
             copy = KeyCopy(id=secrets.token_hex(4), made_at=times.now(), path=str(target.absolute()))
             record.copies.append(copy)
             write_private(target, _text(record))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -137,6 +138,21 @@ def test_an_account_of_the_instance_stays_as_it_is(instance: Instance, backed_up
     assert proved(instance, "local", f"another {PASSWORD}") is not None
     # What the message says gives the restored data an account.
     instance.loop.run(instance.accounts.create("ada.lovelace", ["read"], None, ada.owner))
+
+
+def test_of_two_accounts_that_want_an_owner_at_once_one_has_it(instance: Instance) -> None:
+    erased = instance.account("left")
+    instance.by_owner(erased.owner)("store", entities=[{"entity_type": "note", "title": "of nobody"}])
+    instance.loop.run(instance.accounts.delete("left"))
+
+    async def both() -> list[Any]:
+        made = (instance.accounts.create(name, ["read"], None, erased.owner) for name in ("first", "second"))
+        return await asyncio.gather(*made, return_exceptions=True)
+
+    made = instance.loop.run(both())
+    assert sorted(type(each).__name__ for each in made) in (
+        ["Account", "AccountConflict"], ["Account", "ServiceBusy"],
+    )  # fmt: skip
 
 
 def test_the_local_account_with_a_key_takes_no_password(

@@ -24,9 +24,11 @@ from graphmem.auth import erasing
 from graphmem.auth.shared_account import ACCOUNT_ID, REMEMBERED_SECONDS, SharedAccount
 from graphmem.cli.main import app as cli
 from graphmem.database import instance_kind
+from graphmem.database.driver import Database
 from graphmem.errors import (
     ConfigurationInvalid,
     DatabaseUnavailable,
+    EncryptionKeyMissing,
     SandboxDisabled,
     SandboxMismatch,
     ServiceBusy,
@@ -34,9 +36,10 @@ from graphmem.errors import (
 from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.mcp.toolsets import all_tools
 from graphmem.model import times
+from graphmem.observability.metrics import Metrics
 from graphmem.reading.snapshot_check import audit
 from graphmem.registry import REGISTRY, Context, Face, Services
-from graphmem.runtime import open_services
+from graphmem.runtime import connection, open_services
 from graphmem.sandbox import reports, terms, wiping
 from graphmem.sandbox.redaction import redacted
 from graphmem.sandbox.reports import Reports
@@ -651,16 +654,25 @@ def test_each_kind_of_database_is_taken_by_its_own_kind_alone(tmp_path: Path, lo
         except SandboxMismatch:
             return False
 
+    async def reached(settings: Any) -> Database:
+        return Database(await connection(settings), settings, Metrics())
+
+    async def claims(settings: Any, sealed: str) -> bool:
+        opened = await reached(settings)
+        try:
+            await instance_kind.claim(opened, is_sandbox=False, sealed=sealed)
+            return True
+        except EncryptionKeyMissing:
+            return False
+        finally:
+            await opened.close()
+
     with database(tmp_path, shared=False) as settings:
 
         async def script(text: Any) -> None:
-            from graphmem.database.driver import Database
-            from graphmem.observability.metrics import Metrics
-            from graphmem.runtime import connection
-
-            reached = Database(await connection(settings), settings, Metrics())
-            await reached.script(text)
-            await reached.close()
+            opened = await reached(settings)
+            await opened.script(text)
+            await opened.close()
 
         async def pairs() -> None:
             assert await opens(settings, True)  # an empty one, which it marks
@@ -676,5 +688,10 @@ def test_each_kind_of_database_is_taken_by_its_own_kind_alone(tmp_path: Path, lo
             await script("MATCH (n) DETACH DELETE n")
             both = await asyncio.gather(opens(settings, True), opens(settings, False))
             assert sorted(both) == [False, True]
+            await script("MATCH (n) DETACH DELETE n")
+            assert await asyncio.gather(claims(settings, "one"), claims(settings, "two")) in (
+                [True, False],
+                [False, True],
+            )
 
         loop.run(pairs())

@@ -190,6 +190,24 @@ def test_a_file_that_appears_while_a_dump_is_made_is_not_replaced(
     assert [file.read_text() for file in tmp_path.iterdir()] == ["of another process"]
 
 
+def test_of_two_dumps_with_one_name_the_first_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.dump"
+
+    def both() -> None:
+        with creating.new_file(path, force=False) as later, creating.new_file(path, force=False) as earlier:
+            earlier.write(b"earlier")
+            later.write(b"later")
+
+    # Each looks for the file before the other one has its name.
+    monkeypatch.setattr(Path, "exists", lambda _: False)
+    with pytest.raises(DumpRefused, match="was created meanwhile"):
+        both()
+    monkeypatch.undo()
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"earlier"]
+
+
 def test_a_dump_is_compressed_beside_the_event_loop(
     run: Call, owner: str, tmp_path: Path, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
