@@ -75,7 +75,6 @@ def wait_until_guarded(service: Service) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.timeout(300)
 def test_the_client_of_the_sdk_discovers_registers_and_calls_and_refreshes(
     loop: Loop, services_of_two: tuple[Service, Service], alice: Person
 ) -> None:
@@ -116,7 +115,6 @@ def test_the_client_of_the_sdk_discovers_registers_and_calls_and_refreshes(
     assert storage.tokens.access_token != old.access_token
 
 
-@pytest.mark.timeout(300)
 def test_each_step_may_be_on_the_other_process(
     loop: Loop, services_of_two: tuple[Service, Service], alice: Person
 ) -> None:
@@ -146,7 +144,6 @@ def test_each_step_may_be_on_the_other_process(
     loop.run(scenario())
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("way", mostly_long(["revoked", "deleted"], "revoked"))
 def test_a_connection_that_ends_in_one_process_is_over_in_the_other_within_5_s(
     loop: Loop, services_of_two: tuple[Service, Service], alice: Person, way: str
@@ -194,7 +191,6 @@ async def status_of(http: httpx.AsyncClient, issued: dict[str, Any]) -> int:
     return (await http.get("/me", headers=bearer(issued))).status_code
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium")
 @pytest.mark.parametrize("width", mostly_long([1000, 375], 375))
 def test_a_person_allows_in_a_browser_by_keyboard_without_scripts(

@@ -203,7 +203,6 @@ async def chromium() -> AsyncIterator[Browser]:
         await browser.close()
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium")
 @pytest.mark.parametrize(
     ("by_document", "processes", "mode"),

@@ -22,7 +22,6 @@ from tests.support.faces import Call
 from tests.support.kills import is_killed
 
 
-@pytest.mark.timeout(600)
 # Each kill is a restore, a merge, a second merge and a backup, so the ordinary run has a few of them.
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.long)])
 def test_a_merge_that_is_killed_loses_nothing_and_the_next_run_goes_on(

@@ -96,7 +96,6 @@ def test_a_page_of_entities_costs_its_statements(
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
 def test_thousands_of_entities_cost_a_statement_for_each_hundred(run: Call, statements: Counter[str]) -> None:
     store_many(run, 4_400)
     statements.clear()

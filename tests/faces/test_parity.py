@@ -278,7 +278,6 @@ FACES: dict[str, Callable[[World], Outcomes]] = {
 }
 
 LONG_FACES = frozenset({"rest", "mcp", "cli", "mcp-http-legacy", "mcp-stdio-legacy"})
-pytestmark = pytest.mark.timeout(600)
 """The first test of a face asks it all rows."""
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.page.conftest import Tab, World
-
-pytestmark = pytest.mark.timeout(500)
 
 
 def test_an_entity_is_related_to_another_that_is_chosen_by_name(tab: Tab, world: World) -> None:

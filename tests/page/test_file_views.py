@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.page.conftest import MARKUP, Tab, World
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(500)]
+pytestmark = pytest.mark.long
 TEAM = "name,email,role\nZoe Ahmadi,zoe@x.example,dev\nYan Lund,yan@x.example,ops\n"
 DROP = """([name, text]) => {
     const data = new DataTransfer();

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.page.conftest import MARKUP, Tab, World
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(500)]
+pytestmark = pytest.mark.long
 MEMBERS = 130
 
 

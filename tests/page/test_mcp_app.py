@@ -14,7 +14,7 @@ from graphmem.mcp import app_view
 from tests.page.conftest import MARKUP, World
 from tests.page.test_views import AXE, RULES
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(500)]
+pytestmark = pytest.mark.long
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; media-src 'self' data:; connect-src 'none'"

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.page.conftest import World
 
-pytestmark = pytest.mark.timeout(500)
 PAGE = {"X-Client-Name": "inspector"}
 
 

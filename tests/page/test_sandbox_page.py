@@ -23,7 +23,6 @@ from tests.page.conftest import CARD, WIDE, Tab, World
 from tests.support.event_loop import Loop
 from tests.support.service import free_port, until_listening
 
-pytestmark = pytest.mark.timeout(500)
 VIEWS = (
     "/", "/search?q=Sluice", "/entities", "/entity/{ada}", "/entity/{twin}", "/sources", "/source/{card}",
     "/timeline", "/changes", "/schemas", "/schema/person", "/writers", "/health", "/account", "/graph/{ada}",

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.page.conftest import Tab, World
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(500)]
+pytestmark = pytest.mark.long
 
 
 def test_a_schema_says_what_identifies_what_wins_and_what_does_not_fit(tab: Tab, world: World) -> None:

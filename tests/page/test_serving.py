@@ -17,7 +17,6 @@ from tests.page.conftest import World
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 
-pytestmark = pytest.mark.timeout(500)
 ROOT = Path(__file__).parents[2]
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 FIRST_VIEW_BYTES = 150_000

@@ -6,13 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.page.conftest import MANY, MARKUP, WIDE, Tab, World
 from tests.support.examples import LONG
 
-pytestmark = pytest.mark.timeout(500)
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 PHONE: Any = {"width": 375, "height": 800}

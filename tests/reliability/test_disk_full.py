@@ -135,7 +135,6 @@ def settled(client: Client, victims: KillableService, figures: Figures) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("reserve", [200_000_000])
 def test_a_disk_that_is_nearly_full_refuses_writes_and_answers_reads(
     client: Client, victims: KillableService, small: Path, figures: Figures
@@ -158,7 +157,6 @@ def test_a_disk_that_is_nearly_full_refuses_writes_and_answers_reads(
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("reserve", [0])
 def test_a_database_that_fell_for_want_of_space_is_started_again_when_there_is_some(
     client: Client, victims: KillableService, small: Path, figures: Figures

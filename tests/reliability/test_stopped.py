@@ -21,7 +21,6 @@ from tests.support.killed_services import KillableService
 # A database of its own is started three times. The parts have quick tests: that of Neo4j's restarts leaves a
 # stopped database so, tests/reliability/test_neo4j_local.py starts and stops one by commands.
 @pytest.mark.long
-@pytest.mark.timeout(300)
 def test_a_database_that_was_stopped_stays_so_until_it_is_asked_for(tmp_path: Path) -> None:
     settings = engine_settings(tmp_path / "data", cache_dir=os.environ.get("GRAPHMEM_CACHE_DIR"))
     victims = KillableService(settings, GRAPHMEM_RETRY_SECONDS="1")
