@@ -24,7 +24,7 @@ from starlette.types import Scope
 
 from graphmem.auth import Actor, Method, tokens
 from graphmem.auth.rates import Meter, RateClass
-from graphmem.errors import GraphmemError, RateLimited
+from graphmem.errors import AgentSignatureInvalid, GraphmemError, RateLimited
 from graphmem.settings import Settings, parsed_limits
 
 if TYPE_CHECKING:
@@ -195,8 +195,8 @@ class RateLimits:
         policy = self._policies.get(FAILURES)
         return policy and self._usage(self._addresses, policy, network(address))
 
-    def failed(self, address: str, digest: str) -> None:
-        """Count a failed attempt of an address to authenticate."""
+    def failed(self, address: str, digest: str = "") -> None:
+        """Count a failed attempt of an address to authenticate, and forget a credential that failed."""
         self._known.pop(digest, None)
         policy = self._policies.get(FAILURES)
         for name, *window in policy.windows if policy else ():
@@ -265,6 +265,11 @@ class RequestMeter(Meter):
                 raise failures.refusal()
         try:
             yield
+        except AgentSignatureInvalid:
+            # The credential is looked up first, so it is good: the failure counts for the address alone.
+            self.limits.failed(self.address)
+            self.limits.succeeded(digest)
+            raise
         except GraphmemError as exc:
             if exc.status == 401:
                 self.limits.failed(self.address, digest)

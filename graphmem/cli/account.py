@@ -303,12 +303,13 @@ def _answer(account: Account, session: Session) -> dict[str, Any]:
 def _name(text: str) -> str:
     from graphmem.auth import stored_name
     from graphmem.auth.accounts import NAME
+    from graphmem.model.attribution import is_writer_id
 
     name = stored_name(text)
-    if not NAME.fullmatch(name):
+    if not NAME.fullmatch(name) or is_writer_id(name):
         raise InvalidInput(
             f"{text[:100]!r} is no name of an account: give up to 64 letters, digits and ._@+-, a letter or "
-            "digit first"
+            "digit first, and no id"
         )
     return name
 

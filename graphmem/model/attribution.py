@@ -6,6 +6,7 @@ time of the write. It is part of no id while no agent signed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Final
@@ -20,6 +21,7 @@ ANONYMOUS: Final = "anonymous"
 """The agent of a transaction that no agent signed."""
 
 AttributedText = Annotated[str, Field(max_length=2_000)]
+_ID: Final = re.compile(r"(?:key|con)_[0-9a-f]{16}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Attribution(BaseModel):
@@ -73,7 +75,7 @@ def agent_row(owner: str, thumbprint: str, client: str, by: str | None) -> dict[
     Returns:
         ``id`` and ``properties``. Of these, ``writers`` are the keys by which lists and withdrawals find what
         was written (:func:`writer_key`): the id and the name of the account, of the API key, of the client,
-        and of the agent.
+        and of the agent. A name in the form of an id is left out, since programs name themselves.
     """
     if by is None:
         properties = {"owner": owner, "thumbprint": thumbprint}
@@ -81,10 +83,13 @@ def agent_row(owner: str, thumbprint: str, client: str, by: str | None) -> dict[
     said = canonical.decode(by)
     said.pop("token_id", None)
     credential = "key" if said.get("method") == "key" else "client"
-    keys = {
-        ("account", said.get("account")), ("account", said.get("account_name")), ("client", client),
-        (credential, said.get("credential")), (credential, said.get("credential_name")),
-        ("agent", said.get("thumbprint")), ("agent", said.get("subject")),
+    names = {
+        ("account", said.get("account_name")), ("client", client),
+        (credential, said.get("credential_name")), ("agent", said.get("subject")),
+    }  # fmt: skip
+    keys = {(kind, name) for kind, name in names if name and not is_writer_id(name)} | {
+        ("account", said.get("account")), (credential, said.get("credential")),
+        ("agent", said.get("thumbprint")),
     }  # fmt: skip
     properties = {
         "owner": owner, "thumbprint": thumbprint, "client": client, "by": encode(said),
@@ -96,6 +101,11 @@ def agent_row(owner: str, thumbprint: str, client: str, by: str | None) -> dict[
 def writers_of(owner: str, thumbprint: str, client: str, by: str | None) -> list[str]:
     """Return the keys of who wrote a transaction; none of one that is unattributed. See :func:`agent_row`."""
     return agent_row(owner, thumbprint, client, by)["properties"].get("writers", [])
+
+
+def is_writer_id(name: str) -> bool:
+    """Return whether a name has the form of the id of an account, an API key or an OAuth connection."""
+    return _ID.fullmatch(name) is not None
 
 
 def writer_key(kind: str, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, NotRequired
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_KEY_ID, Arguments, NoBool, NotBlank, Nothing
@@ -12,7 +12,7 @@ from graphmem.auth import FIRST_CREDENTIAL, Actor, Method
 from graphmem.auth.accounts import Accounts, ApiKey
 from graphmem.errors import AccountConflict, Forbidden, InvalidCursor, KeyHasChildren, NotFound
 from graphmem.model import times
-from graphmem.model.attribution import described
+from graphmem.model.attribution import described, is_writer_id
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
@@ -155,9 +155,15 @@ class Warning(TypedDict):
     message: str
 
 
+def _no_id(name: str) -> str:
+    if is_writer_id(name):
+        raise ValueError("it has the form of an id: name what uses the key")
+    return name
+
+
 class CreateKey(Arguments):
-    name: Annotated[str, Field(min_length=1, max_length=KEY_NAME_LIMIT), NotBlank] = Field(
-        description="What the key is for, such as the program and the machine that use it."
+    name: Annotated[str, Field(min_length=1, max_length=KEY_NAME_LIMIT), NotBlank, AfterValidator(_no_id)] = (
+        Field(description="What the key is for, such as the program and the machine that use it.")
     )
     scopes: list[Scope] = Field(
         default=[],

@@ -70,6 +70,8 @@ def test_what_a_key_wrote_names_the_key_and_lists_filter_by_it(instance: Instanc
         assert read(path, by_key="phone", include_total_count=True)["total"] == 0
     refused = application("GET", "/relationships", laptop, params={"by_key": "phone", "at": "2026-01-01"})
     assert refused.status_code == 400
+    named = application("POST", "/keys", laptop, json={"name": phone_key.id})
+    assert (named.status_code, named.json()["details"]["issues"][0]["path"]) == (400, "$.name")
     # A revoked key stays named in what it wrote.
     assert application("DELETE", f"/keys/{phone_key.id}", laptop).status_code == 200
     assert names(read("/observations", by_key="phone")) == ["Charles Babbage"]

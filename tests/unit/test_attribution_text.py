@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from graphmem.model.attribution import agent_row, described, encode
 
 OWNER = "00000000-0000-0000-0000-000000000001"
@@ -27,6 +29,18 @@ def test_who_wrote_is_told_by_what_is_proved() -> None:
         ),
     ):
         assert described(by, "app") == text
+
+
+def test_an_id_finds_one_writer_though_others_take_it_for_a_name() -> None:
+    key, connection, account = "key_" + "0" * 16, "con_" + "1" * 16, str(uuid.uuid4())
+    by = {"account": account, "method": "key", "credential": key}
+    other = {
+        "account": "acc", "account_name": account, "method": "key", "credential": "key_",
+        "credential_name": key,
+    }  # fmt: skip
+    mine, theirs = (agent_row(OWNER, "", connection, encode(each))["properties"] for each in (by, other))
+    assert mine["writers"] == [f"account:{account}", f"key:{key}"]
+    assert theirs["writers"] == ["account:acc", "key:key_"]
 
 
 def test_a_writer_is_one_whatever_token_it_sends_and_is_found_by_what_is_proved() -> None:

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from graphmem.api.app import create_app
 from graphmem.api.limits import caller_address
 from graphmem.auth import Actor
-from graphmem.errors import AuthInvalid, DatabaseUnavailable
+from graphmem.errors import AgentSignatureInvalid, AuthInvalid, DatabaseUnavailable
 from graphmem.registry import Services
 from tests.access.limits.conftest import Caller, Looked, Make, refused
 from tests.support.event_loop import Loop
@@ -138,6 +138,24 @@ def test_a_revoked_credential_is_known_no_more(
     monkeypatch.setattr(lookups, "__class__", type("Revoked", (Looked,), {"__call__": _refuse}))
     assert caller("GET", "/stats").status_code == 401
     assert refused(caller("GET", "/stats"))["limit"] == "failures"
+
+
+def test_signatures_that_fail_leave_good_credentials_as_they_are(
+    loop: Loop, app_with: Make, lookups: Looked, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = app_with(limit_failures="1/minute")
+    caller = Caller(loop, app, f"good-{owner}")
+    with monkeypatch.context() as patch:
+        patch.setattr(lookups, "__class__", type("Skewed", (Looked,), {"__call__": _refuse_signature}))
+        for _ in range(3):
+            assert caller("GET", "/stats").json()["error_code"] == "AAUTH_SIGNATURE_INVALID"
+    assert caller("GET", "/stats").status_code == 200
+    # They count for the address.
+    assert refused(Caller(loop, app, f"good-{uuid.uuid4()}")("GET", "/stats"))["limit"] == "failures"
+
+
+async def _refuse_signature(self: Looked, caller: Any) -> Actor:
+    raise AgentSignatureInvalid
 
 
 async def _refuse(self: Looked, caller: Any) -> Actor:
