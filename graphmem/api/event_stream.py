@@ -8,8 +8,9 @@ nothing is buffered for a slow client, and one that reads nothing for a while is
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -20,6 +21,7 @@ from starlette.responses import Response
 from graphmem.api.rest_routes import services_of
 from graphmem.arguments import from_query, read, with_types
 from graphmem.auth import Scope, request_actor
+from graphmem.auth.credentials import CHECK_SECONDS
 from graphmem.changes import change_cursors, wanted_changes
 from graphmem.changes.change_cursors import Place
 from graphmem.changes.change_feed import Part, StandingFeed
@@ -34,8 +36,6 @@ from graphmem.registry import Context
 PING_SECONDS: Final = 25
 SEND_SECONDS: Final = 60
 """Seconds in which a client has to read what was sent."""
-CHECK_SECONDS: Final = 5.0
-"""Seconds between two looks whether the credential of a stream still holds."""
 
 
 async def stream(request: Request) -> Response:
@@ -61,12 +61,13 @@ async def stream(request: Request) -> Response:
     if arguments.after is not None:
         place = await change_cursors.place_of(context, arguments.after, is_standing=standing is not None)
     services.change_feed.check_room()
-    chunks = _chunks(request, context, wanted, place, standing, values=arguments.values)
+    holds = partial(services.agent_grants.check_again, actor, "changes.list", arguments)
+    chunks = _chunks(holds, context, wanted, place, standing, values=arguments.values)
     return EventSourceResponse(chunks, ping=PING_SECONDS, send_timeout=SEND_SECONDS)
 
 
 async def _chunks(
-    request: Request,
+    holds: Callable[[], Awaitable[None]],
     context: Context,
     wanted: WantedChanges,
     place: Place | None,
@@ -80,6 +81,9 @@ async def _chunks(
         async with aclosing(feed.follow(context, place, standing)) as parts_after:
             sent: Place | None = None
             async for parts, at in parts_after:
+                if time.monotonic() - checked > CHECK_SECONDS:
+                    checked = time.monotonic()
+                    await holds()
                 events = b"".join([await _frames(context, part, wanted, values=values) for part in parts])
                 if sent is None:
                     # So that a client that comes again before the first change misses none.
@@ -88,9 +92,6 @@ async def _chunks(
                     sent = at
                 if events:
                     yield events
-                if time.monotonic() - checked > CHECK_SECONDS:
-                    checked = time.monotonic()
-                    await request.scope["state"]["credential_holds"](Scope.READ)
     except GraphmemError as exc:
         yield _frame("error", exc.envelope(new_trace_id()))
 

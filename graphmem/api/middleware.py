@@ -115,9 +115,9 @@ class Gate:
             if scope["method"] == "OPTIONS" and (methods := self._methods(scope["path"])):
                 await self._browsers.preflight(methods, headers)(scope, body.receive, answer.send)
                 return
-            lasts = is_stream(scope["path"], headers.get("mcp-method"))
-            actor = await self._actor(scope, headers, body, meter, lasts=lasts)
+            actor = await self._actor(scope, headers, body, meter)
             scope.setdefault("state", {})["actor"] = actor
+            lasts = is_stream(scope["path"], headers.get("mcp-method"))
             if self._turns is None or not actor.account or lasts:
                 await self._app(scope, body.receive, answer.send)
             else:
@@ -131,10 +131,8 @@ class Gate:
             refused = challenged(refusal(exc, scope), exc, scope, self._settings)
             await drained(refused, scope)(scope, body.receive, answer.send)
 
-    async def _actor(
-        self, scope: Scope, headers: SentHeaders, body: Replayed, meter: Meter, *, lasts: bool
-    ) -> Actor:
-        """Return the actor of the credential. Where the answer ``lasts``, it is checked again meanwhile."""
+    async def _actor(self, scope: Scope, headers: SentHeaders, body: Replayed, meter: Meter) -> Actor:
+        """Return the actor of the credential. A read that takes long checks the credential again."""
         if is_public(scope["path"].removeprefix("/api")):
             actor = public_actor()
         else:
@@ -142,10 +140,7 @@ class Gate:
             caller = Caller(scope["method"], path, query, headers, scope["headers"], body)
             with meter.attempt(headers.get("authorization")):
                 actor = await self._authenticate(caller)
-            if lasts:
-                scope.setdefault("state", {})["credential_holds"] = partial(
-                    self._check_again, caller, actor.owner
-                )
+            meter.credential_holds = partial(self._check_again, caller, actor.owner)
         return actor.named(headers.get("x-client-name", "rest"))
 
     async def _check_again(self, caller: Caller, owner: str, needed: AuthScope) -> None:

@@ -15,6 +15,7 @@ from cachetools import TTLCache
 from graphmem.arguments import Arguments, named_types
 from graphmem.auth import Actor, Scope, SignedAgent
 from graphmem.auth.credentials import CREDENTIALS_LIMIT, REMEMBERED_SECONDS
+from graphmem.auth.rates import meter
 from graphmem.database.driver import Database
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.errors import CapabilityDenied, NotFound
@@ -145,6 +146,15 @@ class AgentGrants:
             if types and types <= allowed:
                 return
         raise CapabilityDenied(operation=name, entity_types=sorted(types))
+
+    async def check_again(self, actor: Actor, name: str, arguments: Arguments | None = None) -> None:
+        """Refuse to go on with a read whose credential or grant has ended since it began.
+
+        Raises:
+            AuthInvalid, AuthRequired, Forbidden, CursorOfAnotherDatabase: it has.
+        """
+        await meter().credential_holds(Scope.READ)
+        await self.check(actor, name, Scope.READ, arguments)
 
     async def _narrowing(self, actor: Actor) -> list[Capability] | None:
         """Return all that the agent of a request may do; None if no grant takes anything from it.

@@ -13,6 +13,8 @@ from graphmem.database.driver import Database
 
 REMEMBERED_SECONDS: Final = 4.0
 """Seconds for which a credential, or that none is needed, is not looked up again: changes hold within 5 s."""
+CHECK_SECONDS: Final = 1.0
+"""Seconds between two looks whether the credential and the grant of a read that goes on still hold."""
 CREDENTIALS_LIMIT: Final = 10_000
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Final
 
-from graphmem.auth import Actor
+from graphmem.auth import Actor, Scope
 
 
 class RateClass(enum.StrEnum):
@@ -31,8 +31,17 @@ class RateClass(enum.StrEnum):
     """Reports of abuse, in a public sandbox."""
 
 
+async def _holds(_: Scope) -> None:
+    return
+
+
 class Meter:
-    """Counts nothing. A face whose callers are limited has its own meter."""
+    """Counts nothing. A face whose callers are limited has its own meter.
+
+    ``credential_holds`` checks again that the credential of the request holds and has a scope.
+    """
+
+    credential_holds: Callable[[Scope], Awaitable[None]] = staticmethod(_holds)
 
     @property
     def address(self) -> str:

@@ -260,7 +260,7 @@ class BesideTools:
         self._subscribed.add(params.uri)
         if self._telling is None:
             watch = await self._answered(self._follow, message, Watch())
-            tell = self._tell(watch, self._subscribed, message.session.send_resource_updated, message)
+            tell = self._tell(watch, self._subscribed, message.session.send_resource_updated)
             self._telling = asyncio.create_task(tell)
         return types.EmptyResult()
 
@@ -271,7 +271,7 @@ class BesideTools:
 
         async def tell(watch: Watch) -> None:
             try:
-                await self._tell(watch, uris, lambda uri: bus.publish(ResourceUpdated(uri=uri)), message)
+                await self._tell(watch, uris, lambda uri: bus.publish(ResourceUpdated(uri=uri)))
             finally:
                 handler.close()
 
@@ -293,24 +293,17 @@ class BesideTools:
         return watch
 
     async def _tell(
-        self, watch: Watch, uris: Collection[str], tell: Callable[[str], Awaitable[None]], message: Any
+        self, watch: Watch, uris: Collection[str], tell: Callable[[str], Awaitable[None]]
     ) -> None:
         while not self._services.change_feed.is_ending:
-            if message.request is not None and not await _credential_holds(message.request.scope):
-                return
             try:
                 await self._follow(watch, uris)
             except GraphmemError as exc:
                 watch.fail(exc, uris)
                 await asyncio.sleep(RETRY_SECONDS)
+            try:
+                await self._services.agent_grants.check_again(self._actor(), OPERATION)
+            except (AuthInvalid, AuthRequired, CursorOfAnotherDatabase, Forbidden):
+                return
             for uri in watch.changed:
                 await tell(uri)
-
-
-async def _credential_holds(scope: Mapping[str, Any]) -> bool:
-    """Return whether the credential of a request over HTTP still lets its caller read."""
-    try:
-        await scope["state"]["credential_holds"](Scope.READ)
-    except (AuthInvalid, AuthRequired, CursorOfAnotherDatabase, Forbidden):
-        return False
-    return True

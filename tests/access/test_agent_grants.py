@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 import httpx
 import pytest
 
+from graphmem import registry
 from graphmem.auth.agent_keys import PrivateAgentKey
 from graphmem.auth.agent_tokens import own_token
 from tests.access.conftest import Command, Instance
 from tests.access.test_signing import ADDRESS, AGENT, TRUSTED, Agent, issued
 from tests.faces.test_http_edges import JSON
 from tests.support.agents import ISSUER as ISSUER_NAME
-from tests.support.agents import SUBJECT
+from tests.support.agents import SUBJECT, Request, signed
 
 STRANGER = PrivateAgentKey.generated("Ed25519")
 
@@ -225,6 +227,40 @@ def test_a_change_holds_in_every_process_within_5_seconds(
         assert is_denied(post(elsewhere, "/store", item("task"))) == denied
     listed = agent.http("GET", "/agents/grants", agent.bearer).json()["grants"]
     assert [(each["grant_id"], each["status"]) for each in listed] == [(grant, "revoked")]
+
+
+@pytest.mark.parametrize(("ended", "status"), [("grant", 403), ("key", 401)])
+def test_a_read_that_waits_answers_nothing_after_its_grant_or_its_key_has_ended(
+    instance: Instance, agent: Agent, monkeypatch: pytest.MonkeyPatch, ended: str, status: int
+) -> None:
+    monkeypatch.setattr(registry, "CHECK_SECONDS", 0.0)
+    account = instance.loop.run(instance.accounts.by_name("ada"))
+    person = {"Authorization": f"Bearer {instance.key(account)}"}
+    made = instance.loop.run(instance.accounts.create_key(account.id, "planner", ["read"], None))
+    agent.bearer, key = made
+    http = agent.http
+    assert http("POST", "/store", json=item("task"), headers=person).status_code == 200
+    grant = http(
+        "POST", "/agents/grants", headers=person,
+        json={"label": "planner", "capabilities": [{"op": "changes.list"}],
+              "thumbprint": AGENT.public.thumbprint},
+    ).json()["grant"]["grant_id"]  # fmt: skip
+    cursor = agent.send(agent.signed("GET", "/changes")).json()["resume_cursor"]
+    query = f"after={cursor}&wait_seconds=20"
+    waiting = signed(AGENT, Request("GET", "/changes", query, b""), authority="localhost", scheme="http")
+    sent = {**dict(waiting.headers), "Authorization": f"Bearer {agent.bearer}"}
+
+    async def answer_after_the_end() -> httpx.Response:
+        reading = asyncio.create_task(http._send("GET", f"/changes?{query}", headers=sent))
+        while not (instance.services.change_feed._watched or reading.done()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        path = f"/agents/grants/{grant}" if ended == "grant" else f"/keys/{key.id}"
+        assert (await http._send("DELETE", path, headers=person)).status_code == 200
+        await http._send("POST", "/store", json=item("task", "y"), headers=person)
+        return await reading
+
+    answer = instance.loop.run(answer_after_the_end())
+    assert answer.status_code == status, answer.text
 
 
 @pytest.mark.parametrize(
