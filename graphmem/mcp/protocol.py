@@ -1,9 +1,10 @@
-"""What an MCP server over stdio answers by itself: the handshake, its lists, and refusals.
+"""What an MCP server over stdio answers at once: the handshake and its lists. The service answers the rest.
 
-The MCP package answers the same. It is not imported here because its import takes a second of processor time
-and 63 MB; the answers of its server are recorded in the files of :data:`LISTED`, which `make snapshots`
-writes. A client speaks one of two eras, which its first request decides: ``initialize`` opens a connection of
-the handshake era, and a request with the version in its ``_meta`` opens one of the era of envelopes.
+The MCP package is not imported here because its import takes a second of processor time and 63 MB; the
+answers of its server are recorded in the files of :data:`LISTED`, which `make snapshots` writes. A client
+speaks one of two eras: ``initialize`` opens a connection of the handshake era, and each request of the era of
+envelopes has the version in its ``_meta``. What a client tries in order to find out what there is, is refused
+at once; every other request that is not valid goes to the service, which refuses it.
 """
 
 from __future__ import annotations
@@ -20,11 +21,6 @@ from graphmem.settings import ToolsetName
 LISTED = Path(__file__).parent / "listed"
 """One file per toolset, with the answers of an MCP server that lists it; `make snapshots` writes them."""
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
-INTERNAL_ERROR = -32603
-UNSUPPORTED_VERSION = -32022
-CONNECTION_CLOSED = -32000
-
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 
@@ -33,15 +29,13 @@ SUBSCRIBE, UNSUBSCRIBE, LISTEN = "resources/subscribe", "resources/unsubscribe",
 NAMES = {CALL: "name", "prompts/get": "name", "resources/read": "uri", SUBSCRIBE: "uri", UNSUBSCRIBE: "uri"}
 """The methods of requests that name something, each with the parameter that has the name."""
 
+METHOD_NOT_FOUND, UNSUPPORTED_VERSION = -32601, -32022
+
 RequestId = int | str
 
 
 class Refusal(Exception):
-    """A JSON-RPC error: its code, its message, and its data, if it has any."""
-
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(message)
-        self.error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+    """A JSON-RPC error: its code, its message and its data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +53,15 @@ class ForwardedRequest:
         """The HTTP headers under which the service takes the request."""
         headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": self.version}
         if self.has_envelope:
-            headers["Mcp-Method"] = self.method
-            if self.method in NAMES:
-                headers["Mcp-Name"] = _header(self.params[NAMES[self.method]])
+            headers["Mcp-Method"] = _header(self.method)
+            if isinstance(name := self.params.get(NAMES.get(self.method, "")), str):
+                headers["Mcp-Name"] = _header(name)
         return headers
 
     @property
     def progress_token(self) -> RequestId | None:
         """The token under which the client wants progress; None if it wants none."""
-        meta = self.params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        token = _meta(self.params).get("progressToken")
         return token if is_id(token) else None
 
 
@@ -109,71 +102,35 @@ class Protocol:
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
-        self._has_envelopes: bool | None = None
-        self._version: str | None = None
+        self._version = answers.handshake_versions[-1]
 
     def answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> Any:
         """Return the result of a request, or the :class:`ForwardedRequest` that the service has to answer.
 
         Raises:
-            Refusal: the request is not valid.
+            Refusal: the method or the version is unknown.
         """
-        if self._has_envelopes is None:
-            self._has_envelopes = method != "initialize" and _has_envelope(params)
-        if self._has_envelopes:
-            return self._with_envelope(request_id, method, params)
-        return self._after_handshake(request_id, method, params)
-
-    def _after_handshake(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> Any:
-        if method == "initialize":
-            return self._initialize(params)
-        if _has_envelope(params):
-            raise Refusal(
-                INVALID_REQUEST,
-                "this connection serves the handshake protocol era; "
-                "requests carrying the 2026-07-28 envelope are not accepted on it",
-            )
-        if method == "ping":
+        recorded, meta = self._answers, _meta(params)
+        version, has_envelope = meta.get(VERSION_KEY, self._version), VERSION_KEY in meta
+        if not has_envelope and method == "ping":
             return {}
-        if method == LISTEN or method not in (*self._answers.lists, *self._answers.forwarded):
+        if not has_envelope and method == "initialize" and isinstance(params.get("clientInfo"), dict):
+            self._version = params.get("protocolVersion")
+            if self._version not in recorded.handshake_versions:
+                self._version = recorded.handshake_versions[-1]
+            return {**recorded.initialize, "protocolVersion": self._version}
+        if has_envelope and isinstance(version, str) and version not in recorded.envelope_versions:
+            data = {"supported": recorded.envelope_versions, "requested": version}
+            raise Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+        opening = ("initialize", "server/discover") if has_envelope else ("initialize",)
+        if method not in (*opening, *recorded.lists, *recorded.forwarded):
             raise Refusal(METHOD_NOT_FOUND, "Method not found", method)
-        if self._version is None:
-            raise _invalid_params()
-        if method in self._answers.lists:
-            return self._answers.lists[method]
-        return _forwarded(ForwardedRequest(request_id, method, params, self._version, has_envelope=False))
-
-    def _initialize(self, params: Mapping[str, Any]) -> Any:
-        version, client = params.get("protocolVersion"), params.get("clientInfo")
-        if (
-            not isinstance(version, str)
-            or not isinstance(params.get("capabilities"), dict)
-            or not isinstance(client, dict)
-            or not isinstance(client.get("name"), str)
-            or not isinstance(client.get("version"), str)
-        ):
-            raise _invalid_params()
-        versions = self._answers.handshake_versions
-        self._version = version if version in versions else versions[-1]
-        return {**self._answers.initialize, "protocolVersion": self._version}
-
-    def _with_envelope(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> Any:
-        versions = self._answers.envelope_versions
-        if method == "initialize":
-            requested = params.get("protocolVersion")
-            raise Refusal(
-                UNSUPPORTED_VERSION,
-                "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
-                {"supported": versions} | ({"requested": requested} if isinstance(requested, str) else {}),
-            )
-        version = _envelope_version(params, versions)
-        if method == "server/discover":
-            return self._answers.discover
-        if method in self._answers.lists:
-            return {**self._answers.lists[method], **self._answers.envelope}
-        if method in self._answers.forwarded and method not in (SUBSCRIBE, UNSUBSCRIBE):
-            return _forwarded(ForwardedRequest(request_id, method, params, version, has_envelope=True))
-        raise Refusal(METHOD_NOT_FOUND, "Method not found", method)
+        is_sound = version in recorded.envelope_versions and isinstance(meta.get(CAPABILITIES_KEY), dict)
+        if is_sound and method == "server/discover":
+            return recorded.discover
+        if method in recorded.lists and (is_sound or not has_envelope):
+            return {**recorded.lists[method], **(recorded.envelope if is_sound else {})}
+        return ForwardedRequest(request_id, method, params, _header(str(version)), has_envelope)
 
 
 def is_id(value: Any) -> bool:
@@ -181,44 +138,9 @@ def is_id(value: Any) -> bool:
     return isinstance(value, (int, str)) and not isinstance(value, bool)
 
 
-def _has_envelope(params: Mapping[str, Any]) -> bool:
+def _meta(params: Mapping[str, Any]) -> Mapping[str, Any]:
     meta = params.get("_meta")
-    return isinstance(meta, dict) and VERSION_KEY in meta
-
-
-def _envelope_version(params: Mapping[str, Any], versions: list[str]) -> str:
-    meta = params.get("_meta")
-    if not isinstance(meta, dict):
-        raise Refusal(
-            INVALID_PARAMS,
-            f"params._meta must be an object carrying the required {VERSION_KEY!r} and {CAPABILITIES_KEY!r} "
-            "envelope keys",
-        )
-    if missing := [key for key in (VERSION_KEY, CAPABILITIES_KEY) if key not in meta]:
-        message = f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
-        raise Refusal(INVALID_PARAMS, message)
-    version = meta[VERSION_KEY]
-    if not isinstance(version, str):
-        raise Refusal(INVALID_PARAMS, "the protocol-version envelope value must be a string")
-    if version not in versions:
-        data = {"supported": versions, "requested": version}
-        raise Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
-    return version
-
-
-def _forwarded(request: ForwardedRequest) -> ForwardedRequest:
-    """Return a request after checking what its headers and this program need of it."""
-    name, arguments = request.params.get(NAMES.get(request.method, "")), request.params.get("arguments")
-    is_named = request.method not in NAMES or isinstance(name, str)
-    if request.method == LISTEN:
-        is_named = isinstance(request.params.get("notifications"), dict)
-    if not is_named or not (arguments is None or isinstance(arguments, dict)):
-        raise _invalid_params()
-    return request
-
-
-def _invalid_params() -> Refusal:
-    return Refusal(INVALID_PARAMS, "Invalid request parameters", "")
+    return meta if isinstance(meta, dict) else {}
 
 
 def _header(name: str) -> str:

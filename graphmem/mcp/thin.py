@@ -1,8 +1,8 @@
 """MCP over stdin and stdout as a client of the local service.
 
 ``graphmem/mcp/protocol.py`` answers the handshake and lists tools and prompts, at once. All other requests,
-such as calls of tools, go to the service, which is started in the background. Neither the operations nor the
-database are imported.
+such as calls of tools, go to the service, which is started in the background; it refuses what is not valid.
+Neither the operations nor the database are imported.
 """
 
 from __future__ import annotations
@@ -20,15 +20,11 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
-from graphmem.errors import GraphmemError, InternalError, ServiceUnreachable
+from graphmem.errors import GraphmemError, InternalError, InvalidInput, ServiceUnreachable
 from graphmem.ingest import own_files
 from graphmem.mcp.protocol import (
     CALL,
-    CONNECTION_CLOSED,
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
     LISTEN,
-    PARSE_ERROR,
     SUBSCRIBE,
     UNSUBSCRIBE,
     ForwardedRequest,
@@ -43,6 +39,8 @@ from graphmem.service import calling, greeting
 from graphmem.service.place import make_folder, place
 from graphmem.settings import Settings
 
+PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32602, -32603
+CONNECTION_CLOSED = -32000
 DRAIN_SECONDS = 5.0
 """Seconds in which the calls under way are answered after the client has closed its end."""
 
@@ -95,12 +93,11 @@ class StdioClient:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            self._write(_error(None, Refusal(PARSE_ERROR, "Parse error")))
+            self._write(_error(None, PARSE_ERROR, "Parse error"))
             return
         if not _is_message(message):
             request_id = message.get("id") if isinstance(message, dict) else None
-            refusal = Refusal(INVALID_REQUEST, "Invalid Request")
-            self._write(_error(request_id if is_id(request_id) else None, refusal))
+            self._write(_error(request_id if is_id(request_id) else None, INVALID_REQUEST, "Invalid Request"))
         elif "method" in message and "id" in message:
             self._request(message["id"], message["method"], message.get("params") or {})
         elif message.get("method") == "notifications/cancelled":
@@ -115,13 +112,13 @@ class StdioClient:
             calls = [each for each in self._calls.values() if each[0].method != LISTEN]
         for call, thread in calls:
             thread.join(max(0.0, deadline - time.monotonic()))
-            self._answer(call, _error(call.id, Refusal(CONNECTION_CLOSED, "Connection closed")))
+            self._answer(call, _error(call.id, CONNECTION_CLOSED, "Connection closed"))
 
     def _request(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
         try:
             answer = self._protocol.answer(request_id, method, params)
         except Refusal as refusal:
-            self._write(_error(request_id, refusal))
+            self._write(_error(request_id, *refusal.args))
             return
         if isinstance(answer, ForwardedRequest):
             thread = threading.Thread(target=self._call, args=(answer,), daemon=True)
@@ -133,8 +130,7 @@ class StdioClient:
     def _call(self, call: ForwardedRequest) -> None:
         """Let the service answer a call. Faults of its start are told as errors of a tool, or of JSON-RPC."""
         try:
-            watches = {SUBSCRIBE: self._subscribe, UNSUBSCRIBE: self._subscribe, LISTEN: self._listen}
-            answer = watches.get(call.method, self._forward)(call)
+            answer = self._watches(call).get(call.method, self._forward)(call)
         except GraphmemError as exc:
             answer = self._failed(call, exc)
         except Exception as exc:
@@ -142,11 +138,18 @@ class StdioClient:
             answer = self._failed(call, InternalError(f"an unexpected fault ({type(exc).__name__})"))
         self._answer(call, answer)
 
+    def _watches(self, call: ForwardedRequest) -> Mapping[str, Callable[[ForwardedRequest], bytes]]:
+        """Return what answers requests to be told of changes of resources. Each era has its own way."""
+        if call.has_envelope:
+            return {LISTEN: self._listen} if isinstance(call.params.get("notifications"), dict) else {}
+        return {SUBSCRIBE: self._subscribe, UNSUBSCRIBE: self._subscribe}
+
     def _forward(self, call: ForwardedRequest) -> bytes:
         """Return what the service answers, as one line of JSON-RPC."""
         params = {**call.params}
-        if call.method == CALL and params["name"] in own_files.TOOLS and params.get("arguments"):
-            params["arguments"] = own_files.with_content(params["arguments"])
+        arguments = params.get("arguments")
+        if call.method == CALL and str(params.get("name")) in own_files.TOOLS and isinstance(arguments, dict):
+            params["arguments"] = own_files.with_content(arguments)
         request = {"jsonrpc": "2.0", "id": call.id, "method": call.method, "params": params}
         url = f"/mcp/{self._settings.mcp_tools}"
         headers = {"X-Client-Name": "mcp", **call.headers, **calling.account_headers(self._account)}
@@ -166,9 +169,12 @@ class StdioClient:
         raise GraphmemError.of(answer)
 
     def _subscribe(self, call: ForwardedRequest) -> bytes:
+        uri = call.params.get("uri")
+        if not isinstance(uri, str):
+            raise InvalidInput("uri is the address of a resource")
         with self._starting:
             change = self._subscribed.add if call.method == SUBSCRIBE else self._subscribed.discard
-            change(call.params["uri"])
+            change(uri)
             if self._telling is None:
                 told = (self._follow(Watch()), self._subscribed, self._write, lambda: True, {})
                 self._telling = threading.Thread(target=self._tell, args=told, daemon=True)
@@ -212,7 +218,8 @@ class StdioClient:
     def _failed(self, call: ForwardedRequest, error: GraphmemError) -> bytes:
         text = json.dumps(error.envelope(secrets.token_hex(16)), default=str)
         if call.method != CALL:
-            return _error(call.id, Refusal(INTERNAL_ERROR, str(error), json.loads(text)))
+            code = INVALID_PARAMS if error.status == 400 else INTERNAL_ERROR
+            return _error(call.id, code, str(error), json.loads(text))
         result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}
         if not self._answers.has_output_schemas:
             result["structuredContent"] = json.loads(text)
@@ -253,8 +260,9 @@ def _notification(method: str, params: Mapping[str, Any]) -> bytes:
     return _line({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-def _error(request_id: RequestId | None, refusal: Refusal) -> bytes:
-    return _line({"jsonrpc": "2.0", "id": request_id, "error": refusal.error})
+def _error(request_id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
+    error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+    return _line({"jsonrpc": "2.0", "id": request_id, "error": error})
 
 
 def _is_message(message: Any) -> bool:

@@ -27,9 +27,12 @@ ANSWER_SECONDS = 30.0
 Message = Mapping[str, Any]
 
 
-def server(toolset: ToolsetName) -> Server[Any]:
-    """Return the server of a toolset over stdio. It has no services: none of its tools can be called."""
-    return create_server(cast(Services, None), lambda: local_actor("test"), toolset, reads_files=True)
+def server(toolset: ToolsetName, *, reads_files: bool = True) -> Server[Any]:
+    """Return the server of a toolset over stdio. It has no services: none of its tools can be called.
+
+    ``reads_files``: whether it is one over stdio; else it is one over HTTP.
+    """
+    return create_server(cast(Services, None), lambda: local_actor("test"), toolset, reads_files=reads_files)
 
 
 def opening(version: str) -> dict[str, Any]:

@@ -11,8 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx
 import orjson
 import pytest
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
 
 from graphmem.errors import AuthRequired, CursorOfAnotherDatabase, ServiceUnreachable
 from graphmem.mcp import thin
@@ -52,44 +55,57 @@ CONVERSATIONS = [
         for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
     ),
     [opening("2027-01-01"), opening("2024-11-05"), DISCOVER],
-    [TOOLS, NO_NAME, PING, UNKNOWN, opening("2025-06-18"), NO_NAME, NO_OBJECT, UNKNOWN],
-    [{"method": "initialize"}, {"method": "initialize", "params": {"protocolVersion": "2025-06-18"}}, TOOLS],
-    [opening("2025-11-25"), with_envelope(TOOLS)],
-    [with_envelope(DISCOVER), with_envelope(TOOLS), with_envelope(PING), opening("2025-11-25")],
-    [with_envelope(UNKNOWN), with_envelope(NO_NAME), TOOLS, {"method": "initialize"}],
+    [NO_NAME, PING, UNKNOWN, opening("2025-06-18"), NO_NAME, NO_OBJECT, UNKNOWN],
+    [{"method": "initialize"}, {"method": "initialize", "params": {"protocolVersion": "2025-06-18"}}],
+    [with_envelope(DISCOVER), with_envelope(TOOLS), with_envelope(PING)],
+    [with_envelope(UNKNOWN), with_envelope(NO_NAME)],
     [
         with_envelope(DISCOVER),
         *(
-            {"method": "tools/list", "params": {"_meta": {**ENVELOPE, **meta}}}
+            {"method": "tools/list", "params": {"_meta": meta}}
             for meta in (
-                {"io.modelcontextprotocol/protocolVersion": "2027-01-01"},
-                {"io.modelcontextprotocol/protocolVersion": 7},
+                {**ENVELOPE, "io.modelcontextprotocol/protocolVersion": "2027-01-01"},
+                {"io.modelcontextprotocol/protocolVersion": "2026-07-28"},
             )
         ),
-        {
-            "method": "tools/list",
-            "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}},
-        },
     ],
 ]
 
 
 def answered(toolset: ToolsetName, requests: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return what :class:`Protocol` answers to requests with ids from 1."""
-    protocol = Protocol(recorded(toolset))
-    answers: list[dict[str, Any]] = []
-    for number, request in enumerate(requests, 1):
-        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": number}
-        try:
-            answer["result"] = protocol.answer(number, request["method"], request.get("params", {}))
-        except Refusal as refusal:
-            answer["error"] = refusal.error
-        answers.append(answer)
-    return answers
+    """Return what is answered to requests with ids from 1: by :class:`Protocol`, else by the HTTP server."""
+
+    async def converse() -> list[dict[str, Any]]:
+        protocol, answers = Protocol(recorded(toolset)), list[dict[str, Any]]()
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        manager = StreamableHTTPSessionManager(
+            server(toolset, reads_files=False), json_response=True, stateless=True, security_settings=security
+        )
+        transport = httpx.ASGITransport(manager.asgi_app)
+        async with manager.run(), httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            for number, request in enumerate(requests, 1):
+                try:
+                    answer = protocol.answer(number, request["method"], request.get("params", {}))
+                except Refusal as refusal:
+                    code, message, data = refusal.args
+                    error = {"code": code, "message": message, "data": data}
+                    answers.append({"jsonrpc": "2.0", "id": number, "error": error})
+                    continue
+                if isinstance(answer, ForwardedRequest):
+                    sent = {"jsonrpc": "2.0", "id": number, "method": answer.method, "params": answer.params}
+                    response = await http.post("/mcp", json=sent, headers=answer.headers)
+                    answers.append({**response.json(), "id": number})
+                else:
+                    answers.append({"jsonrpc": "2.0", "id": number, "result": answer})
+        return answers
+
+    return asyncio.run(converse())
 
 
 @walk_over("requests", CONVERSATIONS)
-def test_protocol_answers_what_the_server_of_the_mcp_package_answers(requests: list[Message]) -> None:
+def test_a_request_is_answered_here_or_there_as_the_server_of_the_mcp_package_answers_over_stdio(
+    requests: list[Message],
+) -> None:
     assert answered("memory", requests) == asyncio.run(conversation(server("memory"), requests))
 
 
@@ -137,13 +153,20 @@ def test_a_name_that_is_no_plain_text_is_a_header_in_base64(name: str, header: s
 class Wire:
     """A client that is read by hand, and a service that answers when the test lets it."""
 
-    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, handshake: bool = True) -> None:
+    def __init__(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        *,
+        handshake: bool = True,
+        mcp_tools: ToolsetName = "core",
+    ) -> None:
         self.answer: Any = {"content": []}
         self.refusal: tuple[int, Any] | None = None
         self.may_answer = threading.Event()
         self.sent: list[Any] = []
         self._out, wire = os.pipe()
-        self.client = thin.StdioClient(Settings(data_dir=tmp_path), wire)
+        self.client = thin.StdioClient(Settings(data_dir=tmp_path, mcp_tools=mcp_tools), wire)
         self._wire = wire
         monkeypatch.setattr(calling, "send", self._send)
         self._handshakes = int(handshake)
@@ -220,10 +243,10 @@ def test_a_request_that_fails_here_has_an_error_with_the_envelope(wire: Wire) ->
     wire.answer = ServiceUnreachable("it ended")
     wire.may_answer.set()
     wire.take(method="resources/read", id=1, params={"uri": "graphmem://schema/person"})
-    wire.take(method="prompts/get", id=2, params={})
+    wire.take(method=SUBSCRIBE, id=2, params={})
     by_id = {message["id"]: message["error"] for message in wire.messages()}
     assert (by_id[1]["code"], by_id[1]["data"]["error_code"]) == (-32603, "SERVICE_UNREACHABLE")
-    assert by_id[2]["code"] == -32602
+    assert (by_id[2]["code"], by_id[2]["data"]["error_code"]) == (-32602, "VALIDATION_INVALID_FORMAT")
 
 
 def test_each_era_has_its_own_way_to_subscribe() -> None:
@@ -232,9 +255,15 @@ def test_each_era_has_its_own_way_to_subscribe() -> None:
         [opening("2025-11-25"), {"method": LISTEN, "params": {"notifications": {}}}],
         [with_envelope(DISCOVER), *map(with_envelope, newer)],
         [with_envelope({"method": LISTEN})],
-        [opening("2025-11-25"), {"method": SUBSCRIBE, "params": {}}],
-    ):  # fmt: skip
+    ):
         assert answered("core", requests) == asyncio.run(conversation(server("core"), requests))
+
+
+def test_a_toolset_without_resources_tells_of_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = Wire(tmp_path, monkeypatch, mcp_tools="memory")
+    wire.take(method=SUBSCRIBE, id=1, params={"uri": "graphmem://recent"})
+    (message,) = wire.messages()
+    assert (message["error"]["code"], wire.sent) == (-32601, [])
 
 
 CHANGE = {"event_type": "entity.updated", "entity_id": "ent_1", "entity_type": "person"}
@@ -259,6 +288,14 @@ def test_changes_touch_the_resources_that_show_them(changes: list[Any], told: li
     assert (watch.changed, watch.arguments["after"]) == ([], "2")
     watch.fail(CursorOfAnotherDatabase(), uris)
     assert (watch.changed, "after" in watch.arguments) == (sorted(uris), False)
+
+
+def test_what_is_unknown_is_refused_while_the_service_starts(wire: Wire) -> None:
+    wire.take(method="logging/setLevel", id=1, params={"level": "info"})
+    meta = {**ENVELOPE, "io.modelcontextprotocol/protocolVersion": "2027-01-01"}
+    wire.take(method="server/discover", id=2, params={"_meta": meta})
+    assert [message["error"]["code"] for message in wire.messages()] == [-32601, -32022]
+    assert wire.sent == []
 
 
 def test_without_a_token_no_progress_is_sent(wire: Wire) -> None:
