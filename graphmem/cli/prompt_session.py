@@ -1,4 +1,4 @@
-"""``graphmem session``: the commands at a prompt, or one a line from a pipe, over one connection."""
+"""``graphmem session``: the commands at a prompt, or one a line from a pipe, in one process."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def prompt_session(
     """Run commands at a prompt, without `graphmem` before them, or one a line from a pipe.
 
     The prompt has a history, and completes commands, options, types, ids and names with Tab. `help COMMAND`
-    shows the help, `exit` or Ctrl-D ends. A question that is no command is answered by `context`. The
-    commands share one connection to the service. In a pipe, # begins a comment, and the first command that
-    fails ends the session; its exit code is that of the session.
+    shows the help, `exit` or Ctrl-D ends. A question that is no command is answered by `context`. In a pipe,
+    # begins a comment, and the first command that fails ends the session; its exit code is that of the
+    session.
 
     \b
     Examples:

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeVar
 
 import typer
@@ -27,7 +26,6 @@ from graphmem.errors import (
     DataDirectoryRefused,
     GraphmemError,
     InternalError,
-    ServiceUnreachable,
     validation_message,
 )
 
@@ -67,7 +65,7 @@ class Session:
     account: str | None = None
     """The account that acts, instead of the local one."""
     kept: dict[str, Client] | None = None
-    """Connections that commands of `graphmem session` share, by address; None: each command has its own."""
+    """Connections of `graphmem session` to services over HTTP, by address; None: each command has its own."""
 
     def within(self, outer: Session) -> Session:
         """Return the options of a command of the session ``outer``: its own win."""
@@ -121,8 +119,6 @@ class Session:
         is_service = uses_service(chosen)
         if operation.reads:
             require_database(chosen, or_service=is_service)
-        if is_service and self.kept is not None:
-            return self._over_kept_socket(chosen, operation.name, raw)
         if is_service:
             from graphmem.service.calling import call
 
@@ -131,28 +127,6 @@ class Session:
         from graphmem.cli import in_process
 
         return in_process.run(chosen, operation.name, raw, self.account)
-
-    def _over_kept_socket(self, chosen: Settings, operation: str, raw: dict[str, Any]) -> bytes:
-        """Call the local service over the connection of the session; a service that ended is started anew."""
-        from graphmem.client import Client
-        from graphmem.service import calling, greeting, place, wire
-
-        assert self.kept is not None
-        key = f"{place.place(chosen).lock} {self.account or ''}"
-        call = {"operation": operation, "arguments": raw}
-        for is_last in (False, True):
-            if key not in self.kept:
-                path = Path(calling.ensure(chosen, tell_progress)["socket"])
-                headers = calling.account_headers(self.account)
-                self.kept[key] = Client(wire.SOCKET_URL, None, "cli", socket=path, headers=headers)
-            try:
-                return self.kept[key].call(("POST", greeting.OPERATION_PATH), call)
-            except ServiceUnreachable as exc:
-                self.kept.pop(key).close()
-                # Nothing was sent over a connection that could not be made.
-                if is_last or exc.details.get("reason") != "ConnectError":
-                    raise
-        raise AssertionError("unreachable")
 
     def remote(self, base_url: str, chosen: Settings) -> Client:
         from graphmem.client import Client

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from graphmem import __version__
@@ -59,11 +58,11 @@ def look(session: Session) -> Row:
     chosen = session.settings()
     state: Row = {"version": __version__, "environment": chosen.env, "data_dir": str(chosen.data_path)}
     problems: list[Row] = []
+    ask = _asking(session, chosen)
     if chosen.base_url is not None:
-        ask = _asking_remote(session, chosen)
         state["service"], state["database"] = _remote(ask, chosen.base_url, problems)
     else:
-        state["service"], ask = _local(session, chosen, problems)
+        state["service"] = _local(chosen, problems)
         state["database"] = _database(chosen, state["service"]["running"])
     is_up = bool(state["service"]["running"])
     state |= _contents(ask, problems) if is_up else dict.fromkeys(("stored", "last_write", "waiting"))
@@ -88,12 +87,20 @@ def _problem(check: str, error: GraphmemError, fix: str = "") -> Row:
     return {"check": check, "status": "fail", "what": f"{error.code}: {error}", "fix": fix}
 
 
-def _asking_remote(session: Session, chosen: Settings) -> Ask:
+def _asking(session: Session, chosen: Settings) -> Ask:
+    """Return what asks a service that runs."""
     from graphmem.cli.commands import entry_of
     from graphmem.model import canonical
+    from graphmem.service.calling import call
 
-    client = session.remote(chosen.base_url or "", chosen)
-    return lambda name, arguments: canonical.decode(client.call(entry_of(name).routes[0], arguments))
+    def ask(name: str, arguments: Row) -> Row:
+        if client is not None:
+            return canonical.decode(client.call(entry_of(name).routes[0], arguments))
+        options: Any = {"account": session.account, "timeout": TIMEOUT_SECONDS, "starts": False}
+        return canonical.decode(call(chosen, name, arguments, "cli", **options))
+
+    client = session.remote(chosen.base_url, chosen) if chosen.base_url else None
+    return ask
 
 
 def _remote(ask: Ask, base_url: str, problems: list[Row]) -> tuple[Row, Row]:
@@ -115,10 +122,10 @@ def _remote(ask: Ask, base_url: str, problems: list[Row]) -> tuple[Row, Row]:
     return service | {"running": True, "version": about["version"]}, {"running": is_up}
 
 
-def _local(session: Session, chosen: Settings, problems: list[Row]) -> tuple[Row, Ask]:
-    """Return what is known of the service of the data directory, and what asks it without starting it."""
+def _local(chosen: Settings, problems: list[Row]) -> Row:
+    """Return what is known of the service of the data directory."""
     from graphmem.cli.local_service import row
-    from graphmem.service import calling, greeting, wire
+    from graphmem.service import calling, greeting
     from graphmem.service.place import place
 
     try:
@@ -133,24 +140,7 @@ def _local(session: Session, chosen: Settings, problems: list[Row]) -> tuple[Row
         problems.append({"check": "service", "status": "warn", "what": what, "fix": fix})
     if greeted.get("error"):
         problems.append(_problem("service", GraphmemError.of(greeted["error"])))
-
-    def ask(name: str, arguments: Row) -> Row:
-        from graphmem.model import canonical
-
-        call = {"operation": name, "arguments": arguments}
-        headers = {"X-Client-Name": "cli", **calling.account_headers(session.account)}
-        path = Path(greeted["socket"])
-        try:
-            answer, body = wire.request(
-                path, "POST", greeting.OPERATION_PATH, call, headers, TIMEOUT_SECONDS, calling.signing(chosen)
-            )
-        except (wire.NotConnected, wire.Interrupted) as exc:
-            raise calling.ServiceUnreachable("the service does not answer", reason=str(exc)) from exc
-        if answer != 200:
-            raise GraphmemError.of(canonical.decode(body))
-        return canonical.decode(body)
-
-    return row(greeted or None) | {"running": greeted.get("state") == greeting.READY}, ask
+    return row(greeted or None) | {"running": greeted.get("state") == greeting.READY}
 
 
 def _database(chosen: Settings, is_served: bool) -> Row:

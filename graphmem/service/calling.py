@@ -218,11 +218,14 @@ def call(
     client: str,
     tell: Tell | None = None,
     account: str | None = None,
+    *,
+    timeout: float | None = None,
+    starts: bool = True,
 ) -> bytes:
     """Return an operation's answer as JSON.
 
     ``client``: the name of the calling program. ``account``: the name of the account that acts, by default
-    the local one.
+    the local one. ``timeout`` and ``starts``: as of :func:`send`.
 
     Raises:
         GraphmemError: the error that the service answered, or what :func:`ensure` raises.
@@ -234,6 +237,8 @@ def call(
         {"operation": operation, "arguments": arguments},
         {"X-Client-Name": client, **account_headers(account)},
         tell,
+        timeout=timeout,
+        starts=starts,
     )
     if status == 200:
         return body
@@ -241,17 +246,30 @@ def call(
 
 
 def send(
-    settings: Settings, url: str, content: Any, headers: Mapping[str, str], tell: Tell | None = None
+    settings: Settings,
+    url: str,
+    content: Any,
+    headers: Mapping[str, str],
+    tell: Tell | None = None,
+    *,
+    timeout: float | None = None,
+    starts: bool = True,
 ) -> tuple[int, bytes]:
     """Post JSON as :func:`call` does, and raise what it raises; return status and body of the answer.
 
     Where the settings name the key of an agent, the request is signed.
+
+    Args:
+        timeout: seconds that the service may be silent; None: any time.
+        starts: whether a service is started where none runs.
     """
     sign = signing(settings)
-    for _ in range(STARTS_LIMIT):
-        path = Path(ensure(settings, tell)["socket"])
+    for _ in range(STARTS_LIMIT if starts else 1):
+        found = ensure(settings, tell) if starts else place(settings).record()
         try:
-            return wire.request(path, "POST", url, content, headers, sign=sign)
+            return wire.request(
+                Path(found.get("socket", os.devnull)), "POST", url, content, headers, timeout, sign
+            )
         except wire.NotConnected:
             continue  # it ended in this moment: nothing was sent
         except wire.Interrupted as exc:
@@ -260,7 +278,8 @@ def send(
                 "send it again, a store with the same idempotency_key",
                 reason=str(exc),
             ) from exc
-    raise ServiceUnreachable("the local service ends as soon as it is ready: `graphmem server logs` says why")
+    ends = "the local service ends as soon as it is ready: `graphmem server logs` says why"
+    raise ServiceUnreachable(ends if starts else "the local service does not answer")
 
 
 def signing(settings: Settings) -> wire.Sign | None:
