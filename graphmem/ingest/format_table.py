@@ -25,8 +25,6 @@ PLACES = {
 }
 """Module and function of the parsers that share a module. Every other one is ``parse`` in its own."""
 
-MAIL_LIBRARIES = ("lxml", "striprtf", "compressed-rtf")
-
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -47,7 +45,7 @@ class Format:
 
     @property
     def parser_version(self) -> str:
-        """The version of the parser, then the releases of its libraries: ``1 pypdf-6.21.4``."""
+        """The version of the parser, then the releases of its libraries: ``1 lxml-6.0.2``."""
         releases = (f"{name}-{importlib.metadata.version(name)}" for name in self.libraries)
         return " ".join([str(self.version), *releases])
 
@@ -118,7 +116,7 @@ FORMATS: tuple[Format, ...] = (
         ("lxml",),
         version=3,
     ),
-    Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", ("message",), MAIL_LIBRARIES, version=4),
+    Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", ("message",), ("lxml",), version=5),
     Format(
         "mbox",
         "mailbox",
@@ -126,8 +124,8 @@ FORMATS: tuple[Format, ...] = (
         (".mbox",),
         "mailbox",
         ("message",),
-        MAIL_LIBRARIES,
-        version=4,
+        ("lxml",),
+        version=5,
     ),
     Format(
         "ics",

@@ -18,7 +18,6 @@ from email.utils import getaddresses, parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 
-from graphmem.ingest import winmail
 from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.decoding import MARKS, decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
@@ -42,8 +41,11 @@ SUSPECT = re.compile(
 QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 HEADER = re.compile(rb"[!-9;-~]+[ \t]*:|[ \t]|>?From ")
 HEADERS_END = re.compile(rb"\r?\n\r?\n")
+WINMAIL = (
+    "The winmail.dat of message {} is not read: Outlook keeps text and files of a message in it. Have the "
+    "message sent as plain text or HTML, or store the files that it has."
+)
 Headers = dict[str, list[str]]
-TEXT_TYPES = ("text/", "multipart/")
 MESSAGE_TYPES = ("message/rfc822", "message/global")
 
 
@@ -153,13 +155,6 @@ class _Contents:
     def _joined(self, kind: str, members: list[Message]) -> str:
         texts = [(member.get_content_type(), self.text_of(member)) for member in members]
         texts = [(each, text) for each, text in texts if text]
-        # Outlook sends its text beside the same text in a winmail.dat; programs on the way add to its end.
-        own = _words("\n".join(text for each, text in texts if each.startswith(TEXT_TYPES)))
-        texts = [
-            (each, text)
-            for each, text in texts
-            if each.startswith(TEXT_TYPES) or not own.startswith(_words(text))
-        ]
         plain_texts = [pair for pair in texts if pair[0] != "text/html"]
         if plain_texts and (
             kind == "multipart/alternative" or any(each == "text/plain" for each, _ in texts)
@@ -183,7 +178,7 @@ class _Contents:
         if kind in MESSAGE_TYPES or file.lower().endswith(".eml"):
             self._add_message(part, payload)
         elif kind == "application/ms-tnef" or file.lower() == "winmail.dat":
-            return self._winmail(part)
+            self.builder.warn(WINMAIL.format(self.number))
         return ""
 
     def _add_message(self, part: Message, payload: Any) -> None:
@@ -200,15 +195,6 @@ class _Contents:
             self.messages.append(inner)
         else:
             self.builder.warn(f"A message that is attached to message {self.number} cannot be read.")
-
-    def _winmail(self, part: Message) -> str:
-        data = part.get_payload(decode=True)
-        outlook = winmail.Winmail(data if isinstance(data, bytes) else b"", LEVELS_LIMIT)
-        if not outlook.is_whole:
-            self.builder.warn(
-                f"A winmail.dat of message {self.number} is damaged or too long: a part is left out."
-            )
-        return self.text_of(outlook.message)
 
     def _payload(self, part: Message) -> str:
         data = part.get_payload(decode=True)
@@ -274,11 +260,6 @@ def _people(builder: Builder, texts: MailTexts, headers: Headers) -> Iterator[Pa
             for person in people
         ]
         yield PartField(name.lower().replace("-", "_"), people, builder.add_line(name, ", ".join(shown)))
-
-
-def _words(text: str) -> str:
-    """Return the words alone: plain and rich text differ in marks. A text without a word stays."""
-    return (re.sub(r"\W+", " ", text).strip() or text) + " "
 
 
 @lru_cache(maxsize=1_000)
