@@ -171,8 +171,8 @@ FORMATS: tuple[Format, ...] = (
         (".pdf",),
         "pdf",
         ("page",),
-        ("pypdfium2", "pypdf"),
-        version=2,
+        ("pypdfium2",),
+        version=3,
     ),
     Format(
         "docx",

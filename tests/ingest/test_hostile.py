@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pypdf
 import pytest
 
 from graphmem.ingest import processes
@@ -79,10 +78,13 @@ def nested() -> bytes:
 
 def many_pages() -> bytes:
     """A PDF whose tree of pages names one page 100,000 times."""
-    kids = b"3 0 R " * 100_000
+    return pdf(b"<</Type/Pages/Count 100000/Kids[" + b"3 0 R " * 100_000 + b"]>>")
+
+
+def pdf(pages: bytes, trailer: bytes = b"") -> bytes:
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Count 100000/Kids[" + kids + b"]>>",
+        pages,
         b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>",
     ]
     stream = io.BytesIO(b"%PDF-1.4\n")
@@ -95,16 +97,14 @@ def many_pages() -> bytes:
     stream.write(
         b"xref\n0 4\n0000000000 65535 f \n" + b"".join(b"%010d 00000 n \n" % place for place in places)
     )
-    stream.write(b"trailer<</Size 4/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % start)
+    stream.write(b"trailer<</Size 4/Root 1 0 R%s>>\nstartxref\n%d\n%%%%EOF" % (trailer, start))
     return stream.getvalue()
 
 
 def encrypted_pdf() -> bytes:
-    writer = pypdf.PdfWriter(clone_from=FIXTURES / "report.pdf")
-    writer.encrypt("secret", algorithm="RC4-128")
-    stream = io.BytesIO()
-    writer.write(stream)
-    return stream.getvalue()
+    key = b"00" * 32
+    handler = b"<</Filter/Standard/V 1/R 2/P -4/O<%s>/U<%s>>>" % (key, key)
+    return pdf(b"<</Type/Pages/Count 1/Kids[3 0 R]>>", b"/ID[<00><00>]/Encrypt" + handler)
 
 
 def encrypted_odt() -> bytes:

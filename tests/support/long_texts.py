@@ -8,7 +8,6 @@ import gc
 import importlib
 import inspect
 import json
-import logging
 import pkgutil
 import re
 import sys
@@ -48,8 +47,6 @@ def _numbered(form: str) -> Callable[[int], str]:
 def _again(unit: str) -> Callable[[int], str]:
     return lambda size: unit * (size // len(unit))
 
-
-logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
 # Units are whole, so that a longer text ends as a shorter one does.
 SHAPES: Final[dict[str, Callable[[int], str]]] = {

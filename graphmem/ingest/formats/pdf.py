@@ -1,13 +1,11 @@
-"""PDF: the text of each page. PDFium reads; pypdf reads what PDFium cannot open.
+"""PDF: the text of each page.
 
 A page is a part. Pictures are not read: a page that is a scan has no text, and a warning says so.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
-from typing import Any
 
 import pypdfium2
 from pypdfium2.raw import FPDF_ERR_PASSWORD
@@ -24,7 +22,6 @@ KEYS = {
     "CreationDate": "created",
     "ModDate": "modified",
 }
-ENCRYPTED = "The PDF is encrypted: a password is needed to read it."
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
@@ -33,18 +30,14 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as exc:
         if getattr(exc, "err_code", None) == FPDF_ERR_PASSWORD:
-            raise ParseFailed(ENCRYPTED, "encrypted") from None
-        _add(builder, *_by_pypdf(data, builder, str(exc)))
-    else:
-        builder.check_page(len(document))
-        _add(builder, document.get_metadata_dict(), _by_pdfium(document, builder))
-
-
-def _add(builder: Builder, metadata: dict[str, str], pages: Iterator[str]) -> None:
+            raise ParseFailed("The PDF is encrypted: a password is needed to read it.", "encrypted") from None
+        raise ParseFailed(f"The PDF is damaged: {exc}"[:300], "damaged") from None
+    builder.check_page(len(document))
+    metadata = document.get_metadata_dict()
     builder.title = metadata.get("Title")
     builder.metadata |= {key: metadata[name] for name, key in KEYS.items() if metadata.get(name)}
     empty, count = [], 0
-    for count, text in enumerate(pages, 1):
+    for count, text in enumerate(_pages(document, builder), 1):
         span = builder.add(text.strip("\n"), "\n\n")
         builder.part("page", span._replace(page=count))
         if not text.strip():
@@ -55,7 +48,7 @@ def _add(builder: Builder, metadata: dict[str, str], pages: Iterator[str]) -> No
         builder.warn(f"{len(empty):,} of {count:,} pages have no text (perhaps they are scans): {shown}.")
 
 
-def _by_pdfium(document: pypdfium2.PdfDocument, builder: Builder) -> Iterator[str]:
+def _pages(document: pypdfium2.PdfDocument, builder: Builder) -> Iterator[str]:
     for number in range(len(document)):
         try:
             page = document[number]
@@ -67,22 +60,3 @@ def _by_pdfium(document: pypdfium2.PdfDocument, builder: Builder) -> Iterator[st
             builder.warn(f"Page {number + 1} cannot be read: {exc}")
             text = ""
         yield text.replace("\r\n", "\n").replace("\ufffe", "-")
-
-
-def _by_pypdf(data: bytes, builder: Builder, reason: str) -> tuple[dict[str, str], Iterator[str]]:
-    import pypdf
-    from pypdf.errors import PyPdfError
-
-    try:
-        reader = pypdf.PdfReader(io.BytesIO(data))
-        if reader.is_encrypted:
-            raise ParseFailed(ENCRYPTED, "encrypted")
-        builder.check_page(len(reader.pages))
-        metadata: dict[Any, Any] = dict(reader.metadata or {})
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, OSError) as exc:
-        raise ParseFailed(f"The PDF is damaged: {reason} {exc}"[:300], "damaged") from None
-    if not reader.pages:
-        raise ParseFailed(f"The PDF is damaged: {reason}", "damaged")
-    builder.warn("PDFium cannot open the PDF; pypdf has read it.")
-    texts = (page.extract_text() for page in reader.pages)
-    return {str(name).lstrip("/"): str(value) for name, value in metadata.items()}, texts
