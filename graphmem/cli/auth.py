@@ -86,11 +86,7 @@ def tell_before(session: Session, entry: Listed) -> None:
     """Say on stderr what an operation changes that the caller would not expect, before it runs."""
     if entry.name != "keys.create":
         return
-    from graphmem.cli.commands import entry_of
-    from graphmem.model import canonical
-
-    about = canonical.decode(session.run(entry_of("server.info"), {}))
-    tell_first_credential(about["authentication"] == "none")
+    tell_first_credential(session.ask("server.info", {})["authentication"] == "none")
 
 
 @command(app)

@@ -63,13 +63,10 @@ def _shown(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _unlisted(session: Session, name: str, entity_type: Any, state: str) -> Mapping[str, Any]:
-    from graphmem.cli.commands import entry_of
-    from graphmem.model import canonical
-
     filters = {"name": name, f"include_{state}": True}
     filters |= {"entity_type": entity_type} if entity_type else {}
     asked: dict[str, Any] = {"filters": filters, "include_snapshots": False, "limit": STATES_LIMIT}
-    page = canonical.decode(session.run(entry_of("entities.query"), asked))
+    page = session.ask("entities.query", asked)
     candidates = [_shown(row) for row in page["entities"] if row["state"] == state]
     if not candidates and "next_cursor" not in page:
         raise NotFound(f"no {state} entity has the name {name!r:.100}")
@@ -83,12 +80,9 @@ def _named(session: Session, name: str, entity_type: Any, *, is_exact: bool) -> 
 
     ``is_exact``: a part of a name, such as a first name, does not do.
     """
-    from graphmem.cli.commands import entry_of
-    from graphmem.model import canonical
-
     sought = {"identifier": name, "limit": CANDIDATES_LIMIT, "provenance": "none", "fields": ["name"]}
     typed = {"entity_type": entity_type} if entity_type else {}
-    answer = canonical.decode(session.run(entry_of("entities.find"), sought | typed))
+    answer = session.ask("entities.find", sought | typed)
     candidates = list(map(_shown, answer["entities"]))
     if not candidates:
         return None

@@ -85,12 +85,11 @@ def export(
         raise InvalidInput(f"{format} is a folder: give --output FOLDER")
     if ids and chosen:
         raise InvalidInput("--id names the entities: give no other filter with it")
-    from graphmem.cli.commands import entry_of
     from graphmem.cli.exporting.export_spool import ExportSpool
     from graphmem.cli.progress import counted_files
 
     def call(name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
-        return patiently(session, entry_of(name), dict(raw))
+        return patiently(session, name, raw)
 
     # Nothing is drawn where stderr is no terminal.
     status = stderr.status("reading")

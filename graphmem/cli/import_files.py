@@ -251,7 +251,6 @@ def _imported(session: Session, file: LocalFile | LinkedNote) -> dict[str, Any]:
 
 def _stored_note(session: Session, file: LinkedNote) -> dict[str, Any]:
     """Store a Markdown file with what it says; return the answer, ``replayed`` if it was stored before."""
-    from graphmem.cli.commands import entry_of
     from graphmem.ingest.own_files import read_file
 
     data = read_file(file.file.path) if file.file.data is None else file.file.data
@@ -269,7 +268,7 @@ def _stored_note(session: Session, file: LinkedNote) -> dict[str, Any]:
         # What its links mean depends on the files beside it: with another meaning it is stored again.
         key = hashlib.sha256(data + json.dumps([file.name, arguments]).encode()).hexdigest()
         request = {**content, **arguments, "idempotency_key": f"import:{key}"}
-        answer = patiently(session, entry_of("store"), request)
+        answer = patiently(session, "store", request)
         ids = [each["entity_id"] for each in answer["entities"]]
         first = first or answer
         replayed, created = replayed and answer["replayed"], created + answer["entities_created"]
@@ -283,11 +282,9 @@ def _stored_note(session: Session, file: LinkedNote) -> dict[str, Any]:
 
 def _readings(session: Session, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield what to do about an upload of the same bytes, whose entity is another one."""
-    from graphmem.cli.commands import entry_of
-
     if answer["deduplicated"] and not answer["replayed"] and answer["entities_created"]:
         query = {"source_id": answer["source_id"], "status": "completed", "limit": 1}
-        for row in patiently(session, entry_of("interpretations.list"), query)["interpretations"]:
+        for row in patiently(session, "interpretations.list", query)["interpretations"]:
             yield TWICE.format(row["interpretation_id"])
 
 
@@ -357,15 +354,12 @@ def _wait(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     chosen = session.settings()
     if chosen.base_url is None and not uses_service(chosen):
         return
-    from graphmem.cli.commands import entry_of
-    from graphmem.model import canonical
-
     for row in rows:
         started = row.get("interpretation", {})
         while started.get("status") in UNFINISHED:
             time.sleep(POLL_SECONDS)
             query = {"source_id": row["source_id"], "limit": 1}
-            page = canonical.decode(session.run(entry_of("interpretations.list"), query))
+            page = session.ask("interpretations.list", query)
             if not page["interpretations"]:
                 break
             started = {**started, **page["interpretations"][0]}

@@ -92,11 +92,7 @@ def _interpreted(session: Session, source_id: str, interpreter: str | None) -> d
 
 
 def _call(session: Session, name: str, arguments: dict[str, Any]) -> Any:
-    from graphmem.cli.commands import entry_of
-    from graphmem.model import canonical
-
-    sent = {key: value for key, value in arguments.items() if value is not None}
-    return canonical.decode(session.run(entry_of(name), sent))
+    return session.ask(name, {key: value for key, value in arguments.items() if value is not None})
 
 
 def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:

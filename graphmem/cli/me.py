@@ -24,14 +24,13 @@ def me(
       graphmem me "Ada Lovelace"
     """
     from graphmem.cli.commands import entry_of
-    from graphmem.model import canonical
 
     if entity is not None:
         create = entry_of("observations.create")
         marking = {"entity_id": entity, "fields": {"self": True}, "observation_source": "human"}
         session.run(create, with_ids(session, create, marking))
     sought = {"search": "myself", "limit": 1, "provenance": "none"}
-    answer = canonical.decode(session.run(entry_of("entities.query"), sought))
+    answer = session.ask("entities.query", sought)
     marked = [each for each in answer["entities"] if each.get("matched") == "self"]
     if not marked:
         return {"hint": answer.get("hint")}

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 import typer
 
 from graphmem.cli.command_groups import SHORT
-from graphmem.cli.commands import entry_of, listed
+from graphmem.cli.commands import listed
 from graphmem.cli.session import Session, console, tell_progress
 
 HISTORY: Final = "session_history"
@@ -194,13 +194,11 @@ class Completions:
     def _ask(
         self, key: str, operation: str, arguments: dict[str, Any], read: Callable[[Any], list[str]]
     ) -> list[str]:
-        from graphmem.model import canonical
-
         if key not in self._told:
             self._told[key] = []
             # A completion that fails completes nothing.
             with contextlib.suppress(Exception):
-                self._told[key] = read(canonical.decode(self._session.run(entry_of(operation), arguments)))
+                self._told[key] = read(self._session.ask(operation, arguments))
         return self._told[key]
 
 

@@ -12,7 +12,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeVar
@@ -127,6 +127,14 @@ class Session:
         from graphmem.cli import in_process
 
         return in_process.run(chosen, operation.name, raw, self.account)
+
+    def ask(self, operation: str | SessionCall, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer of an operation, which is that of a command if only its name is known."""
+        from graphmem.cli.commands import entry_of
+        from graphmem.model import canonical
+
+        entry = entry_of(operation) if isinstance(operation, str) else operation
+        return canonical.decode(self.run(entry, dict(raw)))
 
     def remote(self, base_url: str, chosen: Settings) -> Client:
         from graphmem.client import Client

@@ -9,17 +9,14 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
 from graphmem.cli.session import Session, SessionCall, console, stderr
 from graphmem.errors import FileMissing, GraphmemError, InvalidInput, NotFound, PayloadTooLarge
-
-if TYPE_CHECKING:
-    from graphmem.cli.commands import Listed
 
 ATTEMPTS: Final = 5
 """How often a file is sent while the service is busy."""
@@ -143,13 +140,11 @@ def _stored(session: Session, data: bytes, file: LocalFile) -> dict[str, Any]:
     return patiently(session, STORE, raw)
 
 
-def patiently(session: Session, operation: SessionCall | Listed, raw: dict[str, Any]) -> dict[str, Any]:
+def patiently(session: Session, operation: str | SessionCall, raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer of an operation; a service that is busy is asked again."""
-    from graphmem.model import canonical
-
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return canonical.decode(session.run(operation, raw))
+            return session.ask(operation, raw)
         except GraphmemError as exc:
             if not exc.retryable or attempt == ATTEMPTS or exc.code == "SERVICE_UNREACHABLE":
                 raise

@@ -283,12 +283,10 @@ def _without_members(document: Row, paths: Iterable[str]) -> Row:
 
 def register_schemas(session: Session, other: NeotomaReader) -> Iterator[dict[str, Any]]:
     """Register the schemas of types that have none here; yield what became of each."""
-    from graphmem.cli.commands import entry_of
-
     known: list[str] = []
     for entity_type, document in other.schemas():
         try:
-            patiently(session, entry_of("schemas.get"), {"entity_type": entity_type})
+            patiently(session, "schemas.get", {"entity_type": entity_type})
             known.append(entity_type)
         except NotFound:
             yield {"file": f"schema of {entity_type}", **_registration(session, document)}
@@ -298,10 +296,8 @@ def register_schemas(session: Session, other: NeotomaReader) -> Iterator[dict[st
 
 def _registration(session: Session, document: dict[str, Any], left_out: Sequence[str] = ()) -> dict[str, Any]:
     """Register a schema without the members that are unknown here; return what became of it."""
-    from graphmem.cli.commands import entry_of
-
     try:
-        answer = patiently(session, entry_of("schemas.register"), {"schema": document})
+        answer = patiently(session, "schemas.register", {"schema": document})
     except InvalidInput as exc:
         issues = exc.details.get("issues") or ()
         unknown = [each["path"] for each in issues if each.get("code") == "ERR_UNKNOWN_KEY"]
