@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.session import Session, command, fetching, run_async
+from graphmem.cli.session import Session, command
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
@@ -37,16 +37,11 @@ def start(session: Session) -> dict[str, Any]:
       graphmem db start
     """
     from graphmem import neo4j_local
-    from graphmem.runtime import open_services
+    from graphmem.cli.in_process import nothing, on_services
 
     chosen = _embedded(session)
     session.log_to_file(chosen)
-
-    async def ready() -> None:
-        async with open_services(chosen, fetching()):
-            pass
-
-    run_async(ready())
+    on_services(chosen, nothing)
     return asdict(neo4j_local.status(chosen))
 
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+async def nothing(services: Services) -> None:
+    """Do nothing with services: to open them starts the database, and brings its schema up to date."""
+
+
 def on_services(chosen: Settings, work: Callable[[Services], Awaitable[T]]) -> T:
     """Open the services of this machine, and run ``work`` with them."""
 

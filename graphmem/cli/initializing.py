@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -14,7 +15,6 @@ from graphmem.cli.encryption import KeyPlace, new_keys, place_of, tell_words
 from graphmem.cli.session import (
     Session,
     console,
-    fetching,
     run_async,
     stderr,
     tell_progress,
@@ -24,9 +24,11 @@ from graphmem.cli.session import (
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
+    from graphmem.database.driver import Database
     from graphmem.sealing.root_key import Place
     from graphmem.settings import Settings
 
+T = TypeVar("T")
 EMBEDDED = "embedded"
 ELSEWHERE = (
     "init sets up this machine, not {0}: `graphmem --base-url {0} setup` gives that service to your agents"
@@ -185,7 +187,7 @@ def _database(session: Session, wanted: Wanted) -> tuple[str, str]:
         if not trial.neo4j_password.get_secret_value() and sys.stdin.isatty():
             password = typer.prompt("Its password", hide_input=True, err=True)
             trial = session.settings(neo4j_uri=wanted.database, neo4j_password=password, **wanted.login)
-        _try(trial)
+        _on_database(trial, lambda database: database.verify())
         texts = (
             trial.neo4j_uri,
             trial.neo4j_username,
@@ -203,21 +205,21 @@ def _database(session: Session, wanted: Wanted) -> tuple[str, str]:
     return str(path), "written" if before is None else "changed"
 
 
-def _try(trial: Settings) -> None:
-    """Ask a database whether it answers; raise its error."""
+def _on_database(chosen: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
+    """Run ``work`` on the database of some settings, as it is; raise its error if it does not answer."""
 
-    async def ask() -> None:
+    async def run() -> T:
         from graphmem.database.driver import Database
         from graphmem.observability.metrics import Metrics
         from graphmem.runtime import connection
 
-        database = Database(await connection(trial), trial, Metrics())
+        database = Database(await connection(chosen), chosen, Metrics())
         try:
-            await database.verify()
+            return await work(database)
         finally:
             await database.close()
 
-    run_async(ask())
+    return run_async(run())
 
 
 def _seal(session: Session, chosen: Settings, place: Place) -> dict[str, Any]:
@@ -246,19 +248,12 @@ def _has_data(chosen: Settings) -> bool:
     if chosen.neo4j_uri is None:
         return False
 
-    async def look() -> bool:
-        from graphmem.database.driver import Database
+    async def look(database: Database) -> bool:
         from graphmem.database.owners import every_owner
-        from graphmem.observability.metrics import Metrics
-        from graphmem.runtime import connection
 
-        database = Database(await connection(chosen), chosen, Metrics())
-        try:
-            return any([True async for _ in every_owner(database)])
-        finally:
-            await database.close()
+        return any([True async for _ in every_owner(database)])
 
-    return run_async(look())
+    return _on_database(chosen, look)
 
 
 def _open(chosen: Settings) -> None:
@@ -271,15 +266,11 @@ def _open(chosen: Settings) -> None:
 
         calling.ensure(chosen, tell_progress)
         return
+    from graphmem.cli.in_process import nothing, on_services
     from graphmem.observability import logs
-    from graphmem.runtime import open_services
-
-    async def ready() -> None:
-        async with open_services(chosen, fetching(), waiting=tell_progress):
-            pass
 
     logs.configure(chosen, logs.folder(chosen), console_level="critical")
-    run_async(ready())
+    on_services(chosen, nothing)
 
 
 def _around(session: Session, wanted: Wanted, hooks: bool) -> dict[str, Any]:
@@ -305,10 +296,8 @@ def _around(session: Session, wanted: Wanted, hooks: bool) -> dict[str, Any]:
         with telling("storing who you are"):
             known = me(session)
             if known.get("canonical_name") != wanted.me:
-                from graphmem.cli.commands import entry_of
-
                 item = {"entity_type": "person", "name": wanted.me, "self": True}
-                session.run(entry_of("store"), {"entities": [item], "observation_source": "human"})
+                session.ask("store", {"entities": [item], "observation_source": "human"})
                 known = me(session)
         done["me"] = known.get("canonical_name")
     return done
