@@ -90,10 +90,8 @@ def list_reports(
     from graphmem.cli.tables import List, add
     from graphmem.sandbox.reports import Reports
 
-    async def work(services: Services) -> list[Report]:
-        return await Reports(services.database).all(status, SHOWN_LIMIT)
-
-    rows = [_shown(report) for report in _on_sandbox(session, work)]
+    found = _on_sandbox(session, lambda services: Reports(services.database).all(status, SHOWN_LIMIT))
+    rows = [_shown(report) for report in found]
     if session.as_json:
         return {"reports": rows}
     table = List(None, ("id", "submitted", "reason", "entity", "description"))
@@ -114,10 +112,7 @@ def show_report(session: Session, report_id: ReportId) -> dict[str, Any]:
     """
     from graphmem.sandbox.reports import Reports
 
-    async def work(services: Services) -> Report:
-        return await Reports(services.database).get(report_id)
-
-    return _shown(_on_sandbox(session, work))
+    return _shown(_on_sandbox(session, lambda services: Reports(services.database).get(report_id)))
 
 
 @command(reports, "confirm")
@@ -163,7 +158,6 @@ def reject_report(session: Session, report_id: ReportId, notes: Notes = None) ->
     """
     from graphmem.sandbox.reports import Reports
 
-    async def work(services: Services) -> Report:
-        return await Reports(services.database).decide(report_id, "rejected", notes)
-
-    return _shown(_on_sandbox(session, work))
+    return _shown(
+        _on_sandbox(session, lambda services: Reports(services.database).decide(report_id, "rejected", notes))
+    )

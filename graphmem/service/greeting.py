@@ -7,7 +7,6 @@ a service of another version with them.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,27 +28,18 @@ def answer_settings(settings: Settings) -> dict[str, str]:
     return {name: _text(value) for name, value in shared_settings(settings).items()}
 
 
-def settings_hash(values: Mapping[str, str]) -> str:
-    """Return the hash of what :func:`answer_settings` returned, 16 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
-
-
 def identity(settings: Settings) -> dict[str, Any]:
     """Return the part of the greeting that does not change while the service lives, without its pid."""
-    values = answer_settings(settings)
     return {
         "version": __version__,
         "database": settings.neo4j_uri or f"embedded Neo4j in {settings.data_path}",
-        "settings_hash": settings_hash(values),
-        "settings": values,
+        "settings": answer_settings(settings),
     }
 
 
 def differences(settings: Settings, greeting: Mapping[str, Any]) -> list[str]:
     """Name the settings in which the caller differs from the service, with both values."""
     own = answer_settings(settings)
-    if settings_hash(own) == greeting.get("settings_hash"):
-        return []
     other: Mapping[str, str] = greeting.get("settings", {})
     return [
         f"{name} is {own.get(name) or 'not set'} for this command and {other.get(name) or 'not set'} for the "

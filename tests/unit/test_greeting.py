@@ -60,4 +60,4 @@ def test_credentials_in_addresses_are_told_by_their_hash_alone(tmp_path: Path) -
     assert "hunter2" not in json.dumps(greeted("hunter2"))
     own = Settings(data_dir=tmp_path, embedding_url="https://user:other@models.example.org/v1")
     assert any("GRAPHMEM_EMBEDDING_URL" in text for text in greeting.differences(own, greeted("hunter2")))
-    assert greeted("hunter2")["settings_hash"] != greeted("hunter3")["settings_hash"]
+    assert greeted("hunter2")["settings"] != greeted("hunter3")["settings"]
