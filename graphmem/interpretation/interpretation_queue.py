@@ -7,10 +7,7 @@ its observations have the same ids.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import uuid
-from collections.abc import AsyncIterator
 from typing import Any, Final, NamedTuple
 
 import structlog
@@ -82,16 +79,12 @@ async def claim_next(database: Database, lease: float, only_owner: str | None = 
     )  # fmt: skip
 
 
-@contextlib.asynccontextmanager
-async def renewal(database: Database, claim: Claim, lease: float) -> AsyncIterator[None]:
-    """Renew a lease for as long as the block runs."""
-    task = asyncio.create_task(_renew(database, claim, lease))
+async def renew(database: Database, claim: Claim, lease: float) -> None:
+    """Have a lease last for so many seconds from now on."""
     try:
-        yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+        await _set(database, claim, times.now() + int(lease * times.SECOND), Status.RUNNING, None)
+    except GraphmemError as exc:
+        _log.warning("a lease was not renewed", id=claim.interpretation.id, reason=str(exc)[:500])
 
 
 async def postpone(database: Database, claim: Claim, reason: str) -> None:
@@ -99,15 +92,6 @@ async def postpone(database: Database, claim: Claim, reason: str) -> None:
     attempts = claim.interpretation.attempts or 1
     wait = min(BACKOFF_SECONDS * 2 ** (attempts - 1), _BACKOFF_LIMIT_SECONDS)
     await _set(database, claim, times.now() + int(wait * times.SECOND), Status.PENDING, reason)
-
-
-async def _renew(database: Database, claim: Claim, lease: float) -> None:
-    while True:
-        await asyncio.sleep(lease / 3)
-        try:
-            await _set(database, claim, times.now() + int(lease * times.SECOND), Status.RUNNING, None)
-        except GraphmemError as exc:
-            _log.warning("a lease was not renewed", id=claim.interpretation.id, reason=str(exc)[:500])
 
 
 async def _set(database: Database, claim: Claim, due_at: int, status: Status, error: str | None) -> None:

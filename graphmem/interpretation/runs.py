@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NamedTuple, NotRequired, cast
 
 import structlog
 from typing_extensions import TypedDict
 
 from graphmem.auth import Actor, Scope
+from graphmem.database.jobs import renewed
 from graphmem.errors import GraphmemError, NotFound, StoreRefused
 from graphmem.interpretation import interpretation_queue, source_passages, writing
 from graphmem.interpretation.readings import (
@@ -160,7 +162,7 @@ async def run_next(services: Services) -> int:
     actor = Actor(claim.owner, frozenset({Scope.READ, Scope.WRITE}), claim.agent, claim.client)
     context = Context(replace(actor, account=claim.account, asked_by=claim.by), services)
     try:
-        async with interpretation_queue.renewal(services.database, claim, LEASE_SECONDS):
+        async with renewed(partial(interpretation_queue.renew, services.database, claim), LEASE_SECONDS):
             await _run(context, row)
     except GraphmemError as exc:
         reason = str(exc)[:500]
