@@ -176,7 +176,7 @@ class Operation(Generic[A]):
     arguments: type[A]
     result: TypeAdapter[Any] = field(repr=False)
     answer_members: frozenset[str] = frozenset()
-    leaves_out: bool = False
+    leaves_out: str = ""
     statements: int = 0
 
     @property
@@ -288,7 +288,7 @@ class Operation(Generic[A]):
         """Return the answer. A read that meets damage runs once more, and checks what it reads."""
         if self.scope is not Scope.READ:
             return await self.function(context, arguments)
-        damage = Damage(drops=self.leaves_out)
+        damage = Damage(drops=bool(self.leaves_out))
         with noting(damage):
             try:
                 answer = await self._read(context, arguments)
@@ -299,7 +299,7 @@ class Operation(Generic[A]):
                 damage.is_checking = True
                 answer = await self._read(context, arguments)
         if damage.reasons and self.leaves_out:
-            answer["left_out"] = damage.listed
+            answer[self.leaves_out] = damage.listed
         return answer
 
     async def _read(self, context: Context, arguments: A) -> Any:
@@ -451,6 +451,7 @@ def operation(
     def register(function: Function[A]) -> Function[A]:
         hints = get_type_hints(function, include_extras=True)
         members = frozenset(getattr(hints["return"], "__annotations__", ()))
+        listed = get_type_hints(hints["return"]).items() if members else ()
         unfitting = [
             part
             for part, value, face in (
@@ -488,8 +489,7 @@ def operation(
             arguments=hints["arguments"],
             result=TypeAdapter(hints["return"]),
             answer_members=members,
-            leaves_out="left_out" in members
-            and get_type_hints(hints["return"])["left_out"] == list[LeftOutEntity],
+            leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""),
         )
         return function
 

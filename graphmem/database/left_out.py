@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -44,6 +44,19 @@ class LeftOutEntity(TypedDict):
 
     entity_id: str
     reason: str
+
+
+class SoundRows(list[R]):
+    """Rows without those that are damaged; ``read`` has these too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[R] = []
+
+
+def as_read(rows: Sequence[R]) -> Sequence[R]:
+    """Return rows with those that were left out of them: a cursor goes on after the last of these."""
+    return rows.read if isinstance(rows, SoundRows) else rows
 
 
 @dataclass(slots=True)
@@ -174,10 +187,14 @@ def each_sound(make: Callable[[Any], R], values: Iterable[Any]) -> list[R]:
     damage = checking()
     if damage is None:
         return [make(value) for value in values]
-    rows: list[R] = []
+    rows = SoundRows[R]()
     for value in values:
         with suppress(*([DataDamaged] if damage.drops else [])):
             rows.append(kept(make, value))
+            rows.read.append(rows[-1])
+            continue
+        with suppress(TypeError, LookupError):
+            rows.read.append(make(value))
     return rows
 
 
@@ -224,6 +241,14 @@ def wrong_types(row: Any) -> str | None:
     if not wrong and {"fields", "values"} <= hints.keys() and len(row.fields or ()) != len(row.values or ()):
         wrong = ["fields", "values"]
     return f"stored with a wrong type: {', '.join(wrong)}" if wrong else None
+
+
+def without_wrong_types(row: Any) -> Any:
+    """Return a row with nothing in the place of each value that is of another type than its column."""
+    return row._replace(**{
+        name: None if holds(hint, None) else (get_origin(hint) or hint)()
+        for name, hint in _hints(type(row)).items() if not holds(hint, getattr(row, name))
+    })  # fmt: skip
 
 
 def _ids(values: Any) -> Iterator[str]:

@@ -12,6 +12,7 @@ from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.entity_pages import EntityRequest, Order, page
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.pages import LeavesOut
 from graphmem.registry import Context, Scope, operation
 from graphmem.search.context.context_lines import contested_lines
 from graphmem.search.context.context_ranking import Line
@@ -51,7 +52,7 @@ class ContestedEntity(TypedDict):
     fields: list[ContestedField]
 
 
-class ContestedValues(Budgeted):
+class ContestedValues(LeavesOut, Budgeted):
     """Entities with contested fields, the last observed first.
 
     ``scanned`` entities were looked at; ``truncated`` is true if there are more.

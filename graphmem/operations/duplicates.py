@@ -28,7 +28,7 @@ from graphmem.model.dismissals import pair_of
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.pages import Page, Paged, PageEnvelope
+from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
 from graphmem.reading.shared_rows import TypeCount
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import Reason, Writing, invalid_if, not_found, submit, transaction
@@ -84,7 +84,7 @@ class DuplicatePair(TypedDict):
     dismissed: NotRequired[Dismissed]
 
 
-class Duplicates(PageEnvelope):
+class Duplicates(LeavesOut, PageEnvelope):
     """A page of pairs, the likeliest first, then by ids.
 
     ``total`` counts the pairs among the ``scanned`` entities; ``next_offset`` is where their next page

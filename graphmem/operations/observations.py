@@ -19,6 +19,7 @@ from graphmem.arguments import (
     Text,
     invalid,
 )
+from graphmem.database.left_out import as_read
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
 from graphmem.reading import answers, cursors, names_in_use
@@ -126,8 +127,8 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
         raise invalid([{"path": "$.filters.field", "message": "give it with entity_id, and no other id"}])
     query = cursors.fingerprint(context, "observations.query", arguments)
     listed = await _page(context, arguments, query)
-    rows = listed.rows
-    place = {"at": rows[-1].observed_at, "id": rows[-1].id} if listed.more and rows else None
+    rows, read = listed.rows, as_read(listed.rows)
+    place = {"at": read[-1].observed_at, "id": read[-1].id} if listed.more and read else None
     total = None
     if arguments.include_total_count:
         total = await _total(context, arguments, listed)

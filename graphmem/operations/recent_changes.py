@@ -18,7 +18,7 @@ from graphmem.operations.subscriptions import changes_for
 from graphmem.reading import cursors, names_in_use
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.pages import Page, Paged, PageEnvelope
+from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
 from graphmem.registry import UNBOUNDED, Context, Scope, operation
 
 WAIT_LIMIT = 25
@@ -56,7 +56,7 @@ class ListChanges(Paged, FollowChanges):
         return self
 
 
-class ChangesPage(Warned, PageEnvelope):
+class ChangesPage(Warned, LeavesOut, PageEnvelope):
     """A page of changes.
 
     ``resume_cursor`` is the place after all of them; give it as ``after`` to see what comes later. ``more``

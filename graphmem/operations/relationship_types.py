@@ -20,7 +20,7 @@ from graphmem.model.relationship import (
 )
 from graphmem.reading import cursors
 from graphmem.reading.budgets import within_budget
-from graphmem.reading.pages import Paged, PageEnvelope, page_of
+from graphmem.reading.pages import LeavesOut, Paged, PageEnvelope, page_of
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import Writing, submit, transaction
 from graphmem.writing import RenamingRequest
@@ -174,7 +174,7 @@ class CountedRelationshipType(RelationshipTypeEntry):
     relationship_count: int
 
 
-class RelationshipTypePage(PageEnvelope):
+class RelationshipTypePage(LeavesOut, PageEnvelope):
     """A page of relationship types by name."""
 
     relationship_types: list[CountedRelationshipType]

@@ -31,6 +31,7 @@ from graphmem.reading.pages import (
     Page,
     Paged,
     PageEnvelope,
+    first_of,
     place_then,
     start_of,
 )
@@ -273,11 +274,8 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
         reach=arguments.offset + arguments.limit + 1,
         **then.bounds,
     )
-    observations = history[: arguments.limit]
-    following = None
-    if len(history) > len(observations):
-        last = observations[-1]
-        following = place_then({"at": last.observed_at, "id": last.id}, then)
+    observations, last = first_of(history, arguments.limit)
+    following = None if last is None else place_then({"at": last.observed_at, "id": last.id}, then)
     return {
         **answers.relationship(row),
         **Page(observations, following, total=row.observation_count).envelope(arguments, query),

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from pydantic import Field
 
 from graphmem.arguments import Arguments, EntityType, NotBlank, Spelled
+from graphmem.database.left_out import as_read
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, SchemaRefused
 from graphmem.model import schema
 from graphmem.model.schema import Issue, SchemaDocument, SchemaInvalid, UnknownType
@@ -86,7 +87,8 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
         limit=arguments.limit,
     )
     schemas = [schema_rows.answer(schema_row) for schema_row in row.page]
-    place = {"type": schemas[-1]["entity_type"]} if row.more and schemas else None
+    read = as_read(row.page)
+    place = {"type": read[-1].entity_type} if row.more and read else None
     page = Page(schemas, place, row.truncated, row.total)
     return {"schemas": schemas, **page.envelope(arguments, query)}
 

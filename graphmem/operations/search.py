@@ -28,7 +28,7 @@ from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged, start_of
+from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, Paged, start_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Context, Scope, operation
 from graphmem.search import search_engine
@@ -198,7 +198,7 @@ class Compared(TypedDict):
     model: str
 
 
-class Explanation(Budgeted):
+class Explanation(NamesDamaged, Budgeted):
     """How a search came to its answer. ``*`` marks the beginning of a word.
 
     Any of ``phrases`` makes a hit by words. Only where the indexes of the database answered must all of them

@@ -28,7 +28,7 @@ from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, start_of
+from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, first_of, start_of
 from graphmem.reading.timeline_pages import Event, EventRow, WantedEvents
 from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Context, Scope, operation
@@ -123,11 +123,10 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
         writers=arguments.writers,
     )
     timeline = await timeline_pages.page(context, request, clocks)
-    events = timeline.events[: arguments.limit]
+    events, last = first_of(timeline.events, arguments.limit)
     following = None
-    if len(timeline.events) > len(events):
-        last = {"at": events[-1].at, "id": events[-1].id}
-        following = last if clocks.now else {**last, "known": timeline.known}
+    if last is not None:
+        following = {"at": last.at, "id": last.id, **({} if clocks.now else {"known": timeline.known})}
     page: TimelinePage = {
         "events": [timeline_pages.event(row) for row in events],
         **Page(events, following, total=timeline.total).envelope(arguments, query),

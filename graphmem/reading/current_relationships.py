@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from graphmem.database.left_out import as_read
 from graphmem.model import ending, times
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import Clocks
@@ -99,17 +100,17 @@ async def current_page(context: Context, wanted: WantedEdges, clocks: Clocks) ->
         page.add(rows.relationships, rows.others)
         # The page may be full, and it may be known that more follow.
         enough = page.truncated or page.following > wanted.offset + wanted.limit
-        if not rows.more or not rows.relationships or (enough and not wanted.counted):
+        stretch = as_read(rows.relationships)
+        if not rows.more or not stretch or (enough and not wanted.counted):
             break
-        read += len(rows.relationships)
+        read += len(stretch)
         if read >= READ_LIMIT:
             message = (
                 f"more than {READ_LIMIT:,} relationships would have to be read to leave out those that have "
                 "ended: narrow the filters, or leave out `current`"
             )
             raise too_many("$.current", message)
-        last = rows.relationships[-1]
-        batch = replace(batch, time=last.last_observation_at, after=last.id)
+        batch = replace(batch, time=stretch[-1].last_observation_at, after=stretch[-1].id)
     ends = {end for row in page.rows for end in (row.source, row.target)}
     return replace(
         rows,

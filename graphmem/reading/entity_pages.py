@@ -18,6 +18,7 @@ from pydantic_core.core_schema import ValidationInfo
 from graphmem import cypher
 from graphmem.arguments import invalid
 from graphmem.cypher import Way
+from graphmem.database.left_out import as_read
 from graphmem.errors import InvalidInput
 from graphmem.model import comparison, identity
 from graphmem.model.comparison import Filter
@@ -206,9 +207,9 @@ async def page(
         )
         keys = row.keys
     rows = shared_rows.with_survivors(row.page, row.merged)
-    following = None
-    if row.more and rows:
-        following = place_of(request, SortPlace(keys[len(rows) - 1] if keys else "", rows[-1].id))
+    following, read = None, as_read(row.page)
+    if row.more and read:
+        following = place_of(request, SortPlace(keys[len(read) - 1] if keys else "", read[-1].id))
     return Page(rows, following, row.truncated, row.total)
 
 

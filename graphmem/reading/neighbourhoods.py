@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from graphmem.reading import answers, as_of, shared_rows, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.current_relationships import current_page
-from graphmem.reading.pages import IndexedPageEnvelope, Page, place_then
+from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, place_then
 from graphmem.reading.relationship_pages import Found, WantedEdges, relationship_page
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
@@ -183,7 +183,7 @@ class LeftOut(TypedDict):
     at_least: bool
 
 
-class RelatedPage(AsOf, Shaped, IndexedPageEnvelope):
+class RelatedPage(AsOf, Shaped, NamesDamaged, IndexedPageEnvelope):
     """The entities related to an entity, nearest first, then by id, and the relationships between them.
 
     A relationship is on the page of the later of its ends. ``total`` counts all related entities.

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, NotRequired, TypeVar
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Total
-from graphmem.database.left_out import LeftOutEntity
+from graphmem.database.left_out import LeftOutEntity, as_read
 from graphmem.reading import cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters
@@ -24,6 +24,12 @@ class LeavesOut(TypedDict):
     """What an answer adds that leaves out what is stored damaged: it names the first 20 as ``left_out``."""
 
     left_out: NotRequired[list[LeftOutEntity]]
+
+
+class NamesDamaged(TypedDict):
+    """What an answer adds whose ``left_out`` is of something else: what it leaves out as stored damaged."""
+
+    damaged: NotRequired[list[LeftOutEntity]]
 
 
 class Indexed(LeavesOut):
@@ -168,8 +174,12 @@ def newest_page(
     arguments: Paged, rows: list[T], total: int, place: Callable[[T], tuple[int, str]]
 ) -> Page[T]:
     """Return the page of the rows of a :func:`newest_window`; ``place``: time in microseconds, and id."""
-    items = rows[: arguments.limit]
-    if len(rows) == len(items):
-        return Page(items, total=total)
-    at, row_id = place(items[-1])
-    return Page(items, {"at": at, "id": row_id}, total=total)
+    items, last = first_of(rows, arguments.limit)
+    return Page(items, None if last is None else dict(zip(NEWEST, place(last), strict=True)), total=total)
+
+
+def first_of(rows: Sequence[T], limit: int) -> tuple[list[T], T | None]:
+    """Return the rows of a page, and its last row if more follow; that may be damaged, and left out."""
+    read = as_read(rows)
+    further = {id(row) for row in read[limit:]}
+    return [row for row in rows if id(row) not in further], read[limit - 1] if further else None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from graphmem.database.left_out import as_read
 from graphmem.model import ids, membership, times
 from graphmem.reading import answers, as_of, cursors, recomputed, shared_rows
 from graphmem.reading.as_of import Clocks
@@ -114,9 +115,9 @@ class Found:
     @property
     def as_page(self) -> Page[RelationshipRow]:
         """The relationships with the place where the next page starts."""
-        place = None
-        if self.more and self.relationships:
-            last = self.relationships[-1]
+        place, read = None, as_read(self.relationships)
+        if self.more and read:
+            last = read[-1]
             place = place_then({"at": last.last_observation_at, "id": last.id}, self.clocks)
         return Page(self.relationships, place, self.truncated, self.total)
 

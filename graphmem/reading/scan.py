@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString, NamedTuple, TypeVar
 
 from graphmem import cypher
-from graphmem.database.left_out import each_sound
+from graphmem.database.left_out import as_read, each_sound
 from graphmem.model import canonical, comparison, ending, times
 from graphmem.model.rules import NULL
 from graphmem.reading import answers, shared_rows
@@ -233,9 +233,10 @@ class Scan:
                 least=order.least if self.request.least is None else self.request.least,
                 **common,
             )
-        self.scanned += len(candidates)
-        last = place_at(candidates[-1]) if candidates else place
-        return ScannedStretch(candidates, last, len(candidates) < reach)
+        read = as_read(candidates)
+        self.scanned += len(read)
+        last = place_at(read[-1]) if read else place
+        return ScannedStretch(candidates, last, len(read) < reach)
 
     async def settled(
         self,

@@ -233,7 +233,7 @@ async def search_page(
     if clocks.now and results.past is not None:
         rows, histories = await with_histories(context, ids)
         truncated, results = len(rows) < len(ids), replace(results, earlier=histories)
-        last = next((each for each in ranked if rows and each.id == rows[-1].id), None)
+        last = next((each for each in ranked if rows and each.id == rows[-1].id), last)
     elif clocks.now:
         rows, read = await rows_of(context, ids, request)
         truncated = read < len(ids)
