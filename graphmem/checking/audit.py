@@ -27,7 +27,7 @@ from graphmem.checking.stretch import AuditDifference, StoredNodes, Stretch
 from graphmem.checking.subjects import Kind, Place, kinds_of, stretches
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
-from graphmem.database.left_out import MET_DAMAGE
+from graphmem.database.left_out import MET_DAMAGE, refused, without_wrong_types
 from graphmem.database.queries import Queries, Transaction
 from graphmem.errors import DatabaseFull, DataDamaged, TransactionTooLarge
 from graphmem.model import ids, state_hash, times
@@ -73,6 +73,7 @@ class _StoredCounts(NamedTuple):
     counts: list[_StoredCount]
     revision: int
     state_hash: str | None
+    is_behind: bool
 
 
 Progress = Callable[[int], None]
@@ -130,6 +131,9 @@ class Audit:
         entity_types = sorted(set(entity_types), key=str)
         kinds = kinds_of(entity_types, relationship_types)
         if self.place.phase == "stamps":
+            if (await self._read_counts()).is_behind:
+                # What was observed since then would be taken away.
+                raise refused(self.owner)
             if self.deep and not self.place.after:
                 with self._naming("facts"):
                     await self._check_facts()
@@ -169,7 +173,9 @@ class Audit:
             yield
         except _DAMAGE as exc:
             _log.warning("what is stored is too damaged to be compared", what=what, exc_info=exc)
-            self.report.note([AuditDifference(what, "damaged", str(exc), None)])
+            # The counters would lack it.
+            self.report.settled = False
+            self.report.note([AuditDifference(what, "damaged", str(exc), None, is_fact=True)])
 
     async def _check_facts(self) -> None:
         owner = await self.database.writes(self.owner).one("owner.lock", LockedOwner)
@@ -364,6 +370,11 @@ class Audit:
         if further is not None:
             touched.add(further)
         look = await self._queries.only("write.look", LookRow, **touched.parameters)
+        # A derived value of a wrong type differs from what it should be, and is mended: so does none.
+        look = look._replace(
+            entities=[without_wrong_types(row) for row in look.entities],
+            relationships=[without_wrong_types(row) for row in look.relationships],
+        )
         rules_off = self.writers.rules_off
         return await asyncio.to_thread(states.of_look, look, self.owner, touched, rules_off, whole=False)
 

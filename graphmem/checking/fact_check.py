@@ -36,10 +36,10 @@ async def differences(queries: Queries, owner: str, sequence: int) -> AsyncItera
             for kind, listed in zip((TRANSACTION, *PARTS), ([row], *parts), strict=True):
                 for fact in listed:
                     if reason := _fault(kind, fact, owner, after, len(listed)):
-                        yield AuditDifference(fact[0], kind.name, reason, None)
+                        yield AuditDifference(fact[0], kind.name, reason, None, is_fact=True)
         count, more = count + len(page.transactions), page.more
     if count != sequence:
-        yield AuditDifference("owner", "transactions", count, sequence)
+        yield AuditDifference("owner", "transactions", count, sequence, is_fact=True)
 
 
 def _fault(kind: DeclaredKind, fact: list[Any], owner: str, transaction_id: str, count: int) -> str | None:

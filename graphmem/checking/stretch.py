@@ -22,13 +22,14 @@ class AuditDifference:
     """A part of the stored state that differs from the derived one.
 
     ``what`` is a property of the node, ``labels``, ``identifiers``, ``former names``, the type of an edge, or
-    a field of the snapshot.
+    a field of the snapshot. ``is_fact``: it is a fact that is damaged, which nothing can derive again.
     """
 
     subject_id: str
     what: str
     stored: Any
     derived: Any
+    is_fact: bool = False
 
 
 class AuditedEntity(NamedTuple):

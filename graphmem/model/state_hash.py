@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from graphmem.model import canonical
 
@@ -38,6 +38,12 @@ def entry(
     return int.from_bytes(digest.digest(), "big")
 
 
-def updated(known: str, added: int, taken: int) -> str:
-    """Return a state hash with summands added and taken away, as 64 hexadecimal digits."""
-    return f"{(int(known, 16) + added - taken) % _MODULUS:064x}"
+def updated(known: Any, added: int, taken: int) -> str | None:
+    """Return a state hash with summands added and taken away, as 64 hexadecimal digits.
+
+    Data that is older than the hash has none. A damaged one is dropped: a check derives it again.
+    """
+    try:
+        return f"{(int(known, 16) + added - taken) % _MODULUS:064x}"
+    except (TypeError, ValueError):
+        return None

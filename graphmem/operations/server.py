@@ -258,6 +258,9 @@ async def stats(context: Context, arguments: CountStats) -> Stats:
     }
 
 
+OF_FACTS: Final = """\
+auto_fix repairs what is derived, and no damaged fact. Restore a backup from before the damage into an empty \
+database; or delete the nodes of the damaged facts in Neo4j, and check once more with auto_fix"""
 CHECK_SECONDS: Final = 10.0
 """Seconds after which a check answers what it found so far."""
 
@@ -366,6 +369,8 @@ def health_of(report: Report) -> SnapshotHealth:
         message = "all snapshots match their observations"
     elif left:
         message = f"{left} of {report.checked} differ from their observations: auto_fix repairs them"
+        if any(each.is_fact for differences in report.stale.values() for each in differences):
+            message = f"{left} differ or are damaged: {OF_FACTS}"
     else:
         message = f"{report.fixed} differed from their observations and were repaired"
     return {

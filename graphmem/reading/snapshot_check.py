@@ -61,6 +61,8 @@ async def audit_within(
     services, owner = context.services, context.actor.owner
     former = "" if state is None else state["holder"]
     async with single_flight(services.database, owner, former, waits=seconds == math.inf) as lease:
+        if fix and state is None:
+            await services.database.write("audit.regain", owner)
         types = await stored_types(context)
         every = Audit(services.database, owner, services.writers, fix=fix, deep=deep, progress=progress)
         if state is not None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from graphmem.database import left_out
 from graphmem.errors import AuthInvalid
 from graphmem.model import fact_table, identity, ids, state_hash
 from graphmem.model.identity_rules import OwnRule, own_rule
@@ -190,7 +191,7 @@ class OwnerRow(NamedTuple):
     sequence: int
     revision: int | None
     recorded_at: int
-    state_hash: str | None
+    state_hash: Any  # it is derived: a write goes on if it is damaged
 
 
 class LockedOwner(NamedTuple):
@@ -284,11 +285,15 @@ def of_look(
     Raises:
         Torn: a commit fell into the reading of a thing.
         AuthInvalid: the owner's data is being erased.
+        DataDamaged: the node of the owner is damaged.
     """
     if look.owner is None:
         return None
     if look.owner.revision is None:
         raise owner_erased()
+    if left_out.wrong_types(look.owner):
+        # The database adds 1 to a text too.
+        raise left_out.refused(owner)
     transactions = look.transactions
     namesakes: dict[NameKey, list[NamesakeRow]] = {}
     file_keys: dict[str, set[str]] = {}

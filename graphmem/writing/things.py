@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+from graphmem.database.left_out import Json
 from graphmem.model import canonical, facts, identity, identity_rules, reduction
 from graphmem.model.identity_rules import NO_EVIDENCE, Evidence, OwnRule
 from graphmem.model.person_names import NameGroup, PersonName
@@ -419,10 +420,10 @@ class ThingRow(NamedTuple):
     ranks: list[str]
     lifecycle: list[Any] | None
     checksum: int | None
-    own_state: str | None
+    own_state: Json | None
     unmade: bool | None
     refold: int | None
-    evidence: str | None
+    evidence: Json | None
     separated: list[str] | None
     distinct_from: list[str] | None
     merged_by: str | None

@@ -86,7 +86,7 @@ def parameters(state: State, always: Collection[str] = ()) -> dict[str, Any]:
     return {
         "sequence": read.sequence,
         "revision": read.revision,
-        "state_hash": None if read.hash is None else state_hash.updated(read.hash, hash_added, hash_removed),
+        "state_hash": state_hash.updated(read.hash, hash_added, hash_removed),
         # A restored transaction may have been recorded before those of the database.
         "recorded_at": max([read.recorded_at, *recorded]),
         "transactions": new.transactions,

@@ -1,4 +1,4 @@
-"""Damaged rows: lists go on after them, and name them."""
+"""Damaged rows: lists go on after them, and a check says what is to be done about damaged facts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any, Final, LiteralString
 
 import pytest
 
-from graphmem.registry import Services
+from graphmem.errors import AuthInvalid, DataDamaged
+from graphmem.operations.server import health_of
+from graphmem.reading.snapshot_check import audit
+from graphmem.registry import Context, Services
 from tests.faces.test_damaged_vectors import put
 from tests.faces.test_sources import with_file
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
@@ -80,3 +84,92 @@ def test_a_damaged_size_ends_no_page(
     before = run("entities.query")["entities"]
     put(loop, services, "MATCH (n:Entity {owner: $owner}) SET n.size = $size", owner=owner, size=size)
     assert run("entities.query")["entities"] == before
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("value", ["text", None])
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [("Entity", "live"), ("Relationship", "last_observation_at"), ("Relationship", "version")],
+)
+def test_a_check_mends_what_its_order_or_its_types_would_leave_out(
+    run: Call, loop: Loop, services: Services, owner: str, label: str, name: str, value: Any
+) -> None:
+    context = Context(full_actor(owner), services)
+    reads = ("entities.query", "relationships.list", "schemas.list", "server.stats")
+    before = [run(read) for read in reads]
+    damage: LiteralString = (
+        "MATCH (n) WHERE n.owner = $owner AND $label IN labels(n) WITH n LIMIT 1 SET n[$name] = $value"
+    )
+    put(loop, services, damage, owner=owner, label=label, name=name, value=value)
+    assert not health_of(loop.run(audit(context, fix=False)))["healthy"]
+    assert health_of(loop.run(audit(context, fix=True)))["healthy"]
+    assert health_of(loop.run(audit(context, fix=False)))["healthy"]
+    assert [run(read) for read in reads] == before
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_check_takes_nothing_away_from_an_owner_whose_clock_is_behind(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    before = run("entities.query")
+    put(loop, services, "MATCH (n:Owner {id: $owner}) SET n.recorded_at = 0", owner=owner)
+    with pytest.raises(DataDamaged, match=owner):
+        loop.run(audit(Context(full_actor(owner), services), fix=True, deep=True))
+    assert run("entities.query") == before
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_check_says_what_to_do_about_a_damaged_fact_and_that_mends_it(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    context = Context(full_actor(owner), services)
+    (fact, *_) = run("observations.query", filters={"entity_type": "person"})["observations"]
+    by_id: LiteralString = "MATCH (n:Observation {id: $id})"
+    put(loop, services, f"{by_id} SET n.values = 7", id=fact["id"])
+    for fix in (False, True):
+        health = health_of(loop.run(audit(context, fix=fix, deep=True)))
+        assert not health["healthy"]
+        assert fact["id"] in {each["id"] for each in health["stale_snapshots"]}
+        assert "Restore a backup" in health["message"]
+    put(loop, services, f"{by_id} DETACH DELETE n", id=fact["id"])
+    assert health_of(loop.run(audit(context, fix=True, deep=True)))["healthy"]
+    assert health_of(loop.run(audit(context, fix=False, deep=True)))["healthy"]
+    assert "auto_fix repairs them" in _of_a_derived_difference(loop, services, owner)
+
+
+def _of_a_derived_difference(loop: Loop, services: Services, owner: str) -> str:
+    put(loop, services, "MATCH (n:Entity {owner: $owner}) SET n.name = 'other'", owner=owner)
+    return health_of(loop.run(audit(Context(full_actor(owner), services), fix=False)))["message"]
+
+
+@pytest.mark.parametrize("value", ["text", None, [1]])
+@pytest.mark.parametrize("name", ["sequence", "revision", "recorded_at", "state_hash"])
+def test_a_write_to_an_owner_whose_node_is_damaged_fails_before_it_commits(
+    run: Call, loop: Loop, services: Services, owner: str, name: str, value: Any
+) -> None:
+    run("store", entities=[{"entity_type": "person", "name": "Ada"}])
+    count: LiteralString = "MATCH (n:Transaction {owner: $owner}) RETURN count(*) AS written"
+    owner_node: LiteralString = "MATCH (n:Owner {id: $owner})"
+    before = loop.run(services.database.script(f"{owner_node} RETURN properties(n) AS stored", owner=owner))
+    put(loop, services, f"{owner_node} SET n[$name] = $value", owner=owner, name=name, value=value)
+    is_refused = False
+    try:
+        run("store", entities=[{"entity_type": "person", "name": "Grace"}])
+    except DataDamaged:
+        is_refused = True
+    except AuthInvalid:
+        # An owner without a revision is being erased.
+        is_refused = (name, value) == ("revision", None)
+    assert is_refused is (name != "state_hash")
+    assert loop.run(services.database.script(count, owner=owner)) == [{"written": 2 - is_refused}]
+    put(
+        loop,
+        services,
+        f"{owner_node} SET n[$name] = $value",
+        owner=owner,
+        name=name,
+        value=before[0]["stored"][name],
+    )
+    if is_refused:
+        assert run("store", entities=[{"entity_type": "person", "name": "Grace"}])["success"]

@@ -87,7 +87,14 @@ EXCLUDES = ("before:write.exclude", "after:write.exclude")
 SUPPOSES = ("before:exclusion.suppose", "after:exclusion.suppose")
 UNTRIED = {
     f"{side}:{step}"
-    for step in ("exclusion.stamp", "exclusion.settle", "audit.dated", "passages.set", "audit.reread")
+    for step in (
+        "exclusion.stamp",
+        "exclusion.settle",
+        "audit.dated",
+        "passages.set",
+        "audit.reread",
+        "audit.regain",
+    )
     for side in ("before", "after")
 }
 """The worker of any service may do these first, so that no process can be made to die there.

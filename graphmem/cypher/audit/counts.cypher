@@ -1,12 +1,24 @@
-// audit.counts: the counters of an owner, its state hash, and the revision at which both were read.
+// audit.counts: the counters of an owner, its state hash, the revision at which both were read, and whether a
+// transaction is newer than the time up to which the owner was written.
 //
 // params  none
-// returns counts: LIST<LIST>, revision: INTEGER, state_hash: STRING
+// returns counts: LIST<LIST>, revision: INTEGER, state_hash: STRING, is_behind: BOOLEAN
 // mode    read
-// index   owner_id, count_type (owner, kind, type)
+// index   owner_id, count_type (owner, kind, type), transaction_by_recorded (owner, recorded_at, id)
 // cost    light
+// The newest transaction is read first: a commit that comes after it moves the time of the owner.
+CALL () {
+  MATCH (transaction:Transaction)
+  USING INDEX SEEK transaction:Transaction(owner, recorded_at, id)
+  WHERE transaction.owner = $owner AND transaction.recorded_at IS NOT NULL AND transaction.id IS NOT NULL
+  WITH transaction.recorded_at AS recorded_at
+  ORDER BY transaction.owner DESC, transaction.recorded_at DESC, transaction.id DESC LIMIT 1
+  RETURN max(recorded_at) AS newest
+}
+WITH newest LIMIT 1
 OPTIONAL MATCH (owner:Owner {id: $owner})
-WITH coalesce(owner.revision, 0) AS revision, owner.state_hash AS state_hash LIMIT 1
+WITH coalesce(owner.revision, 0) AS revision, owner.state_hash AS state_hash,
+  coalesce(newest > owner.recorded_at, false) AS is_behind LIMIT 1
 CALL () {
   MATCH (counted:Count)
   USING INDEX SEEK counted:Count(owner, kind, type)
@@ -14,4 +26,4 @@ CALL () {
   RETURN collect([counted.kind, counted.type, counted.total, counted.known, counted.observations, counted.recorded])
     AS counts
 }
-RETURN counts, revision, state_hash
+RETURN counts, revision, state_hash, is_behind
