@@ -582,9 +582,9 @@ class InternalError(GraphmemError):
 
 
 class SetupError(GraphmemError):
-    """The installation cannot start."""
+    """The installation cannot start, or lacks what it had when it started."""
 
-    status, exit_code = 500, 6
+    status, exit_code = 503, 6
 
 
 class ConfigurationInvalid(SetupError):

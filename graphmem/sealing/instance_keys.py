@@ -182,8 +182,8 @@ class InstanceKeys:
                         needed=record.root_key,
                     )
                 self._record, self._seen = record, seen
-                ids = {each.id for each in record.keys}
-                self._opened = {key: opened for key, opened in self._opened.items() if key in ids}
+                ids = {(each.id, each.owner) for each in record.keys}
+                self._opened = {key: each for key, each in self._opened.items() if (key, each.owner) in ids}
             return self._record
 
     def of(self, owner: str) -> OwnerKey:
@@ -192,6 +192,9 @@ class InstanceKeys:
             newest = self._newest(self.record(), owner)
             if newest is None:
                 with self._changing() as record:
+                    for each in record.keys:
+                        # One whose owner is damaged may be theirs: it does not open.
+                        self._open(each)
                     newest = self._newest(record, owner) or self._made(record, owner)
             return self._open(newest)
 
