@@ -193,7 +193,7 @@ def each_sound(make: Callable[[Any], R], values: Iterable[Any]) -> list[R]:
             rows.append(kept(make, value))
             rows.read.append(rows[-1])
             continue
-        with suppress(TypeError, LookupError):
+        with suppress(TypeError, LookupError, DataDamaged):
             rows.read.append(make(value))
     return rows
 

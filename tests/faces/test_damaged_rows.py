@@ -77,6 +77,19 @@ def test_a_list_goes_on_after_pages_of_which_each_row_is_damaged(
 
 
 @pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("checked", [7, "text"])
+def test_a_context_leaves_out_an_entity_whose_parts_do_not_fit(
+    run: Call, loop: Loop, services: Services, owner: str, checked: Any
+) -> None:
+    ids = [each["entity_id"] for each in run("entities.query", sort_by="canonical_name")["entities"]]
+    by_id: LiteralString = "MATCH (n:Entity {id: $id}) SET n.check = $checked"
+    put(loop, services, by_id, id=ids[1], checked=checked)
+    answer = run("context.retrieve", question="Who is Ada 0, and whom does Ada 0 know?")
+    assert any("Ada 0" in str(line) for line in answer["lines"])
+    assert [each["entity_id"] for each in answer["left_out"]] == [ids[1]]
+
+
+@pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize("size", [None, "text"])
 def test_a_damaged_size_ends_no_page(
     run: Call, loop: Loop, services: Services, owner: str, size: Any
