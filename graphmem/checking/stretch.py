@@ -245,7 +245,9 @@ def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any
     stored_fields, derived_fields = (
         {
             name: [_cut(part) for part in rest]
-            for name, *rest in zip_longest(*(_list(snapshot.get(name)) for name in _LISTS))
+            for name, *rest in zip_longest(
+                *(snapshot[n] if isinstance(snapshot.get(n), list) else [] for n in _LISTS)
+            )
         }
         for snapshot in (stored, derived)
     )
@@ -258,10 +260,6 @@ def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any
         AuditDifference(subject_id, f"field {name}", stored_fields.get(name), derived_fields.get(name))
         for name in names
     ]
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _cut(value: Any) -> Any:
