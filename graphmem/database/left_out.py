@@ -244,10 +244,10 @@ def wrong_types(row: Any) -> str | None:
 
 
 def without_wrong_types(row: Any) -> Any:
-    """Return a row with nothing in the place of each value that is of another type than its column."""
+    """Return a row with nothing in the place of values of a wrong type, but for ids and names of types."""
     return row._replace(**{
         name: None if holds(hint, None) else (get_origin(hint) or hint)()
-        for name, hint in _hints(type(row)).items() if not holds(hint, getattr(row, name))
+        for name, hint in _hints(type(row)).items() if hint is not str and not holds(hint, getattr(row, name))
     })  # fmt: skip
 
 

@@ -100,11 +100,14 @@ def test_a_damaged_size_ends_no_page(
 
 
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize("value", ["text", None])
 @pytest.mark.parametrize(
-    ("label", "name"),
-    [("Entity", "live"), ("Relationship", "last_observation_at"), ("Relationship", "version")],
-)
+    ("label", "name", "value"),
+    [
+        ("Entity", "live", "text"), ("Entity", "live", None), ("Entity", "type", 7), ("Entity", "type", None),
+        ("Relationship", "last_observation_at", "text"), ("Relationship", "last_observation_at", None),
+        ("Relationship", "version", "text"), ("Relationship", "type", None),
+    ],
+)  # fmt: skip
 def test_a_check_mends_what_its_order_or_its_types_would_leave_out(
     run: Call, loop: Loop, services: Services, owner: str, label: str, name: str, value: Any
 ) -> None:
