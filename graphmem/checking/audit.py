@@ -173,8 +173,7 @@ class Audit:
             yield
         except _DAMAGE as exc:
             _log.warning("what is stored is too damaged to be compared", what=what, exc_info=exc)
-            # The counters would lack it.
-            self.report.settled = False
+            self.report.settled = False  # the counters would lack it
             self.report.note([AuditDifference(what, "damaged", str(exc), None, is_fact=True)])
 
     async def _check_facts(self) -> None:

@@ -39,10 +39,7 @@ def entry(
 
 
 def updated(known: Any, added: int, taken: int) -> str | None:
-    """Return a state hash with summands added and taken away, as 64 hexadecimal digits.
-
-    Data that is older than the hash has none. A damaged one is dropped: a check derives it again.
-    """
+    """Return a state hash with summands added and taken away, as 64 hexadecimal digits; None of a damaged one."""
     try:
         return f"{(int(known, 16) + added - taken) % _MODULUS:064x}"
     except (TypeError, ValueError):

@@ -113,6 +113,9 @@ def _sorted(scan: Scan, candidates: Iterable[ScannedEntity]) -> list[ScannedEnti
 def _place(scan: Scan, candidate: ScannedEntity) -> SortPlace:
     """Return the place of a candidate, by its key in the index or else by its value."""
     order = scan.request.order
+    if candidate.key is not None and not isinstance(candidate.key, type(order.least)):
+        # It is damaged, and names no place.
+        return SortPlace(order.least, candidate.id)
     if order.field is None or candidate.key is not None:
         return place_at(candidate)
     assert candidate.texts is not None
