@@ -39,7 +39,7 @@ def entry(
 
 
 def updated(known: Any, added: int, taken: int) -> str | None:
-    """Return a state hash with summands added and taken away, as 64 hexadecimal digits; None of a damaged one."""
+    """Return a state hash with summands added and taken away: 64 hex digits; of a damaged one None."""
     try:
         return f"{(int(known, 16) + added - taken) % _MODULUS:064x}"
     except (TypeError, ValueError):
