@@ -42,12 +42,13 @@ PARTS: Final = 12 if LONG else 40
 DERIVED: Final = frozenset({"Entity", "Relationship", "Identifier", "Meaning", "TimelineEvent", "Passages"})
 """The labels of what is derived: a check that names its damage mends it."""
 NAMES: Final = {
-    f"{label}.{name}" for label in DERIVED for name in ("id", "key", "type", "owner", "entity_id")
+    f"{label}.{name}"
+    for label in DERIVED
+    for name in ("id", "key", "type", "owner", "entity_id", "kind", "value")
 }
 """What says which thing a derived node is of: of another name it is another thing, and stays."""
 CONCERNS_ALL: Final = frozenset({"Owner", "Schema", "Count", "Renaming", "TypeAlias", "Agent"})
-"""The labels whose damage changes more than what is beside it: how far writes have come, what fields of a
-type mean, how it is called."""
+"""Labels of what concerns more than what is beside it, such as what fields of a type mean."""
 LISTS: Final = frozenset({
     "entities.query", "entities.history", "observations.query", "relationships.list", "timeline.list",
     "changes.list", "sources.list", "sources.search", "interpretations.list",
