@@ -74,6 +74,8 @@ class _StoredCounts(NamedTuple):
     revision: int
     state_hash: str | None
     is_behind: bool
+    kept: list[Any]
+    counted: list[int]
 
 
 Progress = Callable[[int], None]
@@ -462,7 +464,8 @@ class Audit:
 
     async def _settle(self) -> None:
         """Compare the counters and the state hash, if nothing but this pass has written meanwhile."""
-        now = await self._read_counts()
+        async with self._locked():
+            now = await self._read_counts()
         report = self.report
         if now.revision != self.revision or report.unchecked:
             report.settled = False
@@ -481,6 +484,9 @@ class Audit:
         stored_hash = now.state_hash or state_hash.EMPTY
         if stored_hash != hashed:
             differences.append(AuditDifference("owner", "state_hash", stored_hash, hashed))
+        if now.kept != now.counted:
+            what = "events, sources and interpretations"
+            differences.append(AuditDifference("owner", what, now.kept, now.counted))
         for difference in differences:
             report.note([difference])
         if self.fix and differences:

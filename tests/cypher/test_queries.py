@@ -417,6 +417,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         34: "6068deba04b958d8673cb1efcdb3d51c9a04ee0bf945034db125a26c74e9a56b",
         35: "4bda20e425c014d01be0f237a8bce3230401021b424d46e4049bd34e71493456",
         36: "f3fe623ff11f25a92729e4fbd2acd2888c11239959a7632ab089e783303de167",
+        37: "401214c3d0bc6d7bc3bf92dc5b34417545b35e7d4cdf249b42caf8f6d3e4fc7b",
     }
 
 

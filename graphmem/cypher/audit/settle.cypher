@@ -4,12 +4,15 @@
 // params  revision: INTEGER, state_hash: STRING, counts: LIST<MAP>
 // returns revision: INTEGER
 // mode    write
-// index   owner_id, count_type (owner, kind, type)
-// cost    light
+// index   owner_id, count_type (owner, kind, type), event_by_time (owner, listed_at, id),
+//         source_by_recorded (owner, recorded_at, id), interpretation_by_created (owner, created_at, id)
+// cost    heavy
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
 WITH owner WHERE owner.revision = $revision
-SET owner.revision = $revision + 1, owner.state_hash = $state_hash
+<audit._counted>
+SET owner.revision = $revision + 1, owner.state_hash = $state_hash, owner.events = events, owner.sources = sources,
+  owner.interpretations = interpretations
 WITH owner
 CALL () {
   UNWIND $counts AS row

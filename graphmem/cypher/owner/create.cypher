@@ -20,5 +20,5 @@ CALL () {
 WITH allowed WHERE allowed > 0
 MERGE (owner:Owner {id: $owner})
 ON CREATE SET owner.sequence = 0, owner.revision = 0, owner.recorded_at = 0, owner.state_hash = $state_hash,
-  owner.node_key = randomUUID()
+  owner.node_key = randomUUID(), owner.events = 0, owner.sources = 0, owner.interpretations = 0
 RETURN true AS created

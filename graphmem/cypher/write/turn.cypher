@@ -188,11 +188,11 @@ CALL () {
 }
 // end
 // only sourced, whole
-CALL () {
+CALL (owner) {
   UNWIND $sources AS row
   MATCH (transaction:Transaction {id: row.transaction_id})
   MERGE (source:Source {id: row.id})
-  ON CREATE SET source += row.properties, source.reader = '?'
+  ON CREATE SET source += row.properties, source.reader = '?', owner.sources = owner.sources + 1
   ON MATCH SET source.recorded_at = CASE WHEN row.properties.recorded_at < source.recorded_at
     THEN row.properties.recorded_at ELSE source.recorded_at END
   CREATE (transaction)-[stored:stored]->(source)
@@ -204,11 +204,12 @@ CALL () {
   MATCH (source:Source {id: row.source_id})
   CREATE (observation)-[:FROM_SOURCE]->(source)
 }
-CALL () {
+CALL (owner) {
   UNWIND $interpretations AS row
   MATCH (transaction:Transaction {id: row.transaction_id})
   MATCH (source:Source {id: row.source_id})
   MERGE (interpretation:Interpretation {id: row.id})
+  ON CREATE SET owner.interpretations = owner.interpretations + 1
   SET interpretation += row.properties,
     interpretation.created_at = coalesce(interpretation.created_at, row.properties.started_at)
   MERGE (interpretation)-[:of]->(source)
