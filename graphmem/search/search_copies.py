@@ -33,7 +33,15 @@ from graphmem.database.queries import Queries
 from graphmem.errors import GraphmemError, SearchMemoryExceeded, ServiceBusy
 from graphmem.search import owner_copy
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.owner_copy import CopyRows, ExactMatch, FollowRows, Mark, OwnerCopy, OwnerState
+from graphmem.search.owner_copy import (
+    CopyRows,
+    ExactMatch,
+    FollowRows,
+    Mark,
+    OwnerCopy,
+    OwnerState,
+    SampleRows,
+)
 from graphmem.settings import Limits
 
 ROWS_AT_ONCE: Final = 1_000
@@ -44,6 +52,8 @@ INLINE_CHARACTERS: Final = 50_000
 """The same for the characters of their texts: 5 ms."""
 CHANGED_LIMIT: Final = 50_000
 """If more entities than this changed since the last search, the copy is read anew."""
+SAMPLED_ENTITIES: Final = 100
+"""Entities of a type that say how much memory all of them take."""
 FAILED_SECONDS: Final = 5.0
 """Seconds until a copy that could not be read is tried again. Until then the indexes answer."""
 FAILURES_LIMIT: Final = 2
@@ -212,7 +222,8 @@ class SearchCopies:
                 page = await reading
                 if state is None:
                     state, copy.entities = page.state, page.entities
-                    if copy.full_at is not None and page.entities >= copy.full_at:
+                    is_full = copy.full_at is not None and page.entities >= copy.full_at
+                    if is_full or await self._least_bytes(queries, copy, page) > self._memory:
                         self._refuse(key, copy)
                         return damaged
                 reading = None
@@ -235,6 +246,14 @@ class SearchCopies:
             mark = Mark(state.node_key, state.changed.revision - 1, state.vectors_changed - 1)
             copy.documents, copy.mark, copy.failures = documents, mark, 0
         return damaged
+
+    @staticmethod
+    async def _least_bytes(queries: Queries, copy: OwnerCopy, page: CopyRows) -> int:
+        """Return what a copy takes at least; 0 if a page has all entities."""
+        if len(page.documents) < ROWS_AT_ONCE:
+            return 0
+        sample = await queries.only("search.sample", SampleRows, limit=SAMPLED_ENTITIES)
+        return await asyncio.to_thread(sample.least_bytes, copy.model)
 
     @staticmethod
     def _page(queries: Queries, kind: str, after: str) -> asyncio.Task[CopyRows]:

@@ -194,7 +194,7 @@ def test_without_memory_the_indexes_answer_and_say_so(
     assert "exact" not in run("entities.query", search="garden")
 
 
-def test_an_owner_that_filled_the_memory_is_not_read_up_to_it_again(
+def test_an_owner_that_does_not_fit_into_the_memory_is_not_read_up_to_it(
     run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store(run, *(f"A garden of {number} {'word ' * number}" for number in range(20)))
@@ -211,13 +211,19 @@ def test_an_owner_that_filled_the_memory_is_not_read_up_to_it_again(
     loop.run(search_of(large, owner, "garden"))
     (copy,) = large.search_copies._copies.values()
     copy.documents.compact()
-    small = with_new_copies(services, large.search_copies.bytes * 3 // 4)
-    pages.clear()
-    loop.run(search_and_wait(small, owner))
-    read_first = len(pages)
-    loop.run(search_and_wait(small, owner))
-    assert read_first > 5
-    assert len(pages) == read_first + 1
+    exact = large.search_copies.bytes
+    for memory, most in ((exact // 3, 1), (exact * 19 // 20, 21)):
+        small = with_new_copies(services, memory)
+        pages.clear()
+        loop.run(search_and_wait(small, owner))
+        read_first = len(pages)
+        loop.run(search_and_wait(small, owner))
+        assert read_first <= most
+        assert len(pages) == read_first + 1
+    fitting = with_new_copies(services, exact * 2)
+    loop.run(search_and_wait(fitting, owner))
+    (copy,) = fitting.search_copies._copies.values()
+    assert len(copy.documents) == 20, "the size of all is not overestimated"
 
 
 async def search_and_wait(services: Services, owner: str) -> None:
