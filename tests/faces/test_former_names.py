@@ -100,6 +100,19 @@ def test_a_name_whose_observations_were_withdrawn_is_none(run: Call, audited: Au
     assert named(run("entities.find", identifier="Nordlicht Software")) == [("Polaris", True)]
 
 
+def test_a_name_that_the_schema_does_not_show_leads_to_the_entity_and_the_check_finds_it_sound(
+    run: Call, audited: Audited
+) -> None:
+    schema = {"entity_type": "firm", "fields": {"name": {"type": "string"}}}
+    run("schemas.register", schema=schema)
+    for item in ({"name": "Polaris", "email": "post@polaris.example"}, {"name": "Vega", "founded": 1990}):
+        run("store", entities=[{"entity_type": "firm", **item}])
+    assert not audited(False)
+    assert not audited(True)
+    found = run("entities.find", identifier="post@polaris.example")
+    assert (found["match_mode"], named(found)) == ("identifier", [("Polaris", True)])
+
+
 def test_all_names_of_members_lead_to_the_survivor(run: Call, audited: Audited) -> None:
     people = [{"entity_type": "person", "name": name} for name in ("Annika Berglund", "Anika Berglund")]
     target, source = (each["entity_id"] for each in run("store", entities=people)["entities"])
