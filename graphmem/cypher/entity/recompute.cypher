@@ -21,23 +21,38 @@ CALL (known) {
     WHERE head.owner = $owner AND head.head = entity.type
     RETURN head.projection AS projection, head.active_version AS active_version, head.document AS document
   }
-  CALL (subject_id, known) {
-    // Few entities say when their values held: of the others nothing after `$at` is read.
+  CALL (entity, subject_id, known) {
+    // The snapshot names every field, but where a schema or a withdrawal leaves some out.
+    WITH entity, subject_id, known
+    WHERE $at < <fact._latest> AND (entity.projection IS NOT NULL OR entity.excluded IS NOT NULL)
     MATCH ()-[seen:OBSERVED]->(observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
-    WHERE $at < <fact._latest> AND seen.home = subject_id AND seen.at <= <fact._latest> AND seen.recorded_at <= known
+    WHERE seen.home = subject_id AND seen.at <= <fact._latest> AND seen.recorded_at <= known
       AND seen.kind IN <fact._value_kinds>
     WITH DISTINCT observation.fields AS names
-    WITH count(CASE WHEN any(name IN names
-      WHERE replace(replace(replace(toLower(name), '_', ''), '-', ''), ' ', '') IN <fact._names_of_dates>) THEN 1 END) AS dated
-    RETURN CASE WHEN dated > 0 THEN <fact._latest> ELSE $at END AS until
+    UNWIND names AS name
+    RETURN collect(name) AS observed
   }
-  CALL (subject_id, known, until) {
-    <observation._tally_by_dates>
-  }
+  // Few entities say when their values held: of the others nothing after `$at` is read.
+  WITH *, CASE WHEN $at < <fact._latest> AND any(name IN observed + coalesce(entity.fields, [])
+      WHERE replace(replace(replace(toLower(name), '_', ''), '-', ''), ' ', '') IN <fact._names_of_dates>)
+    THEN <fact._latest> ELSE $at END AS until
   CALL (subject_id, known, until, projection) {
-    WITH subject_id, known, until WHERE projection IS NULL
-    <observation._winners_by_dates>
+    WITH subject_id, known, projection WHERE until = $at
+    CALL (subject_id, known, projection) {
+      <observation._undated>
+    }
+    RETURN tallies, winners
+    UNION ALL
+    WITH subject_id, known, until, projection WHERE until > $at
+    CALL (subject_id, known, until) {
+      <observation._tally_by_dates>
+    }
+    CALL (subject_id, known, until, projection) {
+      WITH subject_id, known, until WHERE projection IS NULL
+      <observation._winners_by_dates>
+    }
+    RETURN tallies, winners
   }
   WITH entity, tallies, winners, active_version, document, EXISTS { (entity)-[:MERGED]-() } AS merging,
     coalesce(entity.projection, '') <> coalesce(projection, '') AS stale

@@ -11,6 +11,4 @@ WITH dates, collect(DISTINCT recorded_at) AS touched, collect(DISTINCT toggles) 
   count(CASE WHEN counts AND kind IN <fact._value_kinds> THEN 1 END) AS made_now
 WITH *, reduce(moments = touched, group IN toggles | moments + [moment IN group WHERE NOT moment IN moments]) AS moments
 WITH collect([dates + [first, newest], turn, made, made_now, moments, observations, created_at, observed_at]) AS tallies
-// One list of moments is not sent: its length is the version.
-RETURN [tally IN tallies | CASE WHEN size(tallies) > 1 THEN tally + [0]
-  ELSE tally[..4] + [[]] + tally[5..] + [size(tally[4])] END] AS tallies
+RETURN <observation._sent> AS tallies

@@ -1,0 +1,80 @@
+"""What a snapshot of an earlier time costs: each observation that counted is looked at once."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+import pytest
+
+from graphmem import cypher
+from graphmem.model import times
+from graphmem.registry import Services
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+
+OBSERVATIONS = 1_000
+DAY = 86_400 * times.SECOND
+START = times.parse("2020-01-01")
+MIDDLE = START + OBSERVATIONS // 2 * DAY
+PER_OBSERVATION = 9
+"""Hits of an observation that counts: its index entry, the properties of its edge, its fields."""
+TIMES_NOW = 4.0
+"""What a snapshot of the middle may cost, by the cost of one of now."""
+ROUNDS = 40
+
+
+@pytest.fixture(scope="module")
+def observed(loop: Loop, services: Services) -> tuple[str, Call, str]:
+    """An owner, its operations, and an entity with an observation on each of many days."""
+    owner = str(uuid.uuid4())
+    run = by_runner(loop, services, owner)
+    stored = run("store", entities=[{"entity_type": "person", "name": "Ada"}], observed_at="2019-01-01")
+    entity_id = stored["entities"][0]["entity_id"]
+    for first in range(0, OBSERVATIONS, 250):
+        items = [
+            {
+                "target_id": entity_id, "mood": f"mood {n}", "score": n, "note": f"note {n}",
+                "observed_at": times.render(START + n * DAY),
+            }
+            for n in range(first, first + 250)
+        ]  # fmt: skip
+        run("store", entities=items, find_duplicates=False)
+    return owner, run, entity_id
+
+
+def hits(plan: dict[str, Any]) -> int:
+    return plan.get("dbHits", 0) + sum(map(hits, plan.get("children", [])))
+
+
+def test_a_snapshot_of_an_earlier_time_looks_at_each_observation_once(
+    loop: Loop, services: Services, observed: tuple[str, Call, str]
+) -> None:
+    owner, run, entity_id = observed
+    params = {"entity_ids": [entity_id], "at": MIDDLE, "at_ingested": times.LATEST}
+
+    async def profile() -> dict[str, Any]:
+        async with services.database._driver.session() as session:
+            text = "PROFILE " + services.database.query_text("entity.recompute", None)
+            result = await session.run(text, cypher.bind("entity.recompute", params, owner))
+            return (await result.consume()).profile or {}
+
+    snapshot = run("entities.snapshot", entity_id=entity_id, at=times.render(MIDDLE))
+    assert (snapshot["snapshot"]["score"], snapshot["observation_count"]) == (500, 502)
+    assert snapshot["provenance"]["score"] != snapshot["provenance"]["name"]
+    assert hits(loop.run(profile())) < PER_OBSERVATION * snapshot["observation_count"]
+
+
+def test_a_snapshot_of_an_earlier_time_costs_few_times_one_of_now(
+    observed: tuple[str, Call, str],
+) -> None:
+    """By the least of many, taken in turn, so that a busy machine slows both."""
+    _, run, entity_id = observed
+    least = dict[str, float]()
+    for _ in range(ROUNDS):
+        for name, more in (("now", {}), ("then", {"at": times.render(MIDDLE)})):
+            start = time.perf_counter()
+            run("entities.snapshot", entity_id=entity_id, **more)
+            least[name] = min(least.get(name, 1e9), time.perf_counter() - start)
+    assert least["then"] < TIMES_NOW * least["now"]
