@@ -287,7 +287,7 @@ async def parts_of(context: Context, transactions: list[RecordedTransaction]) ->
             run.append(each)
             continue
         # What a restore wrote may lie between the transactions before it and those after it.
-        parts += grouped(run, await changes_of(context, run))
+        parts += grouped(run, (await changes_of(context, run))[0])
         run = []
         if each is not None:
             parts.append(Part(each.sequence, [Change(each, "database.restored", each.id)]))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from graphmem.changes import change_cursors, recorded_transactions
 from graphmem.changes.change_cursors import END, Place
-from graphmem.changes.change_feed import Head, StandingFeed, grouped
-from graphmem.changes.derived_changes import ON_REQUEST, Change, changes_of
+from graphmem.changes.change_feed import Head, StandingFeed
+from graphmem.changes.derived_changes import ON_REQUEST, SUBJECTS_PER_READ, Change, changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction, Touched
 from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.database.driver import round_trips
 from graphmem.errors import NotFound
 from graphmem.registry import Context
 
@@ -21,6 +21,10 @@ SCANNED_TRANSACTIONS: Final = 2_000
 """Transactions that one page looks through; its cursor goes on."""
 SURROUNDING_RELATIONSHIPS: Final = 200
 """Relationships of an entity, in each direction, whose changes are among its changes."""
+STATEMENTS: Final = 20
+"""Of 100 changes: a page that ran so many statements ends where it is; its cursor goes on."""
+READ_ALONE: Final = 3
+"""Transactions at once whose states take statements of their own, as merges of one entity do."""
 RARE_ENTITIES: Final = 200
 """Entities of a type whose changes are found through them, not by looking through all transactions."""
 
@@ -72,7 +76,7 @@ async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
         NotFound: the owner has none of the entities.
     """
     touched: Touched | None = None
-    wanted = request.wanted
+    wanted, owner = request.wanted, context.actor.owner
     if wanted.entity_types and not request.surroundings:
         touched = await _touching_types(context, wanted)
     if request.surroundings:
@@ -85,6 +89,7 @@ async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
         wanted = replace(wanted, entity_ids=frozenset(row.entities))
     found: list[Change] = []
     before, scanned = request.until, 0
+    end = _statements() + STATEMENTS * max(1, request.count // 100)
     if request.place is not None:
         before = min(before, request.place[0] + 1)
     while scanned < request.transactions:
@@ -92,15 +97,30 @@ async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
         limit = min(recorded_transactions.TRANSACTIONS_PER_READ, request.transactions)
         limit = limit if scanned else min(limit, request.count)
         stretch = await recorded_transactions.newest(context, request.since, before, touched, limit)
-        if not stretch.transactions:
+        left = stretch.transactions
+        if not left:
             return FoundChanges(found, None)
-        scanned += len(stretch.transactions)
-        for run in _runs(context.actor.owner, stretch.transactions, wanted, touched):
-            found += await _fitting(context, run, wanted, request.place)
-            if len(found) >= request.count:
-                return FoundChanges(found, None)
+        scanned += len(left)
+        while left and len(found) < request.count:
+            run, left = _next_run(owner, left, wanted, touched, request.count - len(found))
+            changes, kept = await changes_of(context, run[::-1], READ_ALONE, is_whole=touched is None)
+            fitting = sorted(wanted.among(owner, changes), key=lambda each: each.place, reverse=True)
+            found += [each for each in fitting if request.place is None or each.place < request.place]
+            # Those that were left out are the oldest of the run.
+            left = run[len(kept) :] + left
+            if kept and _statements() >= end and len(found) < request.count:
+                return FoundChanges(found, (kept[0].recorded_at, 0))
+        if len(found) >= request.count:
+            return FoundChanges(found, None)
         before = stretch.transactions[-1].recorded_at
+        if _statements() >= end:
+            break
     return FoundChanges(found, (before, 0))
+
+
+def _statements() -> int:
+    """Return how many statements the request has run."""
+    return round_trips.get([0])[0]
 
 
 async def _around(context: Context, entity_ids: list[str], *, neighbours: bool) -> _Surroundings:
@@ -131,37 +151,43 @@ async def _touching_types(context: Context, wanted: WantedChanges) -> Touched | 
     return Touched(around.entities + around.keys, row.moments)
 
 
-async def _fitting(
-    context: Context,
-    run: list[RecordedTransaction],
+def _next_run(
+    owner: str,
+    transactions: list[RecordedTransaction],
     wanted: WantedChanges,
-    place: tuple[int, int] | None,
-) -> list[Change]:
-    """Return the wanted changes of transactions that stand oldest first; the newest change first."""
-    owner = context.actor.owner
-    parts = grouped(run, await changes_of(context, run))
-    changes = (each for part in reversed(parts) for each in reversed(part.changes))
-    return [each for each in changes if wanted.fits(owner, each) and (place is None or each.place < place)]
-
-
-def _runs(
-    owner: str, transactions: Sequence[RecordedTransaction], wanted: WantedChanges, touched: Touched | None
-) -> list[list[RecordedTransaction]]:
-    """Return runs of transactions that may fit, the newest run first, each oldest first.
+    touched: Touched | None,
+    count: int,
+) -> tuple[list[RecordedTransaction], list[RecordedTransaction]]:
+    """Return the newest transactions that likely have so many wanted changes, and those that are left.
 
     Within a run, what one transaction shows is folded forward to the next. So no other transaction between
     them may observe what they observe.
     """
     known = None if touched is None else {*touched.subject_ids}
-    runs: list[list[RecordedTransaction]] = [[]]
-    for each in transactions:
-        if wanted.writers and not wanted.writers <= {*each.writers(owner)}:
-            runs.append([])
+    likely, subjects, first, end = 0, set[str](), None, 0
+    for place, each in enumerate(transactions):
+        fitting = _likely(owner, each, wanted)
+        if fitting:
+            first, end = place if first is None else first, place + 1
+        if first is None:
             continue
-        runs[-1].append(each)
-        if known is not None and not known.issuperset(each.entity_ids + each.relationship_keys):
-            runs.append([])
-    return [run[::-1] for run in runs if run]
+        likely += fitting
+        observed = {*each.entity_ids, *each.relationship_keys}
+        subjects |= observed
+        if likely >= count or len(subjects) >= SUBJECTS_PER_READ or not (known is None or known >= observed):
+            break
+    return ([], []) if first is None else (transactions[first:end], transactions[end:])
+
+
+def _likely(owner: str, transaction: RecordedTransaction, wanted: WantedChanges) -> int:
+    """Return about how many wanted changes a transaction has; 0 if it can have none.
+
+    What is observed of a type may change an entity of another type that it was merged with.
+    """
+    if wanted.writers and not wanted.writers <= {*transaction.writers(owner)}:
+        return 0
+    types = wanted.entity_types
+    return max(sum(not types or each.entity_type in {None, *types} for each in transaction.observations), 1)
 
 
 class ChangesAfter(NamedTuple):

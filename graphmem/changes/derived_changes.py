@@ -8,6 +8,7 @@ and the like, both states are read.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
@@ -103,12 +104,12 @@ class Change:
 
 
 class Known(NamedTuple):
-    """An entity with its name of now."""
+    """An entity with its name of now, and the others that were ever merged with it."""
 
     id: str
     type: str
     name: str | None
-    is_merging: bool = False
+    merged: Sequence[str] = ()
 
 
 class _Document(NamedTuple):
@@ -171,36 +172,96 @@ async def check_entities(context: Context, entity_ids: list[str]) -> None:
         raise NotFound(f"there is no entity {missing[0]}: look it up by its name", entity_id=missing[0])
 
 
-async def changes_of(context: Context, transactions: Sequence[RecordedTransaction]) -> list[Change]:
-    """Return the changes of some transactions, which stand in the order in which they were recorded."""
+async def changes_of(
+    context: Context,
+    transactions: Sequence[RecordedTransaction],
+    read_alone: int | None = None,
+    *,
+    is_whole: bool = True,
+) -> tuple[list[Change], Sequence[RecordedTransaction]]:
+    """Return the changes of some transactions, which stand in the order in which they were recorded.
+
+    Args:
+        read_alone: so many at most of those whose states are read for each alone; earlier transactions than
+            these are left out.
+        is_whole: no other transaction was recorded between them.
+
+    Returns:
+        The changes, and the transactions whose changes they are.
+    """
     if not transactions:
-        return []
-    deriver = _Deriver(context, transactions)
-    await deriver.read()
-    return [change for each in transactions for change in await deriver.changes(each)]
+        return [], []
+    deriver = _Deriver(context, transactions, is_whole)
+    kept = await deriver.read(read_alone)
+    return [change for each in kept for change in await deriver.changes(each)], kept
 
 
 class _Deriver:
-    def __init__(self, context: Context, transactions: Sequence[RecordedTransaction]) -> None:
-        self._context = context
-        self._transactions = transactions
+    def __init__(self, context: Context, transactions: Sequence[RecordedTransaction], is_whole: bool) -> None:
+        self._context, self._transactions, self._is_whole = context, transactions, is_whole
         self._known: dict[str, Known] = {}
         self._rules: dict[str, Rules] = {}
         self._seen: set[str] = set()
         """Entities and relationships that were observed before."""
         self._states: _States = {}
         """What is shown after the transactions so far; what is not in it was not observed before."""
+        self._apart: dict[str, set[str]] = {}
+        """What transactions observed that share nothing with the others; see :meth:`_find_apart`."""
+        self._at_end: _States = {}
+        """What is shown of that after all transactions."""
 
-    async def read(self) -> None:
-        """Read what the transactions observed, as it was before the first of them."""
-        start = self._transactions[0].recorded_at
-        entity_ids = sorted({each for every in self._transactions for each in every.entity_ids})
-        keys = sorted({each for every in self._transactions for each in every.relationship_keys})
-        await self._know(
-            [*entity_ids, *(end for key in keys for end in ids.ends(key))], entity_ids + keys, start
+    async def read(self, read_alone: int | None) -> Sequence[RecordedTransaction]:
+        """Read what the transactions observed, as it was before the first of them.
+
+        Returns those of which the changes are worked out; see :func:`changes_of`.
+        """
+        while True:
+            start, end = (self._transactions[place].recorded_at for place in (0, -1))
+            entity_ids = {each for every in self._transactions for each in every.entity_ids}
+            keys = {each for every in self._transactions for each in every.relationship_keys}
+            self._seen.clear()
+            await self._know(
+                [*entity_ids, *(end for key in keys for end in ids.ends(key))], entity_ids | keys, start
+            )
+            alone = self._find_apart()
+            if read_alone is None or len(alone) <= read_alone:
+                break
+            self._transactions = self._transactions[alone[-read_alone - 1] + 1 :]
+        apart = {each for every in self._apart.values() for each in every}
+        await self._know(apart, (), start)
+        self._states |= await self._entities(sorted(entity_ids & self._seen | apart), start - 1)
+        self._states |= await self._relationships(sorted(keys & self._seen), start - 1)
+        self._at_end |= await self._entities(sorted(apart), end)
+        return self._transactions
+
+    def _find_apart(self) -> list[int]:
+        """Find the transactions that folding forward does not tell and that share no entity with others.
+
+        What they show before and after is what is shown before the first and after the last transaction, so
+        that it is read at once for all. Returns the places of those whose states are read for each alone.
+        """
+        observed = [
+            {*each.entity_ids}.union(*(self._known[id].merged for id in each.entity_ids if id in self._known))
+            for each in self._transactions
+        ]
+        often = Counter(each for every in observed for each in every)
+        is_certain = self._is_whole and not any(
+            each.withdrawals or each.splits for each in self._transactions
         )
-        self._states |= await self._entities([each for each in entity_ids if each in self._seen], start - 1)
-        self._states |= await self._relationships([key for key in keys if key in self._seen], start - 1)
+        self._apart.clear()
+        alone: list[int] = []
+        for place, transaction in enumerate(self._transactions):
+            if self._is_plain(transaction):
+                continue
+            if (
+                is_certain
+                and not transaction.relationship_keys
+                and all(often[id] == 1 for id in observed[place])
+            ):
+                self._apart[transaction.id] = observed[place]
+            else:
+                alone.append(place)
+        return alone
 
     async def _know(self, entity_ids: Iterable[str], subject_ids: Iterable[str], before: int) -> None:
         wanted = sorted({*entity_ids} - self._known.keys())
@@ -262,6 +323,11 @@ class _Deriver:
         """Return what is shown before and after a transaction of all that it may have changed."""
         entity_ids, keys = transaction.entity_ids, transaction.relationship_keys
         at = transaction.recorded_at
+        if apart := self._apart.get(transaction.id):
+            return (
+                {each: self._states.get(each) for each in apart},
+                {each: self._at_end.get(each) for each in apart},
+            )
         if not self._is_plain(transaction):
             return await self._both(transaction)
         before = {each: self._states.get(each) for each in [*entity_ids, *keys]}
@@ -289,7 +355,7 @@ class _Deriver:
             transaction.withdrawals
             or transaction.splits
             or any(each.kind not in _PLAIN_KINDS for each in transaction.observations if each.entity_type)
-            or any(each in self._known and self._known[each].is_merging for each in named)
+            or any(each in self._known and self._known[each].merged for each in named)
             or len(transaction.relationship_keys)
             < sum(":" in each.subject_id for each in transaction.observations)
         )
@@ -320,15 +386,19 @@ class _Deriver:
             {*entity_ids, *(end for key in keys for end in ids.ends(key))}, keys | entity_ids, at
         )
         before, after = _States(), _States()
-        waiting = sorted(entity_ids)
+        waiting = entity_ids
         # A merge, or its end, changes its survivor too, and that may be another one before than after.
         while waiting:
-            before |= await self._entities(waiting, at - 1)
-            after |= await self._entities(waiting, at)
-            waiting = sorted(before.keys() ^ after.keys())
-        await self._know(before, (), at)
+            if self._is_whole:
+                before |= {each: self._states[each] for each in waiting if each in self._states}
+            before |= await self._entities(sorted(waiting - before.keys()), at - 1)
+            after |= await self._entities(sorted(waiting - after.keys()), at)
+            survivors = {each.into for each in before.values() if each is not None and each.into}
+            waiting = (before.keys() ^ after.keys()) | (survivors - before.keys())
         before |= await self._relationships(sorted(keys), at - 1)
         after |= await self._relationships(sorted(keys), at)
+        shown = [ids.ends(each) if ":" in each else (each,) for each in {*before, *after}]
+        await self._know([each for every in shown for each in every], (), at)
         return before, {each: after.get(each) for each in {*before, *after}}
 
     def _of_entity(

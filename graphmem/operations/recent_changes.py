@@ -19,7 +19,7 @@ from graphmem.reading import cursors, names_in_use
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
-from graphmem.registry import UNBOUNDED, Context, Scope, operation
+from graphmem.registry import Context, Scope, operation
 
 WAIT_LIMIT = 25
 """Seconds that a call may wait for a change."""
@@ -76,7 +76,7 @@ class ChangesPage(Warned, LeavesOut, PageEnvelope):
     tool="list_recent_changes",
     command="changes",
     scope=Scope.READ,
-    statements=UNBOUNDED,
+    statements=60,
     heavy=True,
     errors=(NotFound, InvalidCursor, CursorOfAnotherDatabase, SubscriptionInactive),
     example={"entity_type": "task", "since": "2026-01-01", "limit": 20},
@@ -88,9 +88,9 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
 
     Filter by kind, type, entity, field, writer and time; `depth` 1 adds the neighbours of the entity. Each
     change names its transaction and who wrote it. With `after` it lists what came after a cursor, the oldest
-    first, and `wait_seconds` waits for it. One page looks through 2,000 transactions at most; its
-    `next_cursor` goes on. With `subscription_id` it lists the changes that this subscription sends;
-    without `after`, it has the `resume_cursor` of now alone.
+    first, and `wait_seconds` waits for it. One page looks through 2,000 transactions at most, and fewer
+    where many are merges: its `next_cursor` goes on. With `subscription_id` it lists the changes that this
+    subscription sends; without `after`, it has the `resume_cursor` of now alone.
     """
     if arguments.after is not None or arguments.subscription_id is not None:
         return await _after(context, arguments, arguments.after)

@@ -33,15 +33,7 @@ from graphmem.database.queries import Queries
 from graphmem.errors import GraphmemError, SearchMemoryExceeded, ServiceBusy
 from graphmem.search import owner_copy
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.owner_copy import (
-    CopyRows,
-    ExactMatch,
-    FollowRows,
-    Mark,
-    OwnerCopy,
-    OwnerState,
-    SampleRows,
-)
+from graphmem.search.owner_copy import CopyRows, ExactMatch, FollowRows, Mark, OwnerCopy, OwnerState
 from graphmem.settings import Limits
 
 ROWS_AT_ONCE: Final = 1_000
@@ -252,7 +244,7 @@ class SearchCopies:
         """Return what a copy takes at least; 0 if a page has all entities."""
         if len(page.documents) < ROWS_AT_ONCE:
             return 0
-        sample = await queries.only("search.sample", SampleRows, limit=SAMPLED_ENTITIES)
+        sample = await queries.only("search.sample", owner_copy.SampleRows, limit=SAMPLED_ENTITIES)
         return await asyncio.to_thread(sample.least_bytes, copy.model)
 
     @staticmethod

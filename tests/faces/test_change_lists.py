@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphmem.changes import change_pages
+from graphmem.changes import change_pages, recorded_transactions
 from graphmem.changes.change_pages import NewestFirst
+from graphmem.changes.derived_changes import Change, changes_of
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.checking import rule_dates
+from graphmem.errors import GraphmemError
 from graphmem.model import times
-from graphmem.registry import Context, Services
+from graphmem.registry import REGISTRY, Context, Services
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
-from tests.support.faces import by_runner
+from tests.support.faces import Call, by_runner
 from tests.support.statements import counted, writes
 from tests.support.worker_pass import fold_all
 
@@ -105,3 +109,101 @@ def test_changes_wait_for_the_worker_where_a_withdrawal_makes_dates_uncertain(
     told = call("changes.list", after=after)
     assert [each["event_type"] for each in told["changes"]] == ["entity.created"]
     assert "changes_pending" not in told
+
+
+def write_at_random(call: Call, seed: int, size: int) -> None:
+    """Store tasks and notes with links, and merge, change, delete, restore and split off some of them."""
+    choices = random.Random(seed)
+    merged, deleted = list[str](), list[str]()
+    call("schemas.register", entity_type="task", schema={"fields": {"title": {"type": "string"}}})
+    items = [{"entity_type": ("task", "note")[n % 2], "title": f"title {n}"} for n in range(size)]
+    stored = [each["entity_id"] for each in call("store", entities=items, find_duplicates=False)["entities"]]
+    for number in range(4 * size):
+        one, other = choices.sample([*stored[number % 2 :: 2]], 2)
+        pair = {"source_entity_id": one, "target_entity_id": other}
+        kind = choices.choice(
+            ["merge", "unmerge", "delete", "restore", "update", "update", "link", "correct"]
+        )
+        try:
+            if kind == "merge":
+                call("entities.merge", **pair)
+                merged.append(one)
+            elif kind == "unmerge" and merged:
+                call("entities.unmerge", source_entity_id=choices.choice(merged))
+            elif kind == "delete":
+                call("entities.delete", entity_id=one)
+                deleted.append(one)
+            elif kind == "restore" and deleted:
+                call("entities.restore", entity_id=choices.choice(deleted))
+            elif kind == "update":
+                both = [{"target_id": each, "state": number} for each in (one, choices.choice(stored))]
+                call("store", entities=both)
+            elif kind == "link":
+                call("relationships.create", relationship_type="PART_OF", **pair)
+            elif kind == "correct":
+                call("entities.correct", entity_id=other, field="title", value=f"corrected {number}")
+        except GraphmemError:
+            # What is merged or deleted already stays so.
+            continue
+
+
+def test_changes_of_many_transactions_are_those_of_each_alone(
+    loop: Loop, services: Services, owner: str
+) -> None:
+    call = by_runner(loop, services, owner)
+    write_at_random(call, 7, 16)
+    context = Context(full_actor(owner), services)
+
+    async def compared() -> tuple[list[Change], list[Change]]:
+        stretch = await recorded_transactions.since(context, 0, 1_000, 1_000)
+        together, kept = await changes_of(context, stretch.transactions)
+        assert kept == stretch.transactions
+        alone = [change for each in kept for change in (await changes_of(context, [each], is_whole=False))[0]]
+        return together, alone
+
+    together, alone = loop.run(compared())
+    assert {each.kind for each in together} >= {
+        "entity.merged", "entity.unmerged", "entity.deleted", "entity.restored", "entity.updated",
+        "entity.corrected", "relationship.created",
+    }  # fmt: skip
+    assert together == alone
+
+
+def test_pages_of_changes_take_few_statements_and_tile_whatever_was_merged(
+    loop: Loop, services: Services, owner: str
+) -> None:
+    call = by_runner(loop, services, owner)
+    write_at_random(call, 8, 12)
+    tasks = [{"entity_type": "task", "title": f"more {n}"} for n in range(change_pages.RARE_ENTITIES + 1)]
+    stored = call("store", entities=tasks, find_duplicates=False)["entities"]
+    for one, other in zip(stored[:12:2], stored[1:12:2], strict=True):
+        pair = {"source_entity_id": one["entity_id"], "target_entity_id": other["entity_id"]}
+        call("entities.merge", **pair)
+    oldest_first = call("changes.list", after="", limit=500)["changes"]
+    types = {each["entity_id"]: each["entity_type"] for each in oldest_first if "entity_id" in each}
+    filters: list[dict[str, Any]] = [
+        {}, {"entity_type": "task"}, {"entity_type": "note"}, {"event_types": ["entity.merged"]}
+    ]  # fmt: skip
+    for wanted in filters:
+        kept = [each for each in oldest_first if is_wanted(each, types, **wanted)]
+        pages, cursor = list[dict[str, Any]](), {}
+        while True:
+            with counted(services.database) as statements:
+                page = call("changes.list", limit=20, **wanted, **cursor)
+            assert len(statements) <= REGISTRY["changes.list"].statements, statements
+            assert not writes(statements)
+            pages += page["changes"]
+            if "next_cursor" not in page:
+                break
+            cursor = {"cursor": page["next_cursor"]}
+        assert pages == kept[::-1]
+
+
+def is_wanted(
+    change: dict[str, Any], types: Mapping[str, str], entity_type: str = "", event_types: Sequence[str] = ()
+) -> bool:
+    """Return whether a list has a change. Relationships are between entities of one type."""
+    if event_types:
+        return change["event_type"] in event_types
+    subject = change.get("source_entity_id", "")
+    return not entity_type or entity_type == change.get("entity_type", types.get(subject))

@@ -212,7 +212,7 @@ def test_an_owner_that_does_not_fit_into_the_memory_is_not_read_up_to_it(
     (copy,) = large.search_copies._copies.values()
     copy.documents.compact()
     exact = large.search_copies.bytes
-    for memory, most in ((exact // 3, 1), (exact * 19 // 20, 21)):
+    for memory, most in ((exact // 3, 1), (exact * 3 // 4, 20)):
         small = with_new_copies(services, memory)
         pages.clear()
         loop.run(search_and_wait(small, owner))

@@ -72,16 +72,27 @@ def applied(changes: list[dict[str, Any]], until: str = "9999") -> dict[str, dic
     return shown
 
 
+def newest_changes(call: Call, **wanted: str) -> list[dict[str, Any]]:
+    """Return the changes of all pages, the newest first."""
+    changes, cursor = list[dict[str, Any]](), {}
+    while True:
+        page = call("changes.list", limit=500, values=True, **wanted, **cursor)
+        changes += page["changes"]
+        if "next_cursor" not in page:
+            return changes
+        cursor = {"cursor": page["next_cursor"]}
+
+
 def check_filters(call: Call, newest: list[dict[str, Any]]) -> None:
     """Check that a list by type or entity has what the list of all has of it; some are tried."""
     types = {each["entity_id"]: each["entity_type"] for each in newest if "entity_id" in each}
     for entity_id, entity_type in sorted(types.items())[:: len(types) // 3 + 1]:
-        of_type = call("changes.list", limit=500, values=True, entity_type=entity_type)["changes"]
+        of_type = newest_changes(call, entity_type=entity_type)
         assert of_type == [
             each for each in newest
             if entity_type in [each.get("entity_type"), *(types[end] for end in ends_of(each))]
         ]  # fmt: skip
-        own = call("changes.list", limit=500, values=True, entity_id=entity_id)["changes"]
+        own = newest_changes(call, entity_id=entity_id)
         listed = {each["event_id"] for each in own}
         # It has those of the entities that were ever merged with it as well.
         assert own == [each for each in newest if each["event_id"] in listed]
@@ -123,11 +134,9 @@ def test_all_changes_in_their_order_come_to_what_each_time_shows(
             }
             assert entities_then == expected
         links = call("relationships.list", include_deleted=False)["relationships"]
-        newest = call("changes.list", limit=500, values=True)
-        assert [each["event_id"] for each in reversed(newest["changes"])] == [
-            each["event_id"] for each in told
-        ]
-        check_filters(call, newest["changes"])
+        newest = newest_changes(call)
+        assert [each["event_id"] for each in reversed(newest)] == [each["event_id"] for each in told]
+        check_filters(call, newest)
         # A relationship of a deleted entity is not listed, and one of a merged entity is listed elsewhere.
         told_now = applied(told)
         moved = {each["entity_id"] for each in told if each.get("merged_into")}

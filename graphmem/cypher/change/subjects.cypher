@@ -1,5 +1,5 @@
-// change.subjects: what is known of some entities and relationships beside their observations: types, names, and whether
-// they were observed before a moment; and the schemas of the types.
+// change.subjects: what is known of some entities and relationships beside their observations: types, names, what was
+// ever merged with them, and whether they were observed before a moment; and the schemas of the types.
 //
 // params  entity_ids: LIST<STRING>, subject_ids: LIST<STRING>, before: INTEGER
 // returns entities: LIST<LIST>, older: LIST<STRING>, documents: LIST<LIST>
@@ -10,7 +10,8 @@ CALL () {
   UNWIND $entity_ids AS id
   MATCH (entity:Entity {id: id})
   WHERE entity.owner = $owner
-  RETURN collect([entity.id, entity.type, entity.canonical_name, EXISTS { (entity)-[:MERGED]-() }]) AS entities,
+  RETURN collect([entity.id, entity.type, entity.canonical_name, 
+      COLLECT { MATCH (entity)-[:MERGED*1..]-(other:Entity) RETURN DISTINCT other.id }]) AS entities,
     collect(DISTINCT entity.type) AS types
 }
 CALL () {
