@@ -14,7 +14,7 @@ from graphmem.reading.scan import CandidateRows
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 
-_ENTITIES_PER_READ: Final = 100
+_ENTITIES_PER_READ: Final = 125
 
 
 async def page(
@@ -71,7 +71,8 @@ class _ReducedWalk:
 
     async def stretch(self, most: int) -> list[EntityRow]:
         """Return those of the next entities, at most some, that existed and were not merged then."""
-        reach = min(_ENTITIES_PER_READ, max(_ENTITIES_PER_READ // 2, self._limit + 1), most)
+        # Some were merged at that time: a few more than the page, so that one read is mostly enough.
+        reach = min(_ENTITIES_PER_READ, max(_ENTITIES_PER_READ // 2, self._limit * 5 // 4), most)
         row = await self._context.graph.only(
             cypher.form("entity.scan", "asc"),
             CandidateRows,
