@@ -265,7 +265,7 @@ class RelatedEntities(Paged):
     tool="retrieve_related_entities",
     command="entities related",
     scope=Scope.READ,
-    statements=21,
+    statements=24,
     heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},

@@ -31,7 +31,7 @@ LATER = "2100-01-01T00:00:00Z"
 GROWING = {"server.check_snapshots", "timeline.list"}
 """May only shrink: operations whose statements grow. A check reads everything. The timeline as of a
 time reduces up to 2,000 entities, 100 at once."""
-GROWTH = 4
+GROWTH = 6
 """How many statements more a call may take of 3,000 things than of 100: its page is full."""
 WALKED = REGISTRY if LONG else random.Random(1).sample(sorted(REGISTRY), len(REGISTRY) // 20 + 1)
 
