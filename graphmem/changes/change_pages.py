@@ -91,7 +91,8 @@ async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
     before, scanned = request.until, 0
     end = _statements() + STATEMENTS * max(1, request.count // 100)
     if request.place is not None:
-        before = min(before, request.place[0] + 1)
+        # Of the transaction of the place no change is left where the index is 0.
+        before = min(before, request.place[0] + (request.place[1] > 0))
     while scanned < request.transactions:
         # Most transactions have a change, so that a short page is mostly full after the first read.
         limit = min(recorded_transactions.TRANSACTIONS_PER_READ, request.transactions)

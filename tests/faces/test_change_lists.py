@@ -195,6 +195,7 @@ def test_pages_of_changes_take_few_statements_and_tile_whatever_was_merged(
             pages += page["changes"]
             if "next_cursor" not in page:
                 break
+            assert page["next_cursor"] != cursor.get("cursor"), "each page gets on"
             cursor = {"cursor": page["next_cursor"]}
         assert pages == kept[::-1]
 
