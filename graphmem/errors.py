@@ -498,6 +498,14 @@ class ObjectStoreRefused(ObjectStoreUnavailable):
     """
 
 
+class ParserUnconfined(Unavailable):
+    """GRAPHMEM_CONFINE is require, and this system cannot confine the process that parses: no file was read.
+    details.lacking says why; use a Linux with Landlock and seccomp, or set GRAPHMEM_CONFINE to auto.
+    """
+
+    code = "PARSER_UNCONFINED"
+
+
 class ServiceBusy(Unavailable):
     """Too many requests are waiting: try again in a moment."""
 

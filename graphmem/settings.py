@@ -448,6 +448,11 @@ class Settings(BaseSettings):
         description="Directories of this machine below which `file_path` may name a file, separated by "
         "commas. Default: none. Commands, and MCP over stdio, read the files of their user themselves.",
     )
+    confine: Literal["auto", "require", "off"] = _own(
+        default="auto",
+        description="Confinement of the processes that parse files: auto confines them where the system can, "
+        "require refuses files where it cannot, off leaves them unconfined.",
+    )
     max_waiting: int = _own(
         default=2_000, ge=1, description="Writes that may wait for one owner; more are refused with 503."
     )

@@ -15,7 +15,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Literal, NamedTuple, cast
 
 import typer
 
@@ -88,7 +88,7 @@ def import_files(
         for file in with_links(files):
             if stderr.is_terminal and not session.as_json:
                 stderr.print(plain(file.name, "dim"), highlight=False)
-            rows.append(_planned(file) if dry_run else _imported(session, file))
+            rows.append(_planned(session, file) if dry_run else _imported(session, file))
         if wait and not dry_run:
             _wait(session, rows)
     finally:
@@ -304,14 +304,14 @@ def _reason(error: GraphmemError) -> str:
     return f"{error} ({issues[0]['message']})" if "message" in issues[0] else str(error)
 
 
-def _planned(file: LocalFile | LinkedNote) -> dict[str, Any]:
+def _planned(session: Session, file: LocalFile | LinkedNote) -> dict[str, Any]:
     """Return what would come in of a file: it is read here, and nothing is sent."""
     import asyncio
 
     from graphmem.ingest import propose
     from graphmem.ingest.document import ParseFailed
     from graphmem.ingest.own_files import read_file
-    from graphmem.ingest.parsing import parsed
+    from graphmem.ingest.parsing import Terms, parsed
     from graphmem.ingest.proposal import InterpretationFailed
 
     if isinstance(file, LocalFile) and not file.interpret:
@@ -321,14 +321,15 @@ def _planned(file: LocalFile | LinkedNote) -> dict[str, Any]:
         types, related = {file.note.entity_type: 1}, len(last["relationships"])
         return _plan(file.file.path, types, related, file.note.warnings)
     try:
-        with tempfile.NamedTemporaryFile() as copy:
+        with tempfile.TemporaryFile() as copy:
             if file.data is not None:
                 copy.write(file.data)
                 copy.flush()
             else:
                 read_file(file.path)
-            path = Path(file.path) if file.data is None else Path(copy.name)
-            document = asyncio.run(parsed(path, None, file.name))
+            source = Path(file.path) if file.data is None else cast("BinaryIO", copy)
+            terms = Terms(confine=session.settings().confine)
+            document = asyncio.run(parsed(source, None, file.name, terms=terms))
         proposal = propose(document, file_name=file.name)
     except (ParseFailed, InterpretationFailed) as exc:
         return {

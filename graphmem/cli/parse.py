@@ -39,12 +39,13 @@ def parse(
 
     from graphmem.ingest.document import ParseFailed, text_page
     from graphmem.ingest.own_files import read_file
-    from graphmem.ingest.parsing import parsed
+    from graphmem.ingest.parsing import Terms, parsed
 
     data = read_file(file)
     path = Path(file).expanduser()
     try:
-        document = asyncio.run(parsed(path, mime_type, path.name))
+        terms = Terms(confine=session.settings().confine)
+        document = asyncio.run(parsed(path, mime_type, path.name, terms=terms))
     except ParseFailed as exc:
         raise FileNotParsed(f"{file} cannot be read: {exc.reason}", reason=exc.code, file=file) from None
     page = text_page(document, hashlib.sha256(data).hexdigest(), len(data), offset, limit)

@@ -1,16 +1,16 @@
-"""Admission: limits the heavy queries that run at once, so that light queries get a core and a connection.
+"""Admission: limits the heavy work that runs at once, such as heavy queries, so that light work gets a core.
 
 A query that reads far more than it returns has ``cost heavy`` in its header. A process runs at most
 ``Settings.heavy_queries`` heavy queries at once. The others wait: the owners take turns, and the queries of
 one owner run in the order in which they came. A query that has waited for ``Settings.heavy_wait`` seconds is
-refused, and so is one beyond :data:`WAITING_LIMIT`.
+refused, and so is one beyond :data:`WAITING_LIMIT`. Files are parsed by the same rules.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -40,6 +40,9 @@ class Admission:
         places: int | None = None,
         timeout_seconds: float = 15.0,
         waiting_limit: int = WAITING_LIMIT,
+        *,
+        of_owner: int | None = None,
+        what: str = "searches and walks run",
     ) -> None:
         """Make the places.
 
@@ -47,11 +50,16 @@ class Admission:
             places: how many; default is the number of cores minus one, at least one.
             timeout_seconds: how long a query waits for a place.
             waiting_limit: how many queries wait.
+            of_owner: how many places one owner has at most; default is all.
+            what: the work, for messages.
         """
         self._timeout_seconds: Final = timeout_seconds
         self._waiting_limit: Final = waiting_limit
         self.places: Final = max(1, cores() - 1) if places is None else places
-        self._running = 0
+        self._of_owner: Final = self.places if of_owner is None else of_owner
+        self._what: Final = what
+        self._running = Counter[str]()
+        """The places that are taken, by owner."""
         self._waiting = 0
         self._lines: OrderedDict[str, deque[Place]] = OrderedDict()
         """The queries that wait, by owner; the first owner is the next one."""
@@ -68,8 +76,8 @@ class Admission:
         Raises:
             ServiceBusy: no place was free in time, and no first run had a place; or too many queries wait.
         """
-        if self._running < self.places:
-            self._running += 1
+        if self._is_free(owner):
+            self._running[owner] += 1
         else:
             await self._wait(owner)
         self._first_runs += first_run
@@ -77,7 +85,10 @@ class Admission:
             yield
         finally:
             self._first_runs -= first_run
-            self._release()
+            self._release(owner)
+
+    def _is_free(self, owner: str) -> bool:
+        return self._running.total() < self.places and self._running[owner] < self._of_owner
 
     async def _wait(self, owner: str) -> None:
         line = self._lines.setdefault(owner, deque())
@@ -96,23 +107,24 @@ class Admission:
             waiting.result()
         except asyncio.CancelledError:
             if waiting.done() and waiting.exception() is None:
-                self._release()
+                self._release(owner)
             raise
         finally:
             if not waiting.done():
                 self._leave(owner, waiting)
 
-    def _release(self) -> None:
-        """Give a place to the first query of the owner whose turn it is."""
-        if not self._lines:
-            self._running -= 1
-            return
-        owner, line = next(iter(self._lines.items()))
-        waiting = line[0]
-        self._leave(owner, waiting)
-        if line:
-            self._lines.move_to_end(owner)
-        waiting.set_result(None)
+    def _release(self, owner: str) -> None:
+        """Give the place of an owner to the first query of the owner whose turn it is."""
+        self._running -= Counter([owner])
+        for following, line in self._lines.items():
+            if self._is_free(following):
+                waiting = line[0]
+                self._leave(following, waiting)
+                if line:
+                    self._lines.move_to_end(following)
+                self._running[following] += 1
+                waiting.set_result(None)
+                return
 
     def _refuse_one(self) -> None:
         """Refuse the newest query of the owner who has most of them waiting."""
@@ -129,5 +141,5 @@ class Admission:
             del self._lines[owner]
 
     def _busy(self, reason: str) -> ServiceBusy:
-        message = f"too many searches and walks run at once, and {reason}: try again in a moment"
+        message = f"too many {self._what} at once, and {reason}: try again in a moment"
         return ServiceBusy(message, places=self.places, wait_seconds=self._timeout_seconds)

@@ -49,6 +49,11 @@ def waited_for(is_gone: Callable[[], Awaitable[bool]]) -> Iterator[None]:
         _is_gone.reset(token)
 
 
+async def caller_is_gone() -> bool:
+    """Return whether the caller of this request has hung up; False where nobody knows."""
+    return await _is_gone.get()()
+
+
 async def within(pages: AsyncIterator[Any], seconds: float) -> bool:
     """Go through the pages of a job; begin none that might end after so many seconds, but one at least.
 
@@ -63,7 +68,7 @@ async def within(pages: AsyncIterator[Any], seconds: float) -> bool:
     async for _ in pages:
         now = time.monotonic()
         longest, before = max(longest, now - before), now
-        if await _is_gone.get()():
+        if await caller_is_gone():
             raise asyncio.CancelledError
         if now - begin + longest > seconds:
             return False

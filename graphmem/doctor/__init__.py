@@ -69,6 +69,7 @@ async def examine(
     findings += await run_check("objects", partial(around.objects, chosen))
     findings += await run_check("embedding", partial(around.embedding, chosen))
     findings += await run_check("language model", partial(around.language_model, chosen))
+    findings += await run_check("parser", partial(around.parser, chosen))
     findings += await run_check("service", partial(around.service, chosen))
     return redact(findings, chosen)
 

@@ -1,7 +1,8 @@
-"""Checks around the database: the object store, the service that makes vectors, the graphmem service."""
+"""Checks around the database: the object store, services that are asked, parsers, the graphmem service."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from urllib.parse import urlsplit
 
@@ -12,7 +13,7 @@ from graphmem.doctor.finding import Finding, fail, ok, warn
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import GraphmemError, ObjectDamaged, ObjectMissing, ObjectStoreUnavailable
-from graphmem.ingest import InterpretationFailed
+from graphmem.ingest import InterpretationFailed, confinement, processes
 from graphmem.interpretation import language_model as model_client
 from graphmem.objects import new_object_store
 from graphmem.settings import Settings
@@ -111,3 +112,17 @@ def _at(url: str) -> str:
     """Return an address without user, password and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+async def parser(settings: Settings) -> Finding:
+    """Check that the processes that parse files are confined."""
+    if settings.confine == "off":
+        what = "GRAPHMEM_CONFINE is off: parsers are unconfined, and a hostile file may do what its user may"
+        return warn(what, "Set GRAPHMEM_CONFINE to auto or require.")
+    if not (lacking := await asyncio.to_thread(processes.unconfined)):
+        return ok(f"parsers are confined by Landlock {confinement.landlock_version()} and seccomp")
+    what = f"parsers are unconfined here ({lacking})"
+    fix = "Use a Linux from 5.13 on with Landlock, and a container that allows its calls and those of seccomp"
+    if settings.confine == "require":
+        return fail(f"{what}, and GRAPHMEM_CONFINE is require: no file is read", f"{fix}, or set it to auto.")
+    return warn(f"{what}: a hostile file may do what its user may", f"{fix}.")

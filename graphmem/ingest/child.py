@@ -1,9 +1,10 @@
 """The process that parses: one file on its standard input, the document on its standard output.
 
-`python -m graphmem.ingest.child REQUEST` parses one file. REQUEST is JSON: the declared type, the name and
-the limits. `python -m graphmem.ingest.child serve` reads requests from the socket that is its standard
-input, and forks a process for each. The first line of an output is the head of the document, or
-`{"failed": {"reason", "code"}}`.
+`python -m graphmem.ingest.child REQUEST` parses one file. REQUEST is JSON: the declared type, the name, the
+limits, and whether the process confines itself. `python -m graphmem.ingest.child serve` reads requests from
+the socket that is its standard input, and forks a process for each. The first line of an output says what of
+the confinement is lacking: it is written before the file is read. The second one is the head of the document,
+or `{"failed": {"reason", "code"}}`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
 from graphmem.ingest.building import Builder
+from graphmem.ingest.confinement import confine
 from graphmem.ingest.detection import contradicts, detect, essence, hinted
 from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
@@ -38,9 +40,11 @@ PR_SET_DUMPABLE = 4
 
 
 def main() -> None:
-    """Parse one file, or serve."""
+    """Parse one file, serve, or print what of the confinement is lacking here."""
     if sys.argv[1:] == ["serve"]:
         serve(socket.socket(fileno=0))
+    elif sys.argv[1:] == ["confine"]:
+        sys.stdout.write(confine())
     else:
         run(json.loads(sys.argv[1]))
 
@@ -112,9 +116,15 @@ def run(request: dict[str, Any]) -> None:
     # The process ends with its file: cycles are not worth a search.
     gc.disable()
     try:
-        with os.fdopen(0, "rb") as source:
-            data = source.read(limits.file_bytes + 1)
+        unconfined = "GRAPHMEM_CONFINE is off" if request["confine"] == "off" else confine()
         with os.fdopen(1, "wb") as answer:
+            answer.write(json.dumps({"unconfined": unconfined}).encode() + b"\n")
+            # What the file does from here on cannot change that line.
+            answer.flush()
+            if unconfined and request["confine"] == "require":
+                return
+            with os.fdopen(0, "rb") as source:
+                data = source.read(limits.file_bytes + 1)
             for line in answered(data, request, limits):
                 answer.write(line)
     except MemoryError:
@@ -123,7 +133,7 @@ def run(request: dict[str, Any]) -> None:
 
 
 def restrict(limits: DocumentLimits) -> None:
-    """Bound CPU, memory and open files; the process can neither write files nor start processes."""
+    """Bound CPU, memory and open files. Of an ordinary user no file grows, and no process starts."""
     cpu = limits.cpu_seconds
     bounds = {
         # The kernel sends SIGXCPU at the soft limit only if the hard limit is above it.

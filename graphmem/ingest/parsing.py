@@ -1,24 +1,28 @@
 """Parse a file in a process of its own, so that no file can stop, fill or enter the service.
 
 The process has limits on CPU, memory and files, and an environment without secrets and proxies. This side
-bounds the time and the output, and checks the document: a file that takes the process over gives at most a
-wrong document.
+bounds the time and the output, and checks the document. Where the system can, the process confines itself
+before it reads the file (`graphmem/ingest/confinement.py`): then a file that takes it over gives a wrong
+document, and reaches nothing else. Where it cannot, the document says so.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import select
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, Literal, TypeVar
 
+from graphmem.database.admission import Admission
+from graphmem.errors import ParserUnconfined
 from graphmem.ingest.document import (
     FAILURE_CODES,
     REASON_CHARACTERS_LIMIT,
@@ -33,41 +37,88 @@ from graphmem.ingest.processes import MEMORY_STATUS, Fork, NewInterpreter, start
 T = TypeVar("T")
 NAME_CHARACTERS_LIMIT = 255
 CHUNK_BYTES = 1 << 20
-PROCESSES_LIMIT = 2
+PROCESSES_LIMIT = 3
 """How many files are parsed at a time: each may need the memory that :class:`DocumentLimits` allows."""
+PROCESSES_OF_OWNER = 2
+WAIT_SECONDS = 300.0
+"""How long a file waits until others are parsed."""
+LOOK_SECONDS = 1.0
+"""Seconds between two looks whether somebody still waits for a document."""
 _THREADS = ThreadPoolExecutor(PROCESSES_LIMIT, thread_name_prefix="parsing")
+PLACES = Admission(PROCESSES_LIMIT, WAIT_SECONDS, of_owner=PROCESSES_OF_OWNER, what="files are parsed")
+
+
+async def never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """For whom a file is parsed.
+
+    Attributes:
+        owner: the owners take turns.
+        confine: the setting GRAPHMEM_CONFINE.
+        is_gone: whether nobody waits for the document any more: then the parser ends.
+    """
+
+    owner: str = ""
+    confine: Literal["auto", "require", "off"] = "auto"
+    is_gone: Callable[[], Awaitable[bool]] = never
 
 
 async def parsed(
-    path: Path, declared: str | None, name: str, limits: DocumentLimits | None = None
+    source: Path | BinaryIO,
+    declared: str | None,
+    name: str,
+    limits: DocumentLimits | None = None,
+    terms: Terms = Terms(),
 ) -> ParsedDocument:
-    """Parse a file.
+    """Parse a file; an open one is read from its beginning.
 
     ``declared`` is the media type that its sender named, ``name`` the name of the file.
 
     Raises:
         ParseFailed: the file cannot be parsed within the limits.
+        ParserUnconfined: the parser must be confined, and this system cannot.
+        ServiceBusy: too many files are parsed.
+        asyncio.CancelledError: the caller is gone.
         OSError: the file cannot be opened.
     """
     limits = limits or DocumentLimits()
-    return await _ran(_Run(path, declared, name, limits), lambda lines: read_lines(lines, limits))
+    run = _Run(source, declared, name, limits, terms)
+    document = await _ran(run, terms, lambda lines: read_lines(lines, limits))
+    if not run.unconfined:
+        return document
+    warning = (
+        f"The parser was unconfined ({run.unconfined}): a hostile file could have done what its user may."
+    )
+    return replace(document, warnings=(warning, *document.warnings))
 
 
-async def format_of(path: Path, declared: str | None, name: str, limits: DocumentLimits | None = None) -> str:
+async def format_of(source: Path | BinaryIO, declared: str | None, name: str, terms: Terms) -> str:
     """Return the name of a file's format, as :mod:`graphmem.ingest.format_table` has it.
 
     Raises:
         ParseFailed: the file has no format that is read, or exceeds the limits.
-        OSError: the file cannot be opened.
+        ParserUnconfined, ServiceBusy, asyncio.CancelledError, OSError: as :func:`parsed`.
     """
-    return await _ran(_Run(path, declared, name, limits or DocumentLimits(), only_format=True), _read_format)
+    run = _Run(source, declared, name, DocumentLimits(), terms, only_format=True)
+    return await _ran(run, terms, _read_format)
 
 
-async def _ran(run: _Run, read: Callable[[list[bytes]], T]) -> T:
-    try:
-        return await asyncio.get_running_loop().run_in_executor(_THREADS, run.answer, read)
-    finally:
-        run.stop()
+async def _ran(run: _Run, terms: Terms, read: Callable[[list[bytes]], T]) -> T:
+    async with PLACES.place(terms.owner):
+        if await terms.is_gone():
+            raise asyncio.CancelledError
+        answer = asyncio.get_running_loop().run_in_executor(_THREADS, run.answer, read)
+        try:
+            while not (await asyncio.wait([answer], timeout=LOOK_SECONDS))[0]:
+                if await terms.is_gone():
+                    raise asyncio.CancelledError
+            return await answer
+        finally:
+            run.stop()
 
 
 def _read_format(lines: list[bytes]) -> str:
@@ -85,21 +136,25 @@ class _Run:
 
     def __init__(
         self,
-        path: Path,
+        source: Path | BinaryIO,
         declared: str | None,
         name: str,
         limits: DocumentLimits,
+        terms: Terms,
         *,
         only_format: bool = False,
     ) -> None:
-        self._path = path
+        self._source = source
         self._limits = limits
         self._request = {
             "declared": declared[:NAME_CHARACTERS_LIMIT] if declared else None,
             "name": name[-NAME_CHARACTERS_LIMIT:],
             "limits": asdict(limits),
             "only_format": only_format,
+            "confine": terms.confine,
         }
+        self.unconfined = ""
+        """What of its confinement the process lacks, as it said before it read the file."""
         self._process: Fork | NewInterpreter | None = None
         self._stopped = False
 
@@ -107,6 +162,9 @@ class _Run:
         """Run the process to its end and read the lines that it answers."""
         lines = self._answer()
         try:
+            self.unconfined = _read_unconfined(lines.pop(0) if lines else b"")
+            if self.unconfined and self._request["confine"] == "require":
+                raise ParserUnconfined(lacking=self.unconfined)
             failure = failure_of(lines[0] if lines else b"")
             if failure is None:
                 return read(lines)
@@ -115,7 +173,11 @@ class _Run:
         raise failure
 
     def _answer(self) -> list[bytes]:
-        with self._path.open("rb") as source:
+        with contextlib.ExitStack() as opened:
+            source = self._source
+            if isinstance(source, Path):
+                source = opened.enter_context(source.open("rb"))
+            source.seek(0)
             size = os.fstat(source.fileno()).st_size
             if size == 0:
                 raise ParseFailed("The file is empty.", "empty")
@@ -127,6 +189,8 @@ class _Run:
                 raise ParseFailed("The parser was stopped.", "crashed")
             process = self._process = start(self._request, source)
             try:
+                if self._stopped:
+                    process.kill()
                 with process.output:
                     output = self._output(process.output.fileno())
             except BaseException:
@@ -177,6 +241,15 @@ class _Run:
                 raise ParseFailed(
                     f"The parsed file has more than {self._limits.output_bytes:,} bytes.", "limit_exceeded"
                 )
+
+
+def _read_unconfined(line: bytes) -> str:
+    try:
+        unconfined = json.loads(line)["unconfined"]
+        unconfined.encode()
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise DocumentInvalid("it does not say whether it is confined") from None
+    return unconfined[:REASON_CHARACTERS_LIMIT]
 
 
 def failure_of(line: bytes) -> ParseFailed | None:

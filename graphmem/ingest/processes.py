@@ -1,8 +1,8 @@
 """Start the processes that parse, one per file: forks of a warm server on Linux, else a new interpreter.
 
-The server (`graphmem/ingest/child.py`, `serve`) imports libraries and forks; it never reads a file. Each
-fork parses one file and ends. So a file that takes its process over reaches nothing that a later file uses:
-the memory is a copy, the descriptors are those of this file, and the kernel refuses to trace the server.
+The server (`graphmem/ingest/child.py`, `serve`) imports libraries and forks; it never reads a file, and is
+not confined. Each fork confines itself, parses one file and ends: its memory is a copy, and its descriptors
+are those of this file. Where it is confined, a file that takes it over reaches nothing that later files use.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     "PYTHONUTF8": "1",
     "TZ": "UTC",
+    # openpyxl imports NumPy, and the process may start no thread.
+    "OPENBLAS_NUM_THREADS": "1",
 }
 COMMAND = [sys.executable, "-P", "-m", "graphmem.ingest.child"]
 MEMORY_STATUS = 77
@@ -53,6 +55,14 @@ def start(request: dict[str, Any], source: BinaryIO) -> Fork | NewInterpreter:
         with contextlib.suppress(ServerLost):
             return SERVER.fork(request, source)
     return NewInterpreter(request, source)
+
+
+def unconfined() -> str:
+    """Return what of the confinement is lacking on this system: a process tries it. Empty: nothing."""
+    run = subprocess.run(
+        [*COMMAND, "confine"], cwd="/", env=ENVIRONMENT, capture_output=True, timeout=60, check=True
+    )
+    return run.stdout.decode().strip()
 
 
 def _started(argument: str, stdin: int, stdout: int) -> subprocess.Popen[bytes]:

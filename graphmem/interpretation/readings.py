@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, Final, cast
 
+from graphmem.database.jobs import caller_is_gone
+from graphmem.errors import ObjectDamaged, ObjectMissing, ObjectStoreUnavailable, ParserUnconfined
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
 from graphmem.ingest.document import ParsedDocument, ParseFailed
 from graphmem.interpretation import language_model
@@ -22,6 +23,8 @@ PROSE: Final = frozenset({"text", "html", "pdf", "docx", "pptx", "odt", "rtf"})
 """Formats of texts, of which rules know the title and the metadata alone. A language model reads them."""
 SCHEMAS_AT_ONCE: Final = 500
 """Schemas that one query reads."""
+READING_ERRORS: Final = (ParserUnconfined, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged)
+"""Why a source cannot be read, whatever its bytes are."""
 UNKNOWN = "unknown"
 """The interpreter of a file that none could read."""
 
@@ -67,8 +70,8 @@ async def reader_of(context: Context, source: SourceRow, interpreter: str | None
         ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: its bytes cannot be had.
     """
     try:
-        async with _file(context, source) as path:
-            name = await parsing.format_of(path, source.declared_type, source.name or "")
+        async with _file(context, source) as file:
+            name = await parsing.format_of(file, source.declared_type, source.name or "", _terms(context))
         if _asks_model(context, name, interpreter):
             return _model_reader(context, await known_schemas(context))
         return _reader(name, interpreter)
@@ -76,15 +79,22 @@ async def reader_of(context: Context, source: SourceRow, interpreter: str | None
         raise ReadingFailed(exc.reason, SourceReader(interpreter or UNKNOWN, "0")) from exc
 
 
-async def document_of(context: Context, source: SourceRow) -> ParsedDocument:
-    """Return the text and the parts of a source.
+async def document_of(
+    context: Context, source: SourceRow, is_gone: Callable[[], Awaitable[bool]] = caller_is_gone
+) -> ParsedDocument:
+    """Return the text and the parts of a source, for a caller that waits.
 
     Raises:
         ParseFailed: it cannot be parsed.
         ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: its bytes cannot be had.
     """
-    async with _file(context, source) as path:
-        return await parsing.parsed(path, source.declared_type, source.name or "")
+    async with _file(context, source) as file:
+        terms = replace(_terms(context), is_gone=is_gone)
+        return await parsing.parsed(file, source.declared_type, source.name or "", terms=terms)
+
+
+def _terms(context: Context) -> parsing.Terms:
+    return parsing.Terms(context.actor.owner, context.services.settings.confine)
 
 
 async def read(
@@ -101,7 +111,8 @@ async def read(
     """
     reader = SourceReader(interpreter or UNKNOWN, "0")
     try:
-        document = await document_of(context, source)
+        # What is stored of the file is of use to others than the caller.
+        document = await document_of(context, source, parsing.never)
         parser = f"{document.parser} {document.parser_version}"
         if _asks_model(context, document.format, interpreter):
             schemas = await known_schemas(context)
@@ -143,14 +154,14 @@ def _reader(format: str, interpreter: str | None, parser: str = "") -> SourceRea
 
 
 @contextlib.asynccontextmanager
-async def _file(context: Context, source: SourceRow) -> AsyncIterator[Path]:
-    """Yield a file with the bytes of a source, as the process that parses takes one."""
+async def _file(context: Context, source: SourceRow) -> AsyncIterator[BinaryIO]:
+    """Yield an open file with the bytes of a source. It has no name, so a kill leaves nothing of it."""
     owner, objects = context.actor.owner, context.services.objects
-    with tempfile.NamedTemporaryFile(prefix="graphmem-interpret-") as file:
+    with tempfile.TemporaryFile() as file:
         async for chunk in objects.read(owner, source.content_hash, size=source.size):
             await asyncio.to_thread(file.write, chunk)
         await asyncio.to_thread(file.flush)
-        yield Path(file.name)
+        yield cast("BinaryIO", file)
 
 
 async def known_schemas(context: Context) -> list[schema.SchemaDocument]:

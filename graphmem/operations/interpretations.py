@@ -15,16 +15,9 @@ from graphmem.arguments import (
     Spelled,
     invalid,
 )
-from graphmem.errors import (
-    IdempotencyMismatch,
-    InvalidCursor,
-    NotFound,
-    ObjectDamaged,
-    ObjectMissing,
-    ObjectStoreUnavailable,
-    StoreRefused,
-)
+from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreRefused
 from graphmem.interpretation import interpret
+from graphmem.interpretation.readings import READING_ERRORS
 from graphmem.model import canonical, items, times
 from graphmem.model.items import Item, ItemReader
 from graphmem.operations.sources import SourceId
@@ -311,7 +304,7 @@ class Reinterpreted(Interpretation, Budgeted):
     command="interpretations run",
     scope=Scope.WRITE,
     statements=4,
-    errors=(NotFound, IdempotencyMismatch, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged),
+    errors=(NotFound, IdempotencyMismatch, *READING_ERRORS),
     example={"source_id": EXAMPLE_SOURCE_ID},
 )
 @within_budget()

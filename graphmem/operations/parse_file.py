@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import tempfile
-from pathlib import Path
-from typing import IO
+from typing import BinaryIO, cast
 
 from graphmem.arguments import invalid
-from graphmem.errors import FileNotParsed
+from graphmem.database.jobs import caller_is_gone
+from graphmem.errors import FileNotParsed, ParserUnconfined
 from graphmem.ingest.document import ParseFailed, TextPage, text_page
-from graphmem.ingest.parsing import parsed
+from graphmem.ingest.parsing import Terms, parsed
 from graphmem.reading.source_answers import TextWindow
 from graphmem.registry import Context, Face, Scope, operation
 from graphmem.storing.received_files import CHUNK_BYTES, FILE_ERRORS, FileArguments, Limited, opened
@@ -31,7 +31,7 @@ class ParseFile(TextWindow, FileArguments):
     takes_file=True,
     faces=Face.REST | Face.MCP,
     reason="graphmem parse reads a file without a database",
-    errors=(FileNotParsed, *FILE_ERRORS),
+    errors=(FileNotParsed, ParserUnconfined, *FILE_ERRORS),
     example={"file_content": "RGVhciBBZGE=", "original_filename": "letter.txt"},
 )
 async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
@@ -45,21 +45,23 @@ async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
             [{"path": "$.file_content", "message": "there is no file: give file_content or file_path"}]
         )
     file, limit = await opened(context, arguments), context.services.settings.max_file_bytes
-    # The parser is a process of its own, which reads a file of the disk.
-    with tempfile.NamedTemporaryFile(prefix="graphmem-parse-") as copy:
+    # The parser is a process of its own, which reads an open file. It has no name: a kill leaves nothing.
+    with tempfile.TemporaryFile() as temporary:
+        copy = cast("BinaryIO", temporary)
         try:
             content_hash, size = await asyncio.to_thread(_copied, Limited(file, limit), copy)
         finally:
             file.close()
         try:
-            document = await parsed(Path(copy.name), arguments.mime_type, arguments.file_name or "")
+            terms = Terms(context.actor.owner, context.services.settings.confine, caller_is_gone)
+            document = await parsed(copy, arguments.mime_type, arguments.file_name or "", terms=terms)
         except ParseFailed as exc:
             raise FileNotParsed(f"the file cannot be read: {exc.reason}", reason=exc.code) from None
     # A large document is put together beside the requests of others.
     return await asyncio.to_thread(text_page, document, content_hash, size, arguments.offset, arguments.limit)
 
 
-def _copied(file: Limited, copy: IO[bytes]) -> tuple[str, int]:
+def _copied(file: Limited, copy: BinaryIO) -> tuple[str, int]:
     digest, size = hashlib.sha256(), 0
     while chunk := file.read(CHUNK_BYTES):
         copy.write(chunk)

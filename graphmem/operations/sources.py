@@ -23,17 +23,9 @@ from graphmem.arguments import (
     invalid,
 )
 from graphmem.auth.file_urls import SECONDS_DEFAULT, SECONDS_MAX, FileUrls
-from graphmem.errors import (
-    FileNotParsed,
-    InvalidCursor,
-    NotFound,
-    ObjectDamaged,
-    ObjectMissing,
-    ObjectStoreUnavailable,
-    SourceAmbiguous,
-)
+from graphmem.errors import FileNotParsed, InvalidCursor, NotFound, SourceAmbiguous
 from graphmem.ingest.document import ParsedDocument, ParseFailed, TextPage, text_page
-from graphmem.interpretation.readings import document_of
+from graphmem.interpretation.readings import READING_ERRORS, document_of
 from graphmem.model import times
 from graphmem.model.ids import SOURCE_ID
 from graphmem.reading import answers, as_of, cursors
@@ -226,7 +218,7 @@ class OneSource(Source, Budgeted):
     command="sources get",
     scope=Scope.READ,
     statements=2,
-    errors=(NotFound, FileNotParsed, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged),
+    errors=(NotFound, FileNotParsed, *READING_ERRORS),
     example={"source_id": EXAMPLE_SOURCE_ID},
 )
 @within_budget()

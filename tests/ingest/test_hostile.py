@@ -285,6 +285,21 @@ def test_a_new_interpreter_parses_as_a_fork_does(tmp_path: Path, monkeypatch: py
     assert parses(tmp_path, "a.csv", b"name\nAda\n") == warm
 
 
+CONFINED = b'{"unconfined": ""}\n'
+
+
+@pytest.mark.parametrize(
+    "first", [b"", b"nonsense\n", b'{"unconfined": 3}\n', b'{"unconfined": "\\ud800"}\n']
+)
+def test_an_answer_that_does_not_say_whether_it_is_confined_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bytes
+) -> None:
+    script = f"import os; os.write(1, {first!r})"
+    monkeypatch.setattr(processes, "COMMAND", [*processes.COMMAND[:1], "-c", script])
+    monkeypatch.setattr("graphmem.ingest.parsing.start", processes.NewInterpreter)
+    assert fails(tmp_path, "a.txt", b"text").code == "crashed"
+
+
 @pytest.mark.parametrize(
     "output",
     [
@@ -305,7 +320,7 @@ def test_a_new_interpreter_parses_as_a_fork_does(tmp_path: Path, monkeypatch: py
 def test_an_answer_that_is_no_document_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: bytes
 ) -> None:
-    script = f"import os; os.write(1, {output!r})"
+    script = f"import os; os.write(1, {CONFINED + output!r})"
     monkeypatch.setattr(processes, "COMMAND", [*processes.COMMAND[:1], "-c", script])
     monkeypatch.setattr("graphmem.ingest.parsing.start", processes.NewInterpreter)
     error = fails(tmp_path, "a.txt", b"text")

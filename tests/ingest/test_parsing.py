@@ -166,7 +166,13 @@ def test_a_child_over_its_wall_time_is_killed(tmp_path: Path) -> None:
 
 
 def test_the_child_sees_no_secret_and_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(processes.ENVIRONMENT) == {"PYTHONPATH", "PYTHONHASHSEED", "PYTHONUTF8", "TZ"}
+    assert set(processes.ENVIRONMENT) == {
+        "OPENBLAS_NUM_THREADS",
+        "PYTHONHASHSEED",
+        "PYTHONPATH",
+        "PYTHONUTF8",
+        "TZ",
+    }
 
 
 def test_the_room_imports_no_library_of_a_format() -> None:

@@ -54,6 +54,18 @@ def test_a_hundred_queries_of_ten_milliseconds_are_all_answered() -> None:
     run(scenario())
 
 
+def test_a_caller_has_at_most_its_places_and_others_take_what_is_left() -> None:
+    async def scenario() -> None:
+        crowd = Crowd(Admission(3, of_owner=2), 0.01)
+        assert await crowd.queries("aaaabc") == []
+        assert (crowd.order[:3], crowd.most) == (["a", "a", "b"], 3)
+        assert crowd.order.index("c") < 5
+        # All places are free again.
+        assert await crowd.queries("dd") == []
+
+    run(scenario())
+
+
 def test_callers_take_turns_however_many_queries_one_of_them_sends() -> None:
     async def scenario() -> None:
         crowd = Crowd(Admission(1))

@@ -1,0 +1,88 @@
+"""A caller that hangs up while its file is parsed: the parser ends, and nothing of the file has a name."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphmem.api.app import create_app
+from graphmem.ingest import processes
+from graphmem.registry import Services
+from tests.ingest.test_turns_of_parsers import until_forks
+from tests.support.actors import always, full_actor
+from tests.support.event_loop import Loop
+
+SLOW = {"file_content": "c2xvdw==", "original_filename": "slow.txt"}
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system has no fork server")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[processes.ForkServer]:
+    """A server whose forks never end with the file `slow`."""
+    server = processes.ForkServer()
+    monkeypatch.setattr(processes, "SERVER", server)
+    monkeypatch.setattr(
+        processes, "COMMAND", [sys.executable, "-P", "-m", "tests.ingest.other_parsers", "slow"]
+    )
+    yield server
+    server.close()
+
+
+class Caller:
+    """Sends one request to an application, and hangs up when it is told to."""
+
+    def __init__(self, app: Any, method: str, path: str, query: str = "", content: Any = None) -> None:
+        self.hangs_up, self.answer = asyncio.Event(), b""
+        self._bodies = [b"" if content is None else json.dumps(content).encode()]
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        scope = {
+            "type": "http", "http_version": "1.1", "method": method, "path": path, "raw_path": path.encode(),
+            "query_string": query.encode(), "headers": headers, "scheme": "http", "app": app,
+            "client": ("127.0.0.1", 1), "server": ("localhost", 80), "root_path": "",
+        }  # fmt: skip
+        self.request = asyncio.create_task(app(scope, self._receive, self._send))
+
+    async def _receive(self) -> dict[str, Any]:
+        if self._bodies:
+            return {"type": "http.request", "body": self._bodies.pop(), "more_body": False}
+        await self.hangs_up.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        self.answer += message.get("body", b"")
+
+
+@pytest.mark.parametrize("operation", ["files.parse", "sources.get"])
+def test_the_parser_of_a_caller_that_hangs_up_ends_and_nothing_of_its_file_has_a_name(
+    services: Services, loop: Loop, owner: str, server: processes.ForkServer, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, operation: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    settings = services.settings.model_copy(update={"interpret_files": False})
+    app = create_app(dataclasses.replace(services, settings=settings), always(full_actor(owner)))
+
+    async def scenario() -> list[str]:
+        if operation == "files.parse":
+            caller = Caller(app, "POST", "/parse_file", content=SLOW)
+        else:
+            stores = Caller(app, "POST", "/store/unstructured", content=SLOW)
+            await stores.request
+            source = json.loads(stores.answer)["source_id"]
+            caller = Caller(app, "GET", f"/sources/{source}", "include_text=true")
+        assert await until_forks(server, 1) == 1, caller.answer
+        names = os.listdir(tmp_path)
+        caller.hangs_up.set()
+        await asyncio.gather(caller.request, return_exceptions=True)
+        assert await until_forks(server, 0) == 0
+        return names
+
+    assert loop.run(scenario()) == []
