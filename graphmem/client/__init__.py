@@ -20,6 +20,7 @@ from graphmem.arguments import BODY_METHODS
 from graphmem.client.logins import Login, Logins, canonical_address
 from graphmem.errors import AuthInvalid, GraphmemError, ServiceUnreachable
 from graphmem.model import canonical
+from graphmem.service.wire import secret_headers
 
 if TYPE_CHECKING:
     from graphmem.client.agent_signing import AgentSigner
@@ -70,6 +71,7 @@ class Client:
             )
         sent = {"X-Client-Name": name, **(headers or {})}
         sent |= {"Authorization": f"Bearer {token}"} if token else {}
+        sent |= secret_headers(socket) if socket else {}
         self._base = base_url.rstrip("/")
         self._stays_open = stays_open
         self._login = None if token or socket else login or _kept(base_url)

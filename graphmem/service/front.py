@@ -1,17 +1,18 @@
 """What the socket of a local service answers: the greeting at once, all else once the service is ready.
 
-Who reaches the socket is the local account, or the account that a header names: requests need no credential,
-and they have no rate limits. Bodies have no limit of size.
+Who knows the secret of the socket is the local account, or the account that a header names. Requests need no
+other credential, and they have no rate limits. Bodies have no limit of size.
 """
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
+import hmac
 import json
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,9 @@ from urllib.parse import unquote
 
 import orjson
 
-from graphmem.errors import GraphmemError, RouteNotFound
-from graphmem.service import greeting
-from graphmem.service.wire import SOCKET_URL
+from graphmem.errors import AuthRequired, GraphmemError, RouteNotFound
+from graphmem.observability.logs import new_trace_id
+from graphmem.service import greeting, wire
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Front:
             "started_at": now,
             "serves": serves,
         }
+        self._secret = wire.secret_headers(socket)
         self.doing = "starting the local service"
         self.stopped = asyncio.Event()
         """Set once somebody asks the service to stop."""
@@ -99,6 +101,9 @@ class Front:
             if self._identity["serves"] is None:
                 self.stopped.set()
             await _answer(send, 200, orjson.dumps(self.greeting(), default=str))
+        elif not self._knows_secret(scope["headers"]):
+            error = AuthRequired(f"this socket wants the secret beside it in the header {wire.SECRET_HEADER}")
+            await _answer(send, error.status, orjson.dumps(error.envelope(new_trace_id()), default=str))
         else:
             self.requests += 1
             try:
@@ -106,6 +111,11 @@ class Front:
             finally:
                 self.requests -= 1
                 self._used = time.monotonic()
+
+    def _knows_secret(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        wanted = self._secret.get(wire.SECRET_HEADER, "").encode()
+        sent = dict(headers).get(wire.SECRET_HEADER.lower().encode(), b"")
+        return bool(wanted) and hmac.compare_digest(sent, wanted)
 
     def greeting(self) -> dict[str, Any]:
         """Return what the service tells of itself."""
@@ -130,11 +140,11 @@ def create_local_app(services: Services) -> Application:
     from graphmem.database.jobs import waited_for
     from graphmem.registry import REGISTRY
 
-    signatures = SignedRequests(services.settings, SOCKET_URL)
+    signatures = SignedRequests(services.settings, wire.SOCKET_URL)
 
     async def authenticate(caller: Caller) -> Actor:
         account = caller.headers.get(ACCOUNT_HEADER)
-        # Who reaches the socket is the local account, which may act as every other one.
+        # Who knows the secret of the socket is the local account, which may act as every other one.
         name = None if account is None else unquote(account)
         actor = await person_actor(services.database, services.settings, name, "rest", Method.SOCKET)
         return await signatures.signed(actor, caller)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import socket
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from graphmem.errors import InvalidInput
 from graphmem.observability.logs import new_trace_id
+from graphmem.service import wire
 from graphmem.service.front import Front
 from graphmem.service.place import write_record
 from graphmem.settings import Settings
@@ -30,11 +32,17 @@ ADDRESS_BYTES_LIMIT = 65_535
 def bind(path: Path, handle: int, **more: str | bool) -> socket.socket:
     """Return a socket that listens at ``path``, mode 0600. A socket of an earlier service is replaced.
 
+    Beside it lies its secret, which callers of an earlier service go on using.
+
     The locked file ``handle`` gets the record of this process, with what ``more`` it tells.
     """
     record = {"pid": os.getpid(), **more}
     write_record(handle, record)
     path.unlink(missing_ok=True)
+    if not wire.secret_headers(path):
+        from graphmem.neo4j_local.private_files import write_private
+
+        write_private(wire.secret_file(path), secrets.token_urlsafe(32))
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listening.bind(str(path))
     path.chmod(0o600)

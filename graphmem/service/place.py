@@ -2,7 +2,8 @@
 
 <data directory>/service/           mode 0700
   embedded.lock       locked by the service for its whole life; holds its record: process id and socket
-  embedded.sock       the socket (0600): who may open it is the local account
+  embedded.sock       the socket (0600): who may open it, and knows its secret, is the local account
+  embedded.secret     the secret that requests send (0600)
   embedded.console    what the process wrote to stdout and stderr
   external-<hash>.*   the same for a database at ``NEO4J_URI``, by a hash of its address
 

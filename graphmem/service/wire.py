@@ -14,6 +14,23 @@ SOCKET_URL = "http://localhost"
 """The address for which requests over a Unix socket are signed, whatever the service has over TCP."""
 
 
+SECRET_HEADER = "X-Graphmem-Socket"
+"""The header with the secret of a socket, which lies beside it, where a confined parser cannot read it."""
+
+
+def secret_file(path: Path) -> Path:
+    """Return the file with the secret of the socket at ``path``."""
+    return path.with_suffix(".secret")
+
+
+def secret_headers(path: Path) -> dict[str, str]:
+    """Return the headers without which the socket at ``path`` refuses requests; none for an older service."""
+    try:
+        return {SECRET_HEADER: secret_file(path).read_text("ascii")}
+    except (OSError, ValueError):
+        return {}
+
+
 class NotConnected(Exception):
     """Nobody listens at the socket: the request was not sent."""
 
@@ -50,6 +67,7 @@ def request(
             raise NotConnected(str(exc)) from exc
         body = None if content is None else json.dumps(content).encode()
         sent = {"Content-Type": "application/json", "Connection": "close", **(headers or {})}
+        sent |= secret_headers(path)
         sent |= {} if sign is None else sign(method, f"{SOCKET_URL}{url}", body or b"")
         try:
             connection.request(method, url, body, sent)

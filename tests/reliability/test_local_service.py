@@ -53,9 +53,9 @@ def send_half(path: str) -> socket.socket:
     body = json.dumps({"operation": "store", "arguments": STORE}).encode()
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
-    head = (
-        f"POST {greeting.OPERATION_PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
+    headers = {"Host": "localhost", "Content-Length": len(body), **wire.secret_headers(Path(path))}
+    lines = [f"POST {greeting.OPERATION_PATH} HTTP/1.1", *(f"{each}: {headers[each]}" for each in headers)]
+    head = "\r\n".join([*lines, "", ""])
     connection.sendall(head.encode() + body[:-1])
     return connection
 
@@ -106,6 +106,20 @@ def test_the_socket_serves_rest_and_mcp_and_tcp_has_no_greeting(local: Settings,
     assert wire.request(path, "POST", "/mcp", listed, accept)[0] == 200
     over_tcp = {getattr(route, "path", "") for route in create_app(services).router.routes}
     assert over_tcp.isdisjoint({greeting.PATH, greeting.STOP_PATH, greeting.OPERATION_PATH})
+
+
+def test_the_socket_wants_the_secret_that_lies_beside_it(
+    local: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(calling.ensure(local)["socket"])
+    assert stat.S_IMODE(wire.secret_file(path).stat().st_mode) == 0o600
+    for headers in ({}, {wire.SECRET_HEADER: "another"}, {wire.SECRET_HEADER: ""}):
+        monkeypatch.setattr(wire, "secret_headers", lambda path, headers=headers: headers)
+        for url in ("/stats", "/mcp", greeting.OPERATION_PATH):
+            status, body = wire.request(path, "POST", url, {})
+            assert (status, json.loads(body)["error_code"]) == (401, "AUTH_REQUIRED")
+    # A program of another version may know no secret: it asks for the version, and for the end.
+    assert wire.request(path, "GET", greeting.PATH)[0] == 200
 
 
 def test_a_killed_service_is_started_again_and_nothing_is_lost(local: Settings) -> None:
