@@ -82,7 +82,7 @@ def people(run: Call) -> Call:
     return run
 
 
-def shown(call: Call) -> tuple[dict[str, Any], str]:
+def shown(call: Call) -> tuple[dict[str, Any], str | None]:
     """Return what is shown, and its state hash: that of the owner, without the ids of observations.
 
     Names stand for the ids of entities, which differ from owner to owner.
