@@ -30,20 +30,21 @@ class Dated(NamedTuple):
         dates: fields and values (JSON) that may be dates; none for all observations without dates.
         is_correction: whether they are corrections.
         by_then: whether they were made by the time that is asked for.
-        first: the least time of observation.
-        newest: time and id of the newest of them.
+        first: the least time of observation, if they have dates.
+        newest: time and id of the newest of them; None where none of them counts.
     """
 
     dates: list[list[str]]
     is_correction: bool
     by_then: bool
-    first: int
-    newest: tuple[int, str]
+    first: int | None
+    newest: tuple[int, str] | None
 
     @property
     def rank(self) -> tuple[bool, int, str]:
         """What decides between two that say something else: the greater holds."""
-        return self.is_correction, *self.newest
+        at, observation_id = self.newest or (0, "")
+        return self.is_correction, at, observation_id
 
     def says(self, names: frozenset[str]) -> list[ending.Span | None] | None:
         """Return the dates of some fields, ``[None]`` where one is cleared; ``None`` if they say nothing."""
@@ -126,7 +127,9 @@ class _StatedDates:
         if start is not None or end is None:
             return start
         before = [each for each in self._starts if each < end]
-        return before[-1] if before else times.EARLIEST if of_values and end <= group.first else None
+        if before or group.first is None:
+            return before[-1] if before else None
+        return times.EARLIEST if of_values and end <= group.first else None
 
     def end(self, start: int | None) -> int | None:
         """Return the first instant after what began at a start."""
