@@ -159,7 +159,7 @@ def test_what_cannot_be_parsed_is_refused_with_its_reason(
     code, _, stderr = command("parse", str(tmp_path / "binary"), "--json")
     assert (code, json.loads(stderr)["error_code"]) == (2, "FILE_NOT_PARSED")
 
-    async def late(*_: Any) -> Any:
+    async def late(*_: Any, **__: Any) -> Any:
         raise ParseFailed("The file was not parsed within 60 s.", "timed_out")
 
     monkeypatch.setattr(parse_file, "parsed", late)

@@ -44,7 +44,7 @@ DERIVED: Final = frozenset({"Entity", "Relationship", "Identifier", "Meaning", "
 NAMES: Final = {
     f"{label}.{name}"
     for label in DERIVED
-    for name in ("id", "key", "type", "owner", "entity_id", "kind", "value")
+    for name in ("id", "key", "type", "owner", "entity_id", "kind", "value", "source", "target")
 }
 """What says which thing a derived node is of: of another name it is another thing, and stays."""
 CONCERNS_ALL: Final = frozenset({"Owner", "Schema", "Count", "Renaming", "TypeAlias", "Agent"})

@@ -51,7 +51,8 @@ class Files:
         self.loop, self.services, self.owner = loop, services, owner
         call = by_runner(loop, services, owner)
         ada = {"entity_type": "person", "name": "Ada"}
-        letters = (b"Dear Ada, the engine is ready.", b"Dear Ada, the engine is broken.")
+        # No other owner has a file of the same bytes.
+        letters = (f"Dear Ada, the engine of {owner} is {state}.".encode() for state in ("ready", "broken"))
         stored = [
             call("store", entities=[ada], **with_file(each, mime_type="text/plain")) for each in letters
         ]
