@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -70,7 +71,9 @@ def request(
         sent |= secret_headers(path)
         sent |= {} if sign is None else sign(method, f"{SOCKET_URL}{url}", body or b"")
         try:
-            connection.request(method, url, body, sent)
+            # A service that refuses a request answers before it has the body.
+            with contextlib.suppress(BrokenPipeError):
+                connection.request(method, url, body, sent)
             answer = connection.getresponse()
             return answer.status, answer.read()
         except (OSError, http.client.HTTPException) as exc:

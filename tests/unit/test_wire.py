@@ -1,0 +1,28 @@
+"""Requests over a Unix socket."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+from graphmem.service import wire
+
+
+def test_a_refusal_that_comes_before_the_body_was_sent_is_read(tmp_path: Path) -> None:
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(tmp_path / "s"))
+    listening.listen()
+
+    def refuse() -> None:
+        accepted, _ = listening.accept()
+        accepted.recv(65_536)
+        accepted.sendall(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+        accepted.close()
+
+    thread = threading.Thread(target=refuse)
+    thread.start()
+    # The body does not fit into the buffers of a socket: the service is gone before it is sent.
+    assert wire.request(tmp_path / "s", "POST", "/stats", "x" * 8_000_000) == (401, b"{}")
+    thread.join()
+    listening.close()
