@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Final, NoReturn, NotRequired, cast
 
 import orjson
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, Moment, NoBool, invalid
@@ -45,8 +45,17 @@ Source = Annotated[
 Reason = Annotated[
     Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")
 ]
+
+
+def _storable(version: int) -> int:
+    # Not in the schema, which every client of MCP reads.
+    if version >= 2**63:
+        raise ValueError("no entity has such a version")
+    return version
+
+
 ExpectedVersion = Annotated[
-    Annotated[int, Field(ge=0)] | None,
+    Annotated[int, Field(ge=0), AfterValidator(_storable)] | None,
     Field(description="Refuse the call unless this is the entity's `version`."),
     NoBool,
 ]
