@@ -8,6 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -176,9 +177,18 @@ def test_a_restore_refuses_the_address_of_a_service(command: Command, dumped: Pa
     assert "run it there" in " ".join(refused.stderr.split())
 
 
+@pytest.mark.parametrize("has_links", [True, False])
 def test_a_file_that_appears_while_a_dump_is_made_is_not_replaced(
-    run: Call, owner: str, tmp_path: Path, loop: Loop, services: Services
+    run: Call,
+    owner: str,
+    tmp_path: Path,
+    loop: Loop,
+    services: Services,
+    monkeypatch: pytest.MonkeyPatch,
+    has_links: bool,
 ) -> None:
+    if not has_links:
+        monkeypatch.setattr(os, "link", Mock(side_effect=PermissionError))
     run("store", entities=[{"entity_type": "person", "name": "Ada Lovelace"}])
     path = tmp_path / "a.dump"
 
