@@ -90,8 +90,8 @@ def list_reports(
     from graphmem.cli.tables import List, add
     from graphmem.sandbox.reports import Reports
 
-    found = _on_sandbox(session, lambda services: Reports(services.database).all(status, SHOWN_LIMIT))
-    rows = [_shown(report) for report in found]
+    listed = _on_sandbox(session, lambda services: Reports(services.database).all(status, SHOWN_LIMIT))
+    rows = [_shown(report) for report in listed]
     if session.as_json:
         return {"reports": rows}
     table = List(None, ("id", "submitted", "reason", "entity", "description"))

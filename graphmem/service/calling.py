@@ -265,10 +265,10 @@ def send(
     """
     sign = signing(settings)
     for _ in range(STARTS_LIMIT if starts else 1):
-        found = ensure(settings, tell) if starts else place(settings).record()
+        record = ensure(settings, tell) if starts else place(settings).record()
         try:
             return wire.request(
-                Path(found.get("socket", os.devnull)), "POST", url, content, headers, timeout, sign
+                Path(record.get("socket", os.devnull)), "POST", url, content, headers, timeout, sign
             )
         except wire.NotConnected:
             continue  # it ended in this moment: nothing was sent
