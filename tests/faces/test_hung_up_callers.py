@@ -6,7 +6,6 @@ import asyncio
 import dataclasses
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +16,9 @@ import pytest
 from graphmem.api.app import create_app
 from graphmem.ingest import processes
 from graphmem.registry import Services
-from tests.ingest.test_turns_of_parsers import until_forks
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
+from tests.support.slow_parsers import slow_server, until_forks
 
 SLOW = {"file_content": "c2xvdw==", "original_filename": "slow.txt"}
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system has no fork server")
@@ -28,13 +27,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this syst
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[processes.ForkServer]:
     """A server whose forks never end with the file `slow`."""
-    server = processes.ForkServer()
-    monkeypatch.setattr(processes, "SERVER", server)
-    monkeypatch.setattr(
-        processes, "COMMAND", [sys.executable, "-P", "-m", "tests.ingest.other_parsers", "slow"]
-    )
-    yield server
-    server.close()
+    with slow_server(monkeypatch) as server:
+        yield server
 
 
 class Caller:

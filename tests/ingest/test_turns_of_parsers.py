@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from graphmem.ingest import parsing, processes
 from graphmem.ingest.document import DocumentLimits, ParsedDocument
 from graphmem.ingest.parsing import Terms, parsed
+from tests.support.slow_parsers import slow_server, until_forks
 
 SLOW = DocumentLimits(wall_seconds=4.0)
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system has no fork server")
@@ -22,24 +21,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this syst
 @pytest.fixture(autouse=True)
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[processes.ForkServer]:
     """A server whose forks never end with the file `slow`."""
-    server = processes.ForkServer()
-    monkeypatch.setattr(processes, "SERVER", server)
-    monkeypatch.setattr(
-        processes, "COMMAND", [sys.executable, "-P", "-m", "tests.ingest.other_parsers", "slow"]
-    )
-    yield server
-    server.close()
-
-
-async def until_forks(server: processes.ForkServer, count: int) -> int:
-    """Return how many forks the server has, once they are as many; else after many looks."""
-    forks = -1
-    for _ in range(600):
-        forks = len(psutil.Process(server._process.pid).children()) if server._process else -1
-        if forks == count:
-            break
-        await asyncio.sleep(0.05)
-    return forks
+    with slow_server(monkeypatch) as server:
+        yield server
 
 
 def slow_files(folder: Path, terms: Terms) -> list[asyncio.Task[ParsedDocument]]:

@@ -14,11 +14,10 @@ from graphmem import dump
 from graphmem.registry import Services
 from graphmem.runtime import open_services
 from tests.support import faces
-from tests.support.embedded_neo4j import engine_settings
 from tests.support.event_loop import Loop
 from tests.support.examples import LONG
 from tests.support.figures import Figures
-from tests.support.killed_services import CrashReport, KillableService, compare, kill_under_load
+from tests.support.killed_services import CrashReport, KillableService, compare, kill_under_load, killable
 from tests.support.write_load import Ledger, SentWrite
 
 CLIENTS = 16 if LONG else 4
@@ -29,13 +28,8 @@ CYCLES = int(os.environ.get("GRAPHMEM_TEST_CRASHES", "200"))
 @pytest.fixture
 def victims(tmp_path: Path) -> Iterator[KillableService]:
     """A service and its database, up."""
-    made = KillableService(engine_settings(tmp_path / "data", cache_dir=os.environ.get("GRAPHMEM_CACHE_DIR")))
-    try:
-        made.start()
-        made.up()
+    with killable(tmp_path / "data") as made:
         yield made
-    finally:
-        made.close()
 
 
 @pytest.mark.long

@@ -247,15 +247,12 @@ class Walk:
 
     def answers(self) -> tuple[Answers, list[str]]:
         """Return the answers of a process that has read nothing yet, and the calls that failed with a 500."""
-        database = self.services.database
-        fresh = replace(
-            self.services,
-            limits=Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0),
-            search_copies=SearchCopies(database, MEMORY),
-            passage_copies=PassageCopies(database, MEMORY, self.services.embedder.model),
-        )
-        call = by_runner(self.loop, fresh, self.owner)
         items, faults = Answers(), list[str]()
+        with called_anew(self.loop, self.services, self.owner) as call:
+            self._answer(call, items, faults)
+        return items, faults
+
+    def _answer(self, call: Call, items: Answers, faults: list[str]) -> None:
         for key, (name, arguments) in self.calls.items():
             try:
                 answer = call(name, **arguments)
@@ -266,9 +263,6 @@ class Walk:
                 faults.append(f"{key}: the answer is no JSON: {exc}")
             else:
                 items |= {(key, member, id_of(item)): item for member, item in listed(name, answer)}
-        self.loop.run(fresh.search_copies.close())
-        self.loop.run(fresh.passage_copies.close())
-        return items, faults
 
     def differing(self, each: Property, now: Answers) -> list[str]:
         """Return the items of lists that are not about the damaged thing and are answered otherwise."""
@@ -320,6 +314,20 @@ class Walk:
         except Exception as exc:
             return False, [f"check: {exc!r}"]
         return not health_of(report)["healthy"], []
+
+
+@contextlib.contextmanager
+def called_anew(loop: Loop, services: Services, owner: str) -> Iterator[Call]:
+    """Yield the operations as an owner runs them in a process that has read nothing yet."""
+    fresh = replace(
+        services,
+        limits=Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0),
+        search_copies=SearchCopies(services.database, MEMORY),
+        passage_copies=PassageCopies(services.database, MEMORY, services.embedder.model),
+    )
+    yield by_runner(loop, fresh, owner)
+    loop.run(fresh.search_copies.close())
+    loop.run(fresh.passage_copies.close())
 
 
 def id_of(item: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,12 +12,9 @@ import pytest
 from graphmem.errors import GraphmemError
 from graphmem.interpretation import make_passages
 from graphmem.registry import Services
-from graphmem.search.passage_copies import PassageCopies
-from graphmem.search.search_copies import SearchCopies
-from graphmem.settings import Limits
 from graphmem.worker import make_vectors
 from tests.faces.test_sources import with_file
-from tests.reliability.test_damage_walk import MEMORY, WAYS, damaged
+from tests.reliability.test_damage_walk import WAYS, called_anew, damaged
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 from tests.support.sealed_services import sealed_services_beside
@@ -64,21 +60,13 @@ class Files:
 
     def answers(self) -> dict[str, Any]:
         """Return the answers of a process that has read nothing yet, and the errors."""
-        database = self.services.database
-        fresh = replace(
-            self.services,
-            limits=Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0),
-            search_copies=SearchCopies(database, MEMORY),
-            passage_copies=PassageCopies(database, MEMORY, self.services.embedder.model),
-        )
-        call, answers = by_runner(self.loop, fresh, self.owner), dict[str, Any]()
-        for name, arguments in READS.items():
-            try:
-                answers[name] = call(name, **arguments)
-            except GraphmemError as exc:
-                answers[name] = exc
-        self.loop.run(fresh.search_copies.close())
-        self.loop.run(fresh.passage_copies.close())
+        answers = dict[str, Any]()
+        with called_anew(self.loop, self.services, self.owner) as call:
+            for name, arguments in READS.items():
+                try:
+                    answers[name] = call(name, **arguments)
+                except GraphmemError as exc:
+                    answers[name] = exc
         return answers
 
     async def bytes_of(self, content_hash: str) -> str:

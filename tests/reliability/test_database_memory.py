@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 import uuid
 from collections import Counter
@@ -15,9 +14,9 @@ import httpx
 import pytest
 
 from graphmem.errors import CATALOGUE
-from tests.support.embedded_neo4j import engine_settings, servers_of
+from tests.support.embedded_neo4j import servers_of
 from tests.support.figures import Figures
-from tests.support.killed_services import TRANSACTIONS, CrashReport, KillableService, audit, compare
+from tests.support.killed_services import TRANSACTIONS, CrashReport, KillableService, audit, compare, killable
 from tests.support.write_load import Ledger, SentWrite
 
 HEAP = "160m"
@@ -30,14 +29,8 @@ SETTLED_SECONDS = 900.0
 @pytest.fixture
 def victims(tmp_path: Path) -> Iterator[KillableService]:
     """A service whose database has little memory, up."""
-    cache = os.environ.get("GRAPHMEM_CACHE_DIR")
-    made = KillableService(engine_settings(tmp_path / "data", cache_dir=cache, neo4j_heap=HEAP))
-    try:
-        made.start()
-        made.up()
+    with killable(tmp_path / "data", neo4j_heap=HEAP) as made:
         yield made
-    finally:
-        made.close()
 
 
 class Crowd:

@@ -17,9 +17,8 @@ import pytest
 from graphmem.errors import DiskFull
 from graphmem.settings import load
 from graphmem.writing import disk
-from tests.support.embedded_neo4j import engine_settings
 from tests.support.figures import Figures
-from tests.support.killed_services import TRANSACTIONS, CrashReport, KillableService, compare
+from tests.support.killed_services import TRANSACTIONS, CrashReport, KillableService, compare, killable
 from tests.support.write_load import Ledger, SentWrite
 
 SIZE = "800m"
@@ -49,14 +48,8 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def victims(small: Path, reserve: int) -> Iterator[KillableService]:
-    own = engine_settings(small / "data", cache_dir=os.environ.get("GRAPHMEM_CACHE_DIR"))
-    made = KillableService(own, GRAPHMEM_DISK_RESERVE=str(reserve))
-    try:
-        made.start()
-        made.up()
+    with killable(small / "data", {"GRAPHMEM_DISK_RESERVE": str(reserve)}) as made:
         yield made
-    finally:
-        made.close()
 
 
 class Client:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,10 +16,9 @@ import pytest
 from graphmem import dump
 from graphmem.errors import CATALOGUE
 from graphmem.registry import Services
-from tests.support.embedded_neo4j import engine_settings
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
-from tests.support.killed_services import KillableService
+from tests.support.killed_services import KillableService, killable
 
 STORES = 24
 SLOWLY = {
@@ -33,13 +31,8 @@ SLOWLY = {
 @pytest.fixture
 def victims(tmp_path: Path) -> Iterator[KillableService]:
     """A service and its database, up."""
-    made = KillableService(engine_settings(tmp_path / "data", cache_dir=os.environ.get("GRAPHMEM_CACHE_DIR")))
-    try:
-        made.start()
-        made.up()
+    with killable(tmp_path / "data") as made:
         yield made
-    finally:
-        made.close()
 
 
 def items(number: int) -> dict[str, Any]:
@@ -58,6 +51,7 @@ def state_hash(victims: KillableService, owner: str) -> str:
 def killed_in(victims: KillableService, what: str, *words: str) -> None:
     """Kill the database, or service and database, during a command; where it fails, run it again."""
     process = victims.command("backup", *words, GRAPHMEM_FAILPOINTS=SLOWLY[words[0]])
+    # Wherever the command is by then, the end is the same.
     time.sleep(2.0)
     victims.kill(what)
     code = process.wait(300)

@@ -10,7 +10,7 @@ import signal
 import time
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, LiteralString
@@ -22,7 +22,7 @@ from graphmem.settings import Settings
 from tests.support import service as services
 from tests.support import warm_data
 from tests.support.commands import OWNER_BY_TOKEN
-from tests.support.embedded_neo4j import query, servers_of
+from tests.support.embedded_neo4j import engine_settings, query, servers_of
 from tests.support.examples import LONG
 from tests.support.forked_services import ForkedProcess, forks
 from tests.support.service import Service, wait_until_healthy
@@ -128,6 +128,24 @@ class KillableService:
     def ask(self, text: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
         """Ask the database itself."""
         return query(neo4j_local.info(self.settings), text, **parameters)
+
+
+@contextlib.contextmanager
+def killable(folder: Path, variables: Mapping[str, Any] = {}, **options: Any) -> Iterator[KillableService]:
+    """Yield a service and its database, up, with the data in a folder.
+
+    Args:
+        variables: the environment of the service.
+        options: settings of the database, such as its heap.
+    """
+    cache = os.environ.get("GRAPHMEM_CACHE_DIR")
+    made = KillableService(engine_settings(folder, cache_dir=cache, **options), **variables)
+    try:
+        made.start()
+        made.up()
+        yield made
+    finally:
+        made.close()
 
 
 @contextlib.asynccontextmanager
