@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from graphmem.writing import refolding
 from tests.faces.conftest import Command, Together
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.statements import counted
 
 FIELDS = {"name": "string", "email": "string", "number": "string", "total": "number"}
 
@@ -47,17 +49,10 @@ def store_many(run: Call, count: int, start: int = 0) -> None:
 
 
 @pytest.fixture
-def statements(services: Services, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each statement was sent since the test cleared this."""
-    names: Counter[str] = Counter()
-    statement = services.database.statement
-
-    def counted(name: str) -> Any:
-        names[name] += 1
-        return statement(name)
-
-    monkeypatch.setattr(services.database, "statement", counted)
-    return names
+def statements(services: Services) -> Iterator[list[str]]:
+    """The statements that were sent since the test cleared this."""
+    with counted(services.database, of_requests=False) as names:
+        yield names
 
 
 @pytest.fixture
@@ -77,7 +72,7 @@ def pages_of(call: Call, **arguments: Any) -> list[dict[str, Any]]:
 
 
 def test_a_page_of_entities_costs_its_statements(
-    run: Call, statements: Counter[str], monkeypatch: pytest.MonkeyPatch
+    run: Call, statements: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     share, size = audit.STRETCH_SUBJECTS / 100, 60
     monkeypatch.setattr(audit, "STRETCH_SUBJECTS", size)
@@ -90,19 +85,19 @@ def test_a_page_of_entities_costs_its_statements(
         store_many(run, count, start)
         statements.clear()
         assert run("server.check_snapshots")["healthy"]
-        counts.append(statements.total())
+        counts.append(len(statements))
     # Three pages more. Of whole pages, a statement is for 100 entities at least.
     assert counts[1] - counts[0] <= 3 * share, (counts, statements)
 
 
 @pytest.mark.long
-def test_thousands_of_entities_cost_a_statement_for_each_hundred(run: Call, statements: Counter[str]) -> None:
+def test_thousands_of_entities_cost_a_statement_for_each_hundred(run: Call, statements: list[str]) -> None:
     store_many(run, 4_400)
     statements.clear()
     answers = pages_of(run)
     assert (answers[-1]["healthy"], answers[-1]["stale"]) == (True, 0)
     # What a check asks once, and once for each of its answers, comes to it.
-    assert statements.total() <= 44 + 20 + 5 * len(answers), statements
+    assert len(statements) <= 44 + 20 + 5 * len(answers), statements
 
 
 def test_pages_of_a_check_are_one_check(
@@ -160,16 +155,16 @@ def test_a_cursor_is_of_one_check(run: Call, loop: Loop, services: Services, pag
     assert run("server.check_snapshots", cursor=cursor)["checked"] >= 0
 
 
-def test_two_callers_at_once_run_one_check(run: Call, together: Together, statements: Counter[str]) -> None:
+def test_two_callers_at_once_run_one_check(run: Call, together: Together, statements: list[str]) -> None:
     store_many(run, 8)
     run("server.check_snapshots")
     statements.clear()
     run("server.check_snapshots")
-    alone = statements.copy()
+    alone = Counter(statements)
     statements.clear()
     answers = together("server.check_snapshots", [{}] * 5)
     assert [type(answer) for answer in answers if isinstance(answer, Exception)] == [ServiceBusy] * 4
-    assert (statements - alone).keys() == {"owner.lease"}
+    assert (Counter(statements) - alone).keys() == {"owner.lease"}
     assert run("server.check_snapshots")["healthy"]
 
 
@@ -205,14 +200,14 @@ def test_who_has_the_cursor_goes_on_and_others_wait(
 
 
 def test_who_hangs_up_ends_the_check_at_its_next_page(
-    run: Call, loop: Loop, app: Any, owner: str, statements: Counter[str], monkeypatch: pytest.MonkeyPatch
+    run: Call, loop: Loop, app: Any, owner: str, statements: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit, "STRETCH_SUBJECTS", 3)
     store_many(run, 20)
     statements.clear()
     loop.run(hung_up(app, "/health_check_snapshots", owner))
-    assert statements["audit.nodes"] == 1
-    assert not statements["audit.settle"] + statements["audit.passages"]
+    assert statements.count("audit.nodes") == 1
+    assert not {"audit.settle", "audit.passages"} & {*statements}
     # Nothing is left of it: the next caller need not wait.
     assert run("server.check_snapshots")["healthy"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from typing import Final
 
 import pytest
@@ -17,15 +16,25 @@ LOCKS: Final = frozenset({"owner.lock"})
 
 
 @contextlib.contextmanager
-def counted(database: Database) -> Iterator[list[str]]:
-    """Note the names of the statements that requests of the block run."""
+def counted(database: Database, *, of_requests: bool = True) -> Iterator[list[str]]:
+    """Note the names of the statements that the block runs, in the order of their ends.
+
+    A statement that failed and is tried again counts once: it may fail because its planning took long, or
+    because the memory of the database is short. No test decides that.
+
+    Args:
+        of_requests: whether only the statements of requests count, not those of other work of the process.
+    """
     names: list[str] = []
     statement = database.statement
 
-    def noting(name: str) -> AbstractContextManager[None]:
-        if round_trips.get(None) is not None:
+    @contextlib.contextmanager
+    def noting(name: str) -> Iterator[None]:
+        counts = name != "explain" and (not of_requests or round_trips.get(None) is not None)
+        with statement(name):
+            yield
+        if counts:
             names.append(name)
-        return statement(name)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(database, "statement", noting)
