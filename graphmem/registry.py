@@ -57,12 +57,10 @@ from graphmem.writing import Writers
 from graphmem.writing.state import WrittenSpan
 
 if TYPE_CHECKING:
-    from graphmem.changes.change_feed import ChangeFeed
     from graphmem.observability.metrics import Metrics
     from graphmem.observability.tracing import Tracer
-    from graphmem.search.passage_copies import PassageCopies
-    from graphmem.search.search_copies import SearchCopies
 
+S = TypeVar("S")
 W = TypeVar("W")
 
 _log = structlog.get_logger(logs.OPERATIONS)
@@ -82,7 +80,10 @@ _FACES = {Face.REST: "rest", Face.MCP: "mcp", Face.CLI: "cli"}
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services that all operations of one process share."""
+    """The services that all operations of one process share.
+
+    ``from_above``: the services of rooms that import this one, by class; :meth:`of` returns them.
+    """
 
     database: Database
     availability: Availability
@@ -95,12 +96,14 @@ class Services:
     guard: Guard
     credentials: CredentialCache
     objects: ObjectStore
-    search_copies: SearchCopies
-    passage_copies: PassageCopies
     agent_grants: AgentGrants
-    change_feed: ChangeFeed
+    from_above: Mapping[type[Any], Any]
     keys: InstanceKeys | None = None  # None: the instance is not sealed
     limits: Limits = LIMITS
+
+    def of(self, service: type[S]) -> S:
+        """Return the service of a class that this room does not know."""
+        return self.from_above[service]
 
     @property
     def metrics(self) -> Metrics:

@@ -127,21 +127,22 @@ async def services_over(
     database.metrics.waiting.set_function(writers.waiting)
     availability = Availability(database)
     objects = new_object_store(settings, keys)
-    copies = SearchCopies(database, settings.search_memory * 1_000_000)
-    feed = ChangeFeed(database, writers)
-    passages = PassageCopies(database, settings.search_memory * 500_000, embedder.model)
+    above = (
+        ChangeFeed(database, writers),
+        SearchCopies(database, settings.search_memory * 1_000_000),
+        PassageCopies(database, settings.search_memory * 500_000, embedder.model),
+    )
     aliases = TypeAliases(database)
     try:
         yield Services(
             database, availability, vocabulary, aliases, PendingRefolds(database), writers, settings,
-            embedder, Guard(database), CredentialCache(), objects, copies, passages,
-            AgentGrants(database, aliases), feed, keys,
+            embedder, Guard(database), CredentialCache(), objects, AgentGrants(database, aliases),
+            {type(each): each for each in above}, keys,
         )  # fmt: skip
     finally:
         await availability.close()
-        await feed.close()
-        await copies.close()
-        await passages.close()
+        for each in above:
+            await each.close()
         await writers.close()
         await objects.close()
         if isinstance(embedder, RemoteEmbedder):

@@ -24,7 +24,7 @@ from graphmem.auth import Scope, request_actor
 from graphmem.auth.credentials import CHECK_SECONDS
 from graphmem.changes import change_cursors, wanted_changes
 from graphmem.changes.change_cursors import Place
-from graphmem.changes.change_feed import Part, StandingFeed
+from graphmem.changes.change_feed import ChangeFeed, Part, StandingFeed
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.errors import GraphmemError
@@ -60,7 +60,7 @@ async def stream(request: Request) -> Response:
     place = None
     if arguments.after is not None:
         place = await change_cursors.place_of(context, arguments.after, is_standing=standing is not None)
-    services.change_feed.check_room()
+    services.of(ChangeFeed).check_room()
     holds = partial(services.agent_grants.check_again, actor, "changes.list", arguments)
     chunks = _chunks(holds, context, wanted, place, standing, values=arguments.values)
     return EventSourceResponse(chunks, ping=PING_SECONDS, send_timeout=SEND_SECONDS)
@@ -76,7 +76,7 @@ async def _chunks(
     values: bool,
 ) -> AsyncIterator[bytes]:
     """Yield what the stream sends: several events at once where there are several."""
-    feed, checked = context.services.change_feed, time.monotonic()
+    feed, checked = context.services.of(ChangeFeed), time.monotonic()
     try:
         async with aclosing(feed.follow(context, place, standing)) as parts_after:
             sent: Place | None = None
@@ -105,7 +105,7 @@ async def _frames(context: Context, part: Part, wanted: WantedChanges, *, values
 async def _written(context: Context, part: Part, change: Change, *, values: bool) -> bytes:
     written = part.written.get((change.index, values))
     if written is None:
-        node_key = context.services.change_feed.node_key(context.actor.owner)
+        node_key = context.services.of(ChangeFeed).node_key(context.actor.owner)
         told: Any = wanted_changes.answer(context.actor.owner, node_key, change, values=values)
         await context.services.vocabulary.show(context.actor.owner, told)
         written = part.written[change.index, values] = _frame(change.kind, told, told["cursor"])

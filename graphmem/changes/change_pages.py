@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from graphmem.changes import change_cursors, recorded_transactions
 from graphmem.changes.change_cursors import END, Place
-from graphmem.changes.change_feed import Head, StandingFeed
+from graphmem.changes.change_feed import ChangeFeed, Head, StandingFeed
 from graphmem.changes.derived_changes import ON_REQUEST, SUBJECTS_PER_READ, Change, changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction, Touched
 from graphmem.changes.wanted_changes import WantedChanges
@@ -218,7 +218,7 @@ async def after(
     Args:
         standing: tells the changes of the answers of a standing query in place of all changes.
     """
-    feed, owner = context.services.change_feed, context.actor.owner
+    feed, owner = context.services.of(ChangeFeed), context.actor.owner
     deadline = time.monotonic() + wait_seconds
     with feed.watching(owner):
         while True:
@@ -249,7 +249,7 @@ async def _up_to(
         or (standing is not None and standing.is_due(place))
     ):  # fmt: skip
         if standing is None:
-            parts, following = await context.services.change_feed.after(context, place, head.sequence)
+            parts, following = await context.services.of(ChangeFeed).after(context, place, head.sequence)
         else:
             parts, following = await standing.after(place, head)
         for part in parts:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Protocol
 
 from graphmem.changes import change_cursors
 from graphmem.changes.change_cursors import END, Place
-from graphmem.changes.change_feed import Head, Part, Stretch
+from graphmem.changes.change_feed import ChangeFeed, Head, Part, Stretch
 from graphmem.changes.derived_changes import SUBJECTS_PER_READ, Change
 from graphmem.changes.recorded_transactions import RecordedTransaction
 from graphmem.model import canonical, times
@@ -103,7 +103,7 @@ async def _after(context: Context, query: StandingQuery, place: Place, head: Hea
     start = Place(walk.at.sequence)
     parts, following = list[Part](), start
     if start.sequence < head.sequence:
-        parts, following = await context.services.change_feed.after(context, start, head.sequence)
+        parts, following = await context.services.of(ChangeFeed).after(context, start, head.sequence)
     is_last = following.sequence >= head.sequence
     await walk.over(parts, head.recorded_at if is_last else None)
     by_sequence: dict[int, list[Change]] = {}

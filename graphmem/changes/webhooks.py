@@ -23,6 +23,7 @@ from graphmem.auth import Scope
 from graphmem.auth.guarded_fetch import Fetcher, FetchRefused
 from graphmem.changes import change_cursors, stored_subscriptions, wanted_changes
 from graphmem.changes.change_cursors import END, Place
+from graphmem.changes.change_feed import ChangeFeed
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.standing_changes import LOOK_MICROSECONDS, StandingAnswers
 from graphmem.changes.stored_subscriptions import Subscription
@@ -132,7 +133,7 @@ class _Delivery:
         except CapabilityDenied:
             await self.sleep("the grants of the agent that made it do not cover reading changes")
             return
-        head = await services.change_feed.head(actor.owner)
+        head = await services.of(ChangeFeed).head(actor.owner)
         if not head.node_key:
             # A withdrawal is being folded in.
             await self._note(due_at=_in(LOOK_SECONDS))
@@ -151,7 +152,7 @@ class _Delivery:
         while (is_due or place.sequence < head.sequence or place.part != END) and time.monotonic() < end:
             is_due = False
             if standing is None:
-                parts, following = await services.change_feed.after(self._context, place, head.sequence)
+                parts, following = await services.of(ChangeFeed).after(self._context, place, head.sequence)
             else:
                 parts, following = await standing.after(place, head)
             every = (change for part in parts for change in part.changes)

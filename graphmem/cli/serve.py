@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from graphmem import __version__, neo4j_local
+from graphmem.changes.change_feed import ChangeFeed
 from graphmem.cli.session import fetching, run_async, stderr, tell_progress
 from graphmem.errors import ConfigurationInvalid, Unavailable
 from graphmem.observability import logs, tracing
@@ -182,9 +183,8 @@ async def _serve(
         where = {"host": settings.host, "port": settings.service_port}
         config = server_config(settings, create_app(services), **where, timeout_keep_alive=75)
         async with background_work(services), beside.opened(socket_server, services):
-            await _RestServer(
-                config, settings, services.database.planning.planned, services.guard, services.change_feed.end
-            ).serve(sockets)
+            planned, end_feed = services.database.planning.planned, services.of(ChangeFeed).end
+            await _RestServer(config, settings, planned, services.guard, end_feed).serve(sockets)
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 
 from graphmem.arguments import PAGE_LIMIT
 from graphmem.auth import Actor, Scope
+from graphmem.changes.change_feed import ChangeFeed
 from graphmem.errors import (
     AuthInvalid,
     AuthRequired,
@@ -267,7 +268,7 @@ class BesideTools:
     async def _listen(self, message: Any, params: types.SubscriptionsListenRequestParams) -> Any:
         """Tell of changes until the client ends the request, its credential ends, or the process stops."""
         uris, bus = params.notifications.resource_subscriptions or [], InMemorySubscriptionBus()
-        handler, feed = ListenHandler(bus), self._services.change_feed
+        handler, feed = ListenHandler(bus), self._services.of(ChangeFeed)
 
         async def tell(watch: Watch) -> None:
             try:
@@ -295,7 +296,7 @@ class BesideTools:
     async def _tell(
         self, watch: Watch, uris: Collection[str], tell: Callable[[str], Awaitable[None]]
     ) -> None:
-        while not self._services.change_feed.is_ending:
+        while not self._services.of(ChangeFeed).is_ending:
             try:
                 await self._follow(watch, uris)
             except GraphmemError as exc:

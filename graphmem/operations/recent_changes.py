@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from graphmem.arguments import Moment, MomentBefore, Spelled, invalid
 from graphmem.changes import change_cursors, change_pages, wanted_changes
+from graphmem.changes.change_feed import ChangeFeed
 from graphmem.changes.change_pages import NewestFirst
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.wanted_changes import ChangeAnswer
@@ -101,7 +102,7 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
         decoded = cursors.decode(query, arguments.cursor, {"at": int, "index": int})
         place = decoded["at"], decoded["index"]
     is_first = arguments.cursor is None
-    head = await context.services.change_feed.head(context.actor.owner, settled=False)
+    head = await context.services.of(ChangeFeed).head(context.actor.owner, settled=False)
     end = head.recorded_at + 1
     since = times.EARLIEST if arguments.since is None else arguments.since
     until = end if arguments.until is None else min(arguments.until, end)
@@ -150,7 +151,7 @@ async def _after(context: Context, arguments: ListChanges, cursor: str | None) -
         wanted, standing = await changes_for(context, arguments.subscription_id)
     answer: ChangesPage = {"changes": changes, "limit": arguments.limit, "offset": 0}
     if cursor is None:
-        head = await context.services.change_feed.head(context.actor.owner, settled=False)
+        head = await context.services.of(ChangeFeed).head(context.actor.owner, settled=False)
         clock = None if standing is None else times.now()
         answer["resume_cursor"] = await change_cursors.at_end(context, head.sequence, clock)
         return answer

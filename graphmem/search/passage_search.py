@@ -25,7 +25,7 @@ from graphmem.registry import Context
 from graphmem.search import search_ranking, terms
 from graphmem.search.entity_copy import COUNTED, IN_NAME, SearchCopy
 from graphmem.search.owner_copy import OwnerState
-from graphmem.search.passage_copies import CopiedSource, PassageCopy
+from graphmem.search.passage_copies import CopiedSource, PassageCopies, PassageCopy
 from graphmem.search.questions import grammar
 from graphmem.text import identifiers, words
 
@@ -237,7 +237,7 @@ async def _copy(context: Context, state: OwnerState | None) -> PassageCopy | Non
         state = row.state if row is not None else None
     if state is None:
         return None
-    return await services.passage_copies.follow(
+    return await services.of(PassageCopies).follow(
         context.graph.owner, state.node_key, state.passages_changed, services.limits
     )
 

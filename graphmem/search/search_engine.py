@@ -31,7 +31,7 @@ from graphmem.search.questions.naming import Asking, Named
 from graphmem.search.search_by_copy import by_copy
 from graphmem.search.search_by_identifier import by_identifier
 from graphmem.search.search_by_index import by_index
-from graphmem.search.search_copies import Followed
+from graphmem.search.search_copies import Followed, SearchCopies
 from graphmem.search.search_results import BY_INDEX, Ranked, Results, Search
 from graphmem.text import identifiers
 
@@ -66,7 +66,7 @@ async def search(context: Context, search: Search) -> Results:
         return await _with_passages(context, search, results, results.state, identifies=True)
     question = mentions.read(search.query, region)
     pairs = whole | question.pairs | ({identifiers.ME} if question.selves else set())
-    followed = await services.search_copies.follow(
+    followed = await services.of(SearchCopies).follow(
         context.graph.owner,
         services.embedder.model,
         {

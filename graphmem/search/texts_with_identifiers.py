@@ -17,6 +17,7 @@ from graphmem.model.reduction import paired
 from graphmem.registry import Context
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import OwnerState
+from graphmem.search.search_copies import SearchCopies
 from graphmem.search.search_results import Search, StrategyHit
 from graphmem.search.written_identifiers import Sought, Spelling
 
@@ -64,7 +65,7 @@ async def read(
         SearchMemoryExceeded, ServiceBusy: the owner's entities are not in memory.
     """
     services, limit = context.services, exact["list_limit"]
-    followed = await services.search_copies.follow(
+    followed = await services.of(SearchCopies).follow(
         context.graph.owner, services.embedder.model, dict(exact), services.limits
     )
     assert followed.copy is not None, "a sealed instance has a copy, or refuses the search"

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphmem.changes.change_feed import ChangeFeed
 from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
 from graphmem.observability.logs import new_trace_id
 from graphmem.service import calling
@@ -94,5 +95,5 @@ async def opened(server: SocketServer | None, services: Services) -> AsyncIterat
         try:
             yield
         finally:
-            services.change_feed.end()
+            services.of(ChangeFeed).end()
             await server.end()

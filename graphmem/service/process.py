@@ -18,6 +18,7 @@ from pathlib import Path
 import structlog
 
 from graphmem import settings as graphmem_settings
+from graphmem.changes.change_feed import ChangeFeed
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy
 from graphmem.observability import logs
 from graphmem.observability.logs import new_trace_id
@@ -81,7 +82,7 @@ async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[No
             front.doing = ""
             front.ready(app)
             await _until_end(settings, front)
-            app.state.services.change_feed.end()
+            app.state.services.of(ChangeFeed).end()
             await end()
     except Exception as exc:
         if front.is_ready:

@@ -13,6 +13,7 @@ import pytest
 from graphmem import registry
 from graphmem.auth.agent_keys import PrivateAgentKey
 from graphmem.auth.agent_tokens import own_token
+from graphmem.changes.change_feed import ChangeFeed
 from tests.access.conftest import Command, Instance
 from tests.access.test_signing import ADDRESS, AGENT, TRUSTED, Agent, issued
 from tests.faces.test_http_edges import JSON
@@ -252,7 +253,7 @@ def test_a_read_that_waits_answers_nothing_after_its_grant_or_its_key_has_ended(
 
     async def answer_after_the_end() -> httpx.Response:
         reading = asyncio.create_task(http._send("GET", f"/changes?{query}", headers=sent))
-        while not (instance.services.change_feed._watched or reading.done()):  # noqa: ASYNC110
+        while not (instance.services.of(ChangeFeed)._watched or reading.done()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         path = f"/agents/grants/{grant}" if ended == "grant" else f"/keys/{key.id}"
         assert (await http._send("DELETE", path, headers=person)).status_code == 200

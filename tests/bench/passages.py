@@ -24,6 +24,7 @@ from graphmem.ingest.document import FileSpan, ParsedDocument, Part
 from graphmem.interpretation import source_passages
 from graphmem.registry import REGISTRY, Context, Services
 from graphmem.runtime import open_services
+from graphmem.search.passage_copies import PassageCopies
 from graphmem.settings import Settings
 from tests.support.database import database
 
@@ -79,7 +80,7 @@ async def measure(services: Services, documents: int, searches: int) -> None:
     found = [await timed("sources.search", "search") for _ in range(searches)]
     contexts = [await timed("context.retrieve", "question") for _ in range(searches)]
     print(
-        f"first search {first:.1f} s; copy {services.passage_copies.bytes / 1e6:.0f} MB, process "
+        f"first search {first:.1f} s; copy {services.of(PassageCopies).bytes / 1e6:.0f} MB, process "
         f"{more / 1e6:.0f} MB more; p50 of a search {statistics.median(found) * 1_000:.0f} ms, of a context "
         f"{statistics.median(contexts) * 1_000:.0f} ms"
     )

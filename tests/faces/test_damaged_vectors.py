@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, LiteralString
 
 import pytest
 
 from graphmem.interpretation import make_passages
 from graphmem.registry import Services
-from graphmem.search.passage_copies import PassageCopies
-from graphmem.search.search_copies import SearchCopies
-from graphmem.settings import Limits
 from tests.faces.test_passages import CV, LETTER
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.search_copies import with_new_copies
 
 DAMAGED: tuple[Any, ...] = (b"x" * 255, b"x" * 513, 7, "text", [1, 2])
 
 
-def with_new_copies(loop: Loop, services: Services, owner: str) -> Call:
+def in_new_process(loop: Loop, services: Services, owner: str) -> Call:
     """Return the operations of a process that has read nothing yet."""
-    copies = PassageCopies(services.database, 100_000_000, services.embedder.model)
-    fresh = replace(
-        services,
-        # On a slow machine an answer may lack what is not read into memory in time.
-        limits=Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0),
-        search_copies=SearchCopies(services.database, 100_000_000),
-        passage_copies=copies,
-    )
-    return by_runner(loop, fresh, owner)
+    return by_runner(loop, with_new_copies(services), owner)
 
 
 def put(loop: Loop, services: Services, text: LiteralString, **params: Any) -> None:
@@ -52,7 +41,7 @@ def test_an_entity_with_a_damaged_vector_alone_is_not_compared_by_meaning(
         loop, services, "MATCH (meaning:Meaning {entity_id: $id}) SET meaning.packed = $packed",
         id=harbour, packed=packed,
     )  # fmt: skip
-    fresh = with_new_copies(loop, services, owner)
+    fresh = in_new_process(loop, services, owner)
     answer: dict[str, Any] = {}
     for name, found in (("garden", garden), ("harbour", harbour)):
         answer = fresh("entities.query", search=name)
@@ -83,7 +72,7 @@ def test_the_passages_of_a_file_with_damaged_vectors_alone_are_not_searched(
         loop, services, "MATCH (passages:Passages {source_id: $id}) SET passages.packed = $packed",
         id=cv, packed=packed,
     )  # fmt: skip
-    fresh = with_new_copies(loop, services, owner)
+    fresh = in_new_process(loop, services, owner)
     answer: dict[str, Any] = {}
     for _ in range(2):
         answer = fresh("sources.search", search="When is the boiler repaired?")

@@ -16,6 +16,7 @@ from graphmem.api.app import create_app
 from graphmem.auth import Actor
 from graphmem.auth.authenticator import Caller
 from graphmem.changes import change_feed
+from graphmem.changes.change_feed import ChangeFeed
 from graphmem.errors import AuthInvalid, CursorOfAnotherDatabase, InvalidInput, NotFound
 from graphmem.mcp import resource_updates
 from graphmem.mcp.resource_updates import RECENT
@@ -180,7 +181,7 @@ def test_streams_tell_each_change_once_in_order_and_go_on_where_the_client_was(
     assert others.changes == []
     for stream in (every, of_tasks, others, from_the_beginning):
         stream.close()
-    assert services.change_feed._watched == {}
+    assert services.of(ChangeFeed)._watched == {}
 
 
 def test_a_cursor_of_other_data_is_refused(loop: Loop, services: Services, app: Any, owner: str) -> None:
@@ -267,7 +268,7 @@ def test_a_client_of_mcp_listens_over_http(loop: Loop, services: Services, owner
     stream.until_text("notifications/resources/updated")
     assert stream.status == 200
     stream.close()
-    assert services.change_feed._watched == {}
+    assert services.of(ChangeFeed)._watched == {}
 
 
 def test_a_process_serves_so_many_streams(
@@ -300,7 +301,7 @@ def test_a_stream_ends_with_its_credential_and_with_the_process(
         valid[0] = False
         assert bool(listen) or AuthInvalid.code in stream.ended()
     else:
-        monkeypatch.setattr(services.change_feed, "is_ending", False)
+        monkeypatch.setattr(services.of(ChangeFeed), "is_ending", False)
         loop.run(ending(services))
         assert "error" not in stream.ended()
     assert not listen or '"result"' in stream.ended()
@@ -308,4 +309,4 @@ def test_a_stream_ends_with_its_credential_and_with_the_process(
 
 async def ending(services: Services) -> None:
     """Let the streams of a process end."""
-    services.change_feed.end()
+    services.of(ChangeFeed).end()

@@ -26,7 +26,7 @@ from graphmem.writing import Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.search_copies import without_copies
+from tests.support.search_copies import with_copies, without_copies
 
 MEMORY = 100_000_000
 LARGE = Limits(copy_wait_seconds=0.0, compared_exactly=0)
@@ -41,7 +41,7 @@ def ids(answer: dict[str, Any]) -> list[str]:
 
 def with_new_copies(services: Services, memory: int = MEMORY) -> Services:
     """Return services that have read nothing yet, as those of another process."""
-    return replace(services, search_copies=SearchCopies(services.database, memory))
+    return with_copies(services, SearchCopies(services.database, memory))
 
 
 def store(run: Call, *names: str, **more: Any) -> list[str]:
@@ -209,9 +209,9 @@ def test_an_owner_that_does_not_fit_into_the_memory_is_not_read_up_to_it(
     monkeypatch.setattr(search_copies, "TOO_LARGE_SECONDS", 0.0)
     large = with_new_copies(services)
     loop.run(search_of(large, owner, "garden"))
-    (copy,) = large.search_copies._copies.values()
+    (copy,) = large.of(SearchCopies)._copies.values()
     copy.documents.compact()
-    exact = large.search_copies.bytes
+    exact = large.of(SearchCopies).bytes
     for memory, most in ((exact // 3, 1), (exact * 3 // 4, 20)):
         small = with_new_copies(services, memory)
         pages.clear()
@@ -222,14 +222,14 @@ def test_an_owner_that_does_not_fit_into_the_memory_is_not_read_up_to_it(
         assert len(pages) == read_first + 1
     fitting = with_new_copies(services, exact * 2)
     loop.run(search_and_wait(fitting, owner))
-    (copy,) = fitting.search_copies._copies.values()
+    (copy,) = fitting.of(SearchCopies)._copies.values()
     assert len(copy.documents) == 20, "the size of all is not overestimated"
 
 
 async def search_and_wait(services: Services, owner: str) -> None:
     """Search, and wait until nothing is read into memory any more."""
     await search_of(services, owner, "garden")
-    for copy in list(services.search_copies._copies.values()):
+    for copy in list(services.of(SearchCopies)._copies.values()):
         if copy.loading is not None:
             await asyncio.wait([copy.loading])
 
@@ -278,7 +278,7 @@ def test_while_the_copy_of_very_many_entities_is_read_the_indexes_answer(
     before, after = loop.run(searches())
     assert (ids(before), before["exact"]) == ([garden], False)
     assert (ids(after), "exact" in after) == ([garden], False)
-    loop.run(impatient.search_copies.close())
+    loop.run(impatient.of(SearchCopies).close())
 
 
 def test_a_search_of_fewer_entities_waits_for_the_copy_however_long_it_takes(
@@ -354,7 +354,7 @@ def test_a_search_compares_its_copy_though_another_one_gives_that_up(
     async def compare_later(*args: Any) -> Any:
         if not others:
             others.append({})
-            small.search_copies._memory = 1
+            small.of(SearchCopies)._memory = 1
             for _ in range(2):
                 others.append(decode(await search_of(small, owner, "garden")))
         return await compare(*args)
@@ -465,7 +465,7 @@ def test_the_copy_that_was_used_longest_ago_gives_way(loop: Loop, services: Serv
         run = by_runner(loop, small, owner)
         store(run, *(f"{first} {second}" for first in WORDS for second in WORDS))
         assert len(run("entities.query", search="garden", limit=50)["entities"]) >= 11
-    assert small.search_copies.bytes <= 150_000
+    assert small.of(SearchCopies).bytes <= 150_000
     for owner in owners:
         assert (
             len(by_runner(loop, small, owner)("entities.query", search="garden", limit=50)["entities"]) >= 11

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from graphmem import worker
 from graphmem.changes import recorded_transactions
 from graphmem.changes.change_cursors import END, Place, cursor, place_of
-from graphmem.changes.change_feed import INTERVAL_SECONDS
+from graphmem.changes.change_feed import INTERVAL_SECONDS, ChangeFeed
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.checking import rule_dates
@@ -198,7 +198,7 @@ class Told:
 
     def read(self, most: int = 1_000) -> None:
         """Read up to where the owner has written; go on after so many changes as if it had been killed."""
-        head = self.loop.run(self.context.services.change_feed.head(self.context.actor.owner))
+        head = self.loop.run(self.context.services.of(ChangeFeed).head(self.context.actor.owner))
         while True:
             parts, following = self.loop.run(self.answers.after(self.place, head))
             changes = [change for part in parts for change in part.changes]
@@ -236,7 +236,7 @@ def test_the_changes_of_answers_come_to_what_a_standing_query_answers(
         run.begin()
         # Which fields decide whether something is overdue depends on those in use.
         call("store", entities=[item(7, due="2024-05-01", b="x")])
-        place = Place(loop.run(services.change_feed.head(owner)).sequence, clock=times.now())
+        place = Place(loop.run(services.of(ChangeFeed).head(owner)).sequence, clock=times.now())
         live = [Told(loop, context, place, number) for number in range(len(STANDING))]
         for told, query in zip(live, STANDING, strict=True):
             told.first = answering(call, *query)
@@ -372,7 +372,7 @@ async def watch(services: Services, owner: str, last: asyncio.Future[int], rng: 
     context, place = Context(full_actor(owner), services), Place()
     while True:
         stretches = rng.randint(1, 8)
-        async with aclosing(services.change_feed.follow(context, place)) as followed:
+        async with aclosing(services.of(ChangeFeed).follow(context, place)) as followed:
             async for parts, place in followed:
                 told += [
                     change.id

@@ -11,7 +11,6 @@ import json
 import random
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, LiteralString, NamedTuple
@@ -27,7 +26,6 @@ from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context, Services
 from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
-from graphmem.settings import Limits
 from graphmem.worker import make_vectors
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
@@ -35,6 +33,7 @@ from tests.support.examples import LONG
 from tests.support.faces import Call, by_runner
 from tests.support.figures import Figures
 from tests.support.sealed_services import sealed_services_beside
+from tests.support.search_copies import with_new_copies
 
 SEED: Final = 49
 PARTS: Final = 12 if LONG else 40
@@ -56,7 +55,6 @@ LISTS: Final = frozenset({
 """Reads whose items do not depend on each other: others rank, count, and put together."""
 REFUSED: Final = DataDamaged.default_message().partition(",")[0]
 WAYS: Final = ("other value", "wrong type", "cut", "missing")
-MEMORY: Final = 100_000_000
 ID: Final = re.compile(r"\b[a-z]{3}_[0-9a-f]{24,32}\b")
 GUARANTEES: Final = Path(__file__).parents[2] / "docs/guarantees.md"
 NODES: LiteralString = (
@@ -319,15 +317,10 @@ class Walk:
 @contextlib.contextmanager
 def called_anew(loop: Loop, services: Services, owner: str) -> Iterator[Call]:
     """Yield the operations as an owner runs them in a process that has read nothing yet."""
-    fresh = replace(
-        services,
-        limits=Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0),
-        search_copies=SearchCopies(services.database, MEMORY),
-        passage_copies=PassageCopies(services.database, MEMORY, services.embedder.model),
-    )
+    fresh = with_new_copies(services)
     yield by_runner(loop, fresh, owner)
-    loop.run(fresh.search_copies.close())
-    loop.run(fresh.passage_copies.close())
+    loop.run(fresh.of(SearchCopies).close())
+    loop.run(fresh.of(PassageCopies).close())
 
 
 def id_of(item: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import LiteralString
 
 import pytest
@@ -13,6 +12,7 @@ from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Limits
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.search_copies import with_copies
 
 CUT: LiteralString = (
     "MATCH (entity:Entity {id: $id}) SET entity[$name] = "
@@ -58,4 +58,4 @@ def fresh_process(loop: Loop, services: Services, owner: str) -> Call:
     """Return the operations of a process that has read nothing yet."""
     limits = Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0)
     copies = SearchCopies(services.database, 100_000_000)
-    return by_runner(loop, replace(services, search_copies=copies, limits=limits), owner)
+    return by_runner(loop, with_copies(services, copies, limits=limits), owner)

@@ -6,7 +6,6 @@ import contextlib
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final, LiteralString
 
 import pytest
@@ -17,11 +16,11 @@ from graphmem.model.facts import SEALED_MARK
 from graphmem.registry import Services
 from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
-from graphmem.settings import Limits
 from graphmem.worker import make_vectors
 from tests.support.dumps import all_answers, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
+from tests.support.search_copies import with_new_copies
 
 NODES: LiteralString = (
     "MATCH (n) WHERE n.owner = $owner RETURN elementId(n) AS id, labels(n)[0] AS kind, properties(n) AS kept"
@@ -102,22 +101,15 @@ class Reads:
 
     def answers(self) -> list[Any]:
         """Return the answers, errors by their codes; nothing is read from a copy in memory."""
-        database = self.services.database
-        fresh = replace(
-            self.services,
-            # On a slow machine an answer may lack what is not read into memory in time.
-            limits=Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0),
-            search_copies=SearchCopies(database, 100_000_000),
-            passage_copies=PassageCopies(database, 100_000_000, self.services.embedder.model),
-        )
+        fresh = with_new_copies(self.services)
         call, answers = by_runner(self.loop, fresh, self.owner), list[Any]()
         for name, arguments in self.calls:
             try:
                 answers.append(call(name, **arguments))
             except GraphmemError as exc:
                 answers.append(exc)
-        self.loop.run(fresh.search_copies.close())
-        self.loop.run(fresh.passage_copies.close())
+        self.loop.run(fresh.of(SearchCopies).close())
+        self.loop.run(fresh.of(PassageCopies).close())
         return answers
 
     def wrong(self) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from graphmem.worker import make_vectors
 from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.search_copies import with_copies
 
 CANARY = "zephyrquartz"
 QUESTIONS = (
@@ -251,7 +251,7 @@ def test_what_was_put_back_to_an_older_state_is_an_error_or_named_by_the_check(
 def test_an_owner_that_does_not_fit_into_memory_is_refused_and_not_answered_in_part(
     loop: Loop, sealed_services: Services, owner: str
 ) -> None:
-    small = replace(sealed_services, search_copies=SearchCopies(sealed_services.database, 1))
+    small = with_copies(sealed_services, SearchCopies(sealed_services.database, 1))
     run = by_runner(loop, small, owner)
     run("store", entities=[{"entity_type": "person", "name": f"Ada {number}"} for number in range(20)])
     for name, arguments in (
@@ -260,4 +260,4 @@ def test_an_owner_that_does_not_fit_into_memory_is_refused_and_not_answered_in_p
     ):
         with pytest.raises(SearchMemoryExceeded):
             run(name, **arguments)
-    loop.run(small.search_copies.close())
+    loop.run(small.of(SearchCopies).close())

@@ -1,17 +1,37 @@
-"""Services whose searches are answered by the indexes of the database."""
+"""Services with other copies in memory of what owners stored, or with none."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from graphmem.registry import Services
+from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
+from graphmem.settings import Limits
+
+
+def with_copies(services: Services, *copies: Any, **others: Any) -> Services:
+    """Return services with other copies, and with other values of some fields."""
+    replaced = {type(each): each for each in copies}
+    return replace(services, from_above={**services.from_above, **replaced}, **others)
+
+
+def with_new_copies(services: Services) -> Services:
+    """Return services that have read nothing yet, as those of a new process.
+
+    An answer of a slow machine may lack what is not read into memory in time: here it waits for a minute.
+    """
+    database, memory = services.database, 100_000_000
+    passages = PassageCopies(database, memory, services.embedder.model)
+    limits = Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0)
+    return with_copies(services, SearchCopies(database, memory), passages, limits=limits)
 
 
 def without_copies(services: Services) -> Services:
     """Return services that have no memory for copies of owners' entities; a sealed instance refuses that."""
     if services.database.is_sealed:
         pytest.skip("a sealed instance has no index of words")
-    return replace(services, search_copies=SearchCopies(services.database, 0))
+    return with_copies(services, SearchCopies(services.database, 0))

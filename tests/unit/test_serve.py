@@ -61,7 +61,7 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
         planning = SimpleNamespace(planned=asyncio.Event())
         database = SimpleNamespace(planning=planning, reads=lambda _: None, writes=lambda _: None)
         feed = SimpleNamespace(end=lambda: None)
-        yield SimpleNamespace(database=database, settings=settings, guard=Unguarded(), change_feed=feed)
+        yield SimpleNamespace(database=database, settings=settings, guard=Unguarded(), of=lambda _: feed)
         events.append("closed")
 
     async def answer(*_: Any) -> None:
