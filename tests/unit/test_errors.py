@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import types
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -42,7 +43,7 @@ def test_the_catalogue_holds_every_class_that_has_a_code_of_its_own():
 
 def test_a_code_that_is_taken_is_refused():
     with pytest.raises(TypeError, match="error code 'RESOURCE_NOT_FOUND' is taken by NotFound"):
-        type("Again", (GraphmemError,), {"code": "RESOURCE_NOT_FOUND"})
+        types.new_class("Again", (GraphmemError,), {"code": "RESOURCE_NOT_FOUND"})
     assert CATALOGUE["RESOURCE_NOT_FOUND"] is NotFound
 
 
