@@ -1,39 +1,27 @@
 """All settings: name, default, description and environment variable.
 
-A command makes one frozen :class:`Settings` and passes it on; it is never a global. The table of settings in
-``docs/reference.md`` is generated from this class.
+A command makes one frozen :class:`Settings` and passes it on; it is never a global. The text below a setting
+is its row in the table of ``docs/reference.md``.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BeforeValidator,
-    Field,
-    SecretStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from graphmem import environment_file
+from graphmem import setting_values as values
 from graphmem.errors import ConfigurationInvalid, validation_message
-
-if TYPE_CHECKING:
-    from limits import RateLimitItem
+from graphmem.setting_values import TierName, ToolsetName
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 LOCAL_ACCOUNT = "00000000-0000-0000-0000-000000000000"
@@ -43,12 +31,6 @@ DEFAULT_OWNER = LOCAL_ACCOUNT
 
 TOKEN_LENGTH_MIN = 32
 """Least number of characters of a bearer token."""
-
-TierName = Literal["anonymous", "unverified_client", "software", "operator_attested"]
-"""How well the writer of a request is known, from the least on."""
-
-ToolsetName = Literal["core", "full", "readonly", "memory"]
-"""The toolsets of MCP; ``graphmem/mcp/toolsets.py`` says what each of them has."""
 
 _URL_SECRETS: Final = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=[?&])[^=&#\s]+=[^&#\s]+")
 
@@ -71,33 +53,16 @@ SANDBOX_DEFAULTS: Final[dict[str, Any]] = {
 KEY_FILE: Final = "keys.json"
 """The usual name of the key file of a sealed instance, in its data directory."""
 
-Port = Annotated[int, Field(ge=0, le=65535)]
-Seconds = Annotated[float, Field(gt=0)]
+
+def _named(name: str, default: Any) -> Any:
+    """Declare a setting whose variable lacks the prefix."""
+    return Field(default=default, validation_alias=AliasChoices(name))
 
 
-def _split(value: Any) -> Any:
-    """Return the parts of a text that commas separate."""
-    return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
-
-
-def _check_limits(text: str) -> str:
-    parsed_limits(text)
-    return text
-
-
-RateLimits = Annotated[str, AfterValidator(_check_limits)]
-Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-
-
-def _own(name: str | None = None, *, is_shared: bool = False, **kwargs: Any) -> Any:
-    """Declare a setting of this process alone. ``name``: its variable, where it lacks the prefix."""
-    alias = AliasChoices(name) if name else None
-    return Field(validation_alias=alias, json_schema_extra={"shared": is_shared}, **kwargs)
-
-
-def _shared(name: str | None = None, **kwargs: Any) -> Any:
+def _shared(default: Any, name: str | None = None) -> Any:
     """Declare a setting that changes answers: a command is answered by a service with the same value only."""
-    return _own(name, is_shared=True, **kwargs)
+    alias = AliasChoices(name) if name else None
+    return Field(default=default, validation_alias=alias, json_schema_extra={"shared": True})
 
 
 class Settings(BaseSettings):
@@ -107,440 +72,239 @@ class Settings(BaseSettings):
         env_prefix="GRAPHMEM_", env_ignore_empty=True, extra="ignore", frozen=True, populate_by_name=True
     )
 
-    env: Literal["development", "production", "demo", "test", "sandbox"] = _own(
-        default="development",
-        description="The instance: it selects the default port and the default data directory. `sandbox` "
-        "turns GRAPHMEM_SANDBOX on.",
-    )
-    data_dir: Path | None = _own(
-        default=None,
-        description="Directory of the database, its password and the logs. "
-        "Default: one per env in the platform's directory for user data.",
-    )
-    cache_dir: Path | None = _own(
-        default=None, description="Directory of downloaded Neo4j files. Default: the user's cache directory."
-    )
-    host: str = _own(default="127.0.0.1", description="Address that `graphmem serve` binds.")
-    port: Port | None = _own(
-        default=None, description="Port that `graphmem serve` binds. Default: 3080, in production 3180."
-    )
-    base_url: str | None = _own(
-        default=None,
-        description="Address of a running service. The command line then sends its requests there.",
-    )
-    public_url: str | None = _own(
-        default=None,
-        pattern="^https?://",
-        description="Address at which others reach this service, such as that of a proxy; `/server-info` "
-        "tells it. "
-        "Default: GRAPHMEM_BASE_URL, else the address that is bound.",
-    )
-    allowed_hosts: Texts = _own(
-        default=(),
-        description="Host names that the service accepts besides loopback names and that of "
-        "GRAPHMEM_PUBLIC_URL, separated by commas. Default: none; every name if a token is set, another "
-        "address than loopback is bound, and GRAPHMEM_PUBLIC_URL is not set.",
-    )
-    cors_origins: Texts = _own(
-        default=(),
-        description="Origins whose web pages may call the service, such as https://app.example.org, "
-        "separated by commas. Default: none but the pages of the service's own hosts.",
-    )
-    bearer_token: SecretStr | None = _own(
-        "SERVICE_BEARER_TOKEN",
-        default=None,
-        description="Token that callers must send; at least 32 characters.",
-    )
-    root_key: SecretStr | None = _own(
-        default=None,
-        description="The root key of a sealed instance: its 24 words, or 64 hexadecimal digits. Default: the "
-        "file that `graphmem init --encrypt` wrote, or the keyring.",
-    )
-    root_key_dir: Path | None = _own(
-        default=None,
-        description="Directory of the files of root keys, outside the data directory. Default: `keys` in the "
-        "user's directory for configuration.",
-    )
-    key_file: Path | None = _own(
-        default=None,
-        description="File of the data keys of a sealed instance, which its root key wraps. Default: "
-        "`keys.json` in the data directory. All processes of one instance need the same file.",
-    )
-    aauth_mode: Literal["off", "verify", "required"] = _own(
-        "SERVICE_AAUTH_MODE",
-        default="verify",
-        description="What becomes of signatures of agents: off ignores them, verify refuses a wrong one, "
-        "required refuses writes without one too.",
-    )
-    aauth_strict: bool = _own(
-        "SERVICE_AAUTH_STRICT",
-        default=False,
-        description="Whether keys and tokens of agents must name their algorithm, Ed25519 or ES256. Else a "
-        "key without `alg`, or with EdDSA, is for the algorithm of its curve.",
-    )
-    min_tier: TierName = _own(
-        "SERVICE_MIN_TIER",
-        default="anonymous",
-        description="Least tier of a caller that writes: anonymous, unverified_client (a client with a "
-        "name), software (an agent that signs) or operator_attested (one for which an issuer vouches).",
-    )
-    aauth_issuers: str = _own(
-        "SERVICE_AAUTH_ISSUERS",
-        default="",
-        description="Issuers of agents' tokens that are trusted: a JSON object, or the file that has it, "
-        "with the JWKS of each issuer, or null where the issuer's own address names its keys. Default: none.",
-    )
-    agent_key: str | None = _own(
-        default=None,
-        description="Key with which this program signs what it sends, as an agent: a file with a private "
-        "JSON Web Key, or a name that `graphmem auth keygen` keeps. Default: none, nothing is signed.",
-    )
-    agent_token: Path | None = _own(
-        default=None, description="File with the token that an issuer gave the agent; it is read each time."
-    )
-    agent_subject: str | None = _own(
-        default=None,
-        pattern=r"^[a-zA-Z0-9:._+-]{1,200}@[a-z0-9.-]{1,200}$",
-        description="Name that the agent gives itself where it has no token of an issuer, such as "
-        "aauth:planner@example.org.",
-    )
-    neo4j_uri: str | None = _shared(
-        "NEO4J_URI",
-        default=None,
-        description="Address of a Neo4j server (bolt://, neo4j://, neo4j+s://). Default: the embedded Neo4j.",
-    )
-    neo4j_username: str = _shared("NEO4J_USERNAME", default="neo4j", description="User name at NEO4J_URI.")
-    neo4j_password: SecretStr = _shared(
-        "NEO4J_PASSWORD", default=SecretStr(""), description="Password at NEO4J_URI."
-    )
-    neo4j_database: str = _shared("NEO4J_DATABASE", default="neo4j", description="Database at NEO4J_URI.")
-    neo4j_version: str = _own(default="5.26", description="Version of the embedded Neo4j.")
-    neo4j_heap: str = _own(default="512m", description="Heap of the embedded Neo4j.")
-    neo4j_page_cache: str = _own(default="128m", description="Page cache of the embedded Neo4j.")
-    neo4j_start_timeout: Seconds = _own(
-        default=120.0, description="Seconds that the embedded Neo4j may take to start."
-    )
-    neo4j_fast_start: bool = _own(
-        default=False,
-        description="Run the embedded Neo4j with Java's quick compiler only: it starts sooner and runs "
-        "slower.",
-    )
-    disk_reserve: int = _own(
-        default=256_000_000,
-        ge=0,
-        description="Bytes that writes leave free on the disk of the embedded Neo4j, which fails on a "
-        "full disk.",
-    )
-    backup_days: int = _own(
-        default=7,
-        ge=0,
-        description="Days after the last backup, or after the database was made, from which "
-        "`graphmem status` and `graphmem doctor` say that a backup is due; 0: never.",
-    )
-    pool_size: int = _own(
-        default=64, ge=1, description="Largest number of connections of one process to Neo4j."
-    )
-    acquisition_timeout: Seconds = _own(
-        default=5.0, description="Seconds that a request waits for a free connection to Neo4j."
-    )
-    connection_timeout: Seconds = _own(default=5.0, description="Seconds to open a connection to Neo4j.")
-    read_timeout: Seconds = _own(default=10.0, description="Seconds that one read may take in Neo4j.")
-    write_timeout: Seconds = _own(default=30.0, description="Seconds that one write may take in Neo4j.")
-    heavy_queries: int | None = _own(
-        default=None,
-        ge=1,
-        description="Searches, walks and scans that one process runs at once. Default: one less than the "
-        "cores.",
-    )
-    heavy_wait: Seconds = _own(
-        default=15.0,
-        description="Seconds that a further one of them waits for its turn before it is refused with 503. "
-        "Accounts take turns; at most 1,000 wait.",
-    )
-    retry_seconds: Seconds = _own(
-        default=8.0, description="Seconds for which a request is tried again while Neo4j fails."
-    )
-    max_body_bytes: int = _own(
-        default=10_000_000,
-        ge=1024,
-        description="Largest JSON body in bytes, without the file that it holds; a larger one is refused "
-        "with 413.",
-    )
-    limit_reads: RateLimits = _own(
-        default="60000/minute",
-        description="Reads of one credential, or of one address that sends none, such as 600/minute; "
-        "several limits are separated by `;`; off: no limit. Each process counts for itself.",
-    )
-    limit_writes: RateLimits = _own(default="30000/minute", description="Writes, likewise.")
-    limit_heavy: RateLimits = _own(
-        default="12000/minute", description="Searches, walks, context and scans, likewise."
-    )
-    limit_auth: RateLimits = _own(
-        default="120/minute", description="Requests of one address to the OAuth routes, likewise."
-    )
-    limit_registrations: RateLimits = _own(
-        default="10/minute", description="Registrations of OAuth clients by one address, likewise."
-    )
-    limit_failures: RateLimits = _own(
-        default="60/minute",
-        description="Failed attempts of one address to authenticate, likewise. Beyond it only credentials "
-        "that have been good before are tried.",
-    )
-    oauth_refresh_grace: float = _own(
-        default=10.0,
-        ge=0,
-        le=60,
-        description="Seconds for which a refresh token that was just used gives tokens again: two windows of "
-        "one client may refresh at once, and an answer may be lost. After them its use ends the connection. "
-        "0: at once.",
-    )
-    oauth_client_documents: bool = _own(
-        default=True,
-        description="Whether an OAuth client may be known by the address of its metadata document, which the "
-        "service then fetches. Turn it off where there is no way out; clients then register.",
-    )
-    trusted_proxies: Texts = _own(
-        default=(),
-        description="Addresses of proxies whose X-Forwarded-For names the caller for the limits, separated "
-        "by commas. Default: none; the address of the connection counts.",
-    )
-    limit_reports: RateLimits = _own(
-        default="5/minute", description="Reports of abuse by one address, in a public sandbox."
-    )
-    max_file_bytes: int = _own(
-        default=52_428_800,
-        ge=1024,
-        le=52_428_800,
-        description="Largest file in bytes; a larger one is refused with 413.",
-    )
-    sandbox: bool = _shared(
-        default=False,
-        description="Be a public sandbox: every caller is one shared account, what one visitor could spoil "
-        "for others is refused, and all data is wiped every Sunday at 00:00 UTC. Its limits are stricter "
-        "unless they are set. It starts on an empty database or on that of a sandbox, and on no other.",
-    )
-    sandbox_contact: str | None = _own(
-        default=None, max_length=200, description="E-mail address for abuse, which the sandbox's terms name."
-    )
-    sandbox_seed: Path | None = _own(
-        default=None,
-        description="Folder of JSON files that a sandbox stores after each wipe. Default: the examples.",
-    )
-    merge_rules_off: Texts = _shared(
-        default=(),
-        description="Alternatives of identity rules by which no entity is merged, as type:fields, such as "
-        "person:name or event:title, separated by commas. Default: none; every alternative merges.",
-    )
-    embedding_url: str | None = _shared(
-        default=None,
-        pattern="^https?://",
-        description="Address of a service that makes vectors of 256 dimensions (POST …/embeddings). "
-        "Default: a small model in this process.",
-    )
-    embedding_model: str = _shared(
-        default="text-embedding-3-small",
-        min_length=1,
-        max_length=200,
-        description="Model that GRAPHMEM_EMBEDDING_URL is asked for.",
-    )
-    embedding_key: SecretStr | None = _shared(
-        default=None, description="Key for GRAPHMEM_EMBEDDING_URL, sent as a bearer token."
-    )
-    embedding_timeout: Seconds = _own(
-        default=10.0, description="Seconds that GRAPHMEM_EMBEDDING_URL may take, retries included."
-    )
-    embedding_floor: float = _shared(
-        default=0.3,
-        ge=-1,
-        le=1,
-        description="Least cosine similarity at which vectors of GRAPHMEM_EMBEDDING_URL count as related.",
-    )
-    search_memory: int = _own(
-        default=512,
-        ge=1,
-        description="Megabytes for copies of owners' entities in memory, which searches compare whole: about "
-        "1 for 1,000 entities of 25 words, 20 for 1,000 of 2,500 words. The indexes of the database answer "
-        "for an owner who does not fit. The text of files takes up to half as much besides, about 100 for "
-        "1,000 documents of 20 pages.",
-    )
-    llm_url: str | None = _shared(
-        default=None,
-        pattern="^https?://",
-        description="Address of a service with a language model (POST …/chat/completions, with JSON schemas) "
-        "that may read files. Their text is sent there. Default: none; files are read by rules alone.",
-    )
-    llm_model: str | None = _shared(
-        default=None,
-        min_length=1,
-        max_length=200,
-        description="Model that GRAPHMEM_LLM_URL is asked for; needed with it.",
-    )
-    llm_key: SecretStr | None = _shared(
-        default=None, description="Key for GRAPHMEM_LLM_URL, sent as a bearer token."
-    )
-    llm_input_characters: int = _shared(
-        default=20_000,
-        ge=1_000,
-        description="Characters of a document in one call of the language model; a longer one is cut into "
-        "pieces.",
-    )
-    llm_output_tokens: int = _shared(
-        default=8_000, ge=256, description="Tokens that one answer of the language model may have."
-    )
-    llm_calls: int = _shared(
-        default=50,
-        ge=1,
-        description="Calls of the language model for one document. What is longer is not read, and a "
-        "warning says so.",
-    )
-    llm_timeout: Seconds = _own(
-        default=120.0, description="Seconds that one call of the language model may take, retries included."
-    )
-    objects_bucket: str | None = _shared(
-        default=None,
-        min_length=1,
-        max_length=255,
-        description="Bucket of S3, or of a store that speaks its protocol, that keeps the bytes of files. "
-        "Credentials are found as by every AWS program, such as in AWS_ACCESS_KEY_ID. "
-        "Default: the directory `objects` of the data directory.",
-    )
-    objects_prefix: str = _shared(
-        default="", max_length=500, description="Folder in the bucket; instances must not share one."
-    )
-    objects_endpoint: str | None = _shared(
-        default=None, pattern="^https?://", description="Address of the store. Default: that of AWS."
-    )
-    objects_region: str | None = _shared(
-        default=None, description="Region of the bucket. Default: as for every AWS program."
-    )
-    objects_path_style: bool | None = _shared(
-        default=None,
-        description="Put the bucket into the path of requests, not into the host name. Default: true with "
-        "GRAPHMEM_OBJECTS_ENDPOINT.",
-    )
-    objects_encryption: Literal["AES256", "aws:kms"] | None = _shared(
-        default=None, description="How the store is asked to encrypt objects: AES256 or aws:kms."
-    )
-    objects_kms_key: str | None = _shared(default=None, description="Id of the key for aws:kms.")
-    objects_connect_timeout: Seconds = _own(
-        default=3.0, description="Seconds to open a connection to the bucket."
-    )
-    objects_read_timeout: Seconds = _own(
-        default=10.0, description="Seconds that the bucket may send nothing."
-    )
-    objects_attempts: int = _own(
-        default=3, ge=1, le=20, description="Times that a request to the bucket is sent at most."
-    )
-    interpret_files: bool = _shared(
-        default=True, description="Whether files that are stored alone are interpreted at once."
-    )
-    phone_region: str | None = _shared(
-        default=None,
-        pattern="^[A-Z]{2}$",
-        description="Country of phone numbers without a country code in a look-up, such as DE.",
-    )
-    mcp_tools: ToolsetName = _own(
-        default="core",
-        description="Tools that MCP lists unless the client chooses: core, full, readonly or memory.",
-    )
-    file_roots: Texts = _own(
-        default=(),
-        description="Directories of this machine below which `file_path` may name a file, separated by "
-        "commas. Default: none. Commands, and MCP over stdio, read the files of their user themselves.",
-    )
-    confine: Literal["auto", "require", "off"] = _own(
-        default="auto",
-        description="Confinement of the processes that parse files: auto confines them where the system can, "
-        "require refuses files where it cannot, off leaves them unconfined.",
-    )
-    max_waiting: int = _own(
-        default=2_000, ge=1, description="Writes that may wait for one owner; more are refused with 503."
-    )
-    body_timeout: Seconds = _own(default=30.0, description="Seconds that a client may take to send a body.")
-    shutdown_seconds: Seconds = _own(
-        default=20.0,
-        description="Seconds that running requests may take to finish once the service is told to stop.",
-    )
-    offline: bool = _own(
-        default=False,
-        description="Run commands in their own process, without the local service.",
-    )
-    update_index: str = _own(
-        default="https://pypi.org",
-        description="Address of the package index that `graphmem update check` asks, or off.",
-    )
-    service_idle_seconds: float = _own(
-        default=1800.0,
-        ge=0,
-        description="Seconds without a request after which the local service ends by itself; 0: it stays.",
-    )
-    failpoints: str = _shared(
-        default="",
-        description="Places where this process dies, fails or waits, for tests; refused unless "
-        "GRAPHMEM_ENV is test.",
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = _own(
-        default="info", description="Lowest level that is logged."
-    )
-    log_json: bool = _own(default=False, description="Write the log to the console too, as JSON lines.")
+    env: Literal["development", "production", "demo", "test", "sandbox"] = "development"
+    """The instance: it selects the default port and the default data directory. `sandbox` turns
+    GRAPHMEM_SANDBOX on.
+    """
+    data_dir: Path | None = None
+    """Directory of the database, its password and the logs. Default: one per env in the platform's directory
+    for user data.
+    """
+    cache_dir: Path | None = None
+    """Directory of downloaded Neo4j files. Default: the user's cache directory."""
+    host: str = "127.0.0.1"
+    """Address that `graphmem serve` binds."""
+    port: values.Port | None = None
+    """Port that `graphmem serve` binds. Default: 3080, in production 3180."""
+    base_url: str | None = None
+    """Address of a running service. The command line then sends its requests there."""
+    public_url: values.Url | None = None
+    """Address at which others reach this service, such as that of a proxy; `/server-info` tells it. Default:
+    GRAPHMEM_BASE_URL, else the address that is bound.
+    """
+    allowed_hosts: values.Texts = ()
+    """Host names that the service accepts besides loopback names and that of GRAPHMEM_PUBLIC_URL, separated
+    by commas. Default: none; every name if a token is set, another address than loopback is bound, and
+    GRAPHMEM_PUBLIC_URL is not set.
+    """
+    cors_origins: values.Origins = ()
+    """Origins whose web pages may call the service, such as https://app.example.org, separated by commas.
+    Default: none but the pages of the service's own hosts.
+    """
+    bearer_token: SecretStr | None = _named("SERVICE_BEARER_TOKEN", None)
+    """Token that callers must send; at least 32 characters."""
+    root_key: SecretStr | None = None
+    """The root key of a sealed instance: its 24 words, or 64 hexadecimal digits. Default: the file that
+    `graphmem init --encrypt` wrote, or the keyring.
+    """
+    root_key_dir: Path | None = None
+    """Directory of the files of root keys, outside the data directory. Default: `keys` in the user's
+    directory for configuration.
+    """
+    key_file: Path | None = None
+    """File of the data keys of a sealed instance, which its root key wraps. Default: `keys.json` in the data
+    directory. All processes of one instance need the same file.
+    """
+    aauth_mode: Literal["off", "verify", "required"] = _named("SERVICE_AAUTH_MODE", "verify")
+    """What becomes of signatures of agents: off ignores them, verify refuses a wrong one, required refuses
+    writes without one too.
+    """
+    aauth_strict: bool = _named("SERVICE_AAUTH_STRICT", False)
+    """Whether keys and tokens of agents must name their algorithm, Ed25519 or ES256. Else a key without
+    `alg`, or with EdDSA, is for the algorithm of its curve.
+    """
+    min_tier: TierName = _named("SERVICE_MIN_TIER", "anonymous")
+    """Least tier of a caller that writes: anonymous, unverified_client (a client with a name), software (an
+    agent that signs) or operator_attested (one for which an issuer vouches).
+    """
+    aauth_issuers: values.Issuers = _named("SERVICE_AAUTH_ISSUERS", "")
+    """Issuers of agents' tokens that are trusted: a JSON object, or the file that has it, with the JWKS of
+    each issuer, or null where the issuer's own address names its keys. Default: none.
+    """
+    agent_key: str | None = None
+    """Key with which this program signs what it sends, as an agent: a file with a private JSON Web Key, or a
+    name that `graphmem auth keygen` keeps. Default: none, nothing is signed.
+    """
+    agent_token: Path | None = None
+    """File with the token that an issuer gave the agent; it is read each time."""
+    agent_subject: values.AgentSubject | None = None
+    """Name that the agent gives itself where it has no token of an issuer, such as aauth:planner@example.org.
+    """
+    neo4j_uri: values.Neo4jUrl | None = _shared(None, "NEO4J_URI")
+    """Address of a Neo4j server (bolt://, neo4j://, neo4j+s://). Default: the embedded Neo4j."""
+    neo4j_username: str = _shared("neo4j", "NEO4J_USERNAME")
+    """User name at NEO4J_URI."""
+    neo4j_password: SecretStr = _shared(SecretStr(""), "NEO4J_PASSWORD")
+    """Password at NEO4J_URI."""
+    neo4j_database: str = _shared("neo4j", "NEO4J_DATABASE")
+    """Database at NEO4J_URI."""
+    neo4j_version: str = "5.26"
+    """Version of the embedded Neo4j."""
+    neo4j_heap: str = "512m"
+    """Heap of the embedded Neo4j."""
+    neo4j_page_cache: str = "128m"
+    """Page cache of the embedded Neo4j."""
+    neo4j_start_timeout: values.Seconds = 120.0
+    """Seconds that the embedded Neo4j may take to start."""
+    disk_reserve: Annotated[int, Field(ge=0)] = 256_000_000
+    """Bytes that writes leave free on the disk of the embedded Neo4j, which fails on a full disk."""
+    backup_days: Annotated[int, Field(ge=0)] = 7
+    """Days after the last backup, or after the database was made, from which `graphmem status` and `graphmem
+    doctor` say that a backup is due; 0: never.
+    """
+    pool_size: values.Count = 64
+    """Largest number of connections of one process to Neo4j."""
+    heavy_queries: values.Count | None = None
+    """Searches, walks and scans that one process runs at once. Default: one less than the cores."""
+    max_body_bytes: Annotated[int, Field(ge=1024)] = 10_000_000
+    """Largest JSON body in bytes, without the file that it holds; a larger one is refused with 413."""
+    limit_reads: values.RateLimits = "60000/minute"
+    """Reads of one credential, or of one address that sends none, such as 600/minute; several limits are
+    separated by `;`; off: no limit. Each process counts for itself.
+    """
+    limit_writes: values.RateLimits = "30000/minute"
+    """Writes, likewise."""
+    limit_heavy: values.RateLimits = "12000/minute"
+    """Searches, walks, context and scans, likewise."""
+    limit_auth: values.RateLimits = "120/minute"
+    """Requests of one address to the OAuth routes, likewise."""
+    limit_registrations: values.RateLimits = "10/minute"
+    """Registrations of OAuth clients by one address, likewise."""
+    limit_failures: values.RateLimits = "60/minute"
+    """Failed attempts of one address to authenticate, likewise. Beyond it only credentials that have been
+    good before are tried.
+    """
+    oauth_client_documents: bool = True
+    """Whether an OAuth client may be known by the address of its metadata document, which the service then
+    fetches. Turn it off where there is no way out; clients then register.
+    """
+    trusted_proxies: values.Proxies = ()
+    """Addresses of proxies whose X-Forwarded-For names the caller for the limits, separated by commas.
+    Default: none; the address of the connection counts.
+    """
+    limit_reports: values.RateLimits = "5/minute"
+    """Reports of abuse by one address, in a public sandbox."""
+    max_file_bytes: values.FileBytes = 52_428_800
+    """Largest file in bytes; a larger one is refused with 413."""
+    sandbox: bool = _shared(False)
+    """Be a public sandbox: every caller is one shared account, what one visitor could spoil for others is
+    refused, and all data is wiped every Sunday at 00:00 UTC. Its limits are stricter unless they are set. It
+    starts on an empty database or on that of a sandbox, and on no other.
+    """
+    sandbox_contact: Annotated[str, Field(max_length=200)] | None = None
+    """E-mail address for abuse, which the sandbox's terms name."""
+    sandbox_seed: Path | None = None
+    """Folder of JSON files that a sandbox stores after each wipe. Default: the examples."""
+    merge_rules_off: values.MergeRules = _shared(())
+    """Alternatives of identity rules by which no entity is merged, as type:fields, such as person:name or
+    event:title, separated by commas. Default: none; every alternative merges.
+    """
+    embedding_url: values.Url | None = _shared(None)
+    """Address of a service that makes vectors of 256 dimensions (POST …/embeddings). Default: a small model
+    in this process.
+    """
+    embedding_model: values.Name = _shared("text-embedding-3-small")
+    """Model that GRAPHMEM_EMBEDDING_URL is asked for."""
+    embedding_key: SecretStr | None = _shared(None)
+    """Key for GRAPHMEM_EMBEDDING_URL, sent as a bearer token."""
+    embedding_floor: Annotated[float, Field(ge=-1, le=1)] = _shared(0.3)
+    """Least cosine similarity at which vectors of GRAPHMEM_EMBEDDING_URL count as related."""
+    search_memory: values.Count = 512
+    """Megabytes for copies of owners' entities in memory, which searches compare whole: about 1 for 1,000
+    entities of 25 words, 20 for 1,000 of 2,500 words. The indexes of the database answer for an owner who
+    does not fit. The text of files takes up to half as much besides, about 100 for 1,000 documents of 20
+    pages.
+    """
+    llm_url: values.Url | None = _shared(None)
+    """Address of a service with a language model (POST …/chat/completions, with JSON schemas) that may read
+    files. Their text is sent there. Default: none; files are read by rules alone.
+    """
+    llm_model: values.Name | None = _shared(None)
+    """Model that GRAPHMEM_LLM_URL is asked for; needed with it."""
+    llm_key: SecretStr | None = _shared(None)
+    """Key for GRAPHMEM_LLM_URL, sent as a bearer token."""
+    llm_input_characters: Annotated[int, Field(ge=1_000)] = _shared(20_000)
+    """Characters of a document in one call of the language model; a longer one is cut into pieces."""
+    llm_output_tokens: Annotated[int, Field(ge=256)] = _shared(8_000)
+    """Tokens that one answer of the language model may have."""
+    llm_calls: values.Count = _shared(50)
+    """Calls of the language model for one document. What is longer is not read, and a warning says so."""
+    llm_timeout: values.Seconds = 120.0
+    """Seconds that one call of the language model may take, retries included."""
+    objects_bucket: values.Bucket | None = _shared(None)
+    """Bucket of S3, or of a store that speaks its protocol, that keeps the bytes of files. Credentials are
+    found as by every AWS program, such as in AWS_ACCESS_KEY_ID. Default: the directory `objects` of the data
+    directory.
+    """
+    objects_prefix: values.BucketFolder = _shared("")
+    """Folder in the bucket; instances must not share one."""
+    objects_endpoint: values.StoreUrl | None = _shared(None)
+    """Address of the store. Default: that of AWS."""
+    objects_region: str | None = _shared(None)
+    """Region of the bucket. Default: as for every AWS program."""
+    objects_path_style: bool | None = _shared(None)
+    """Put the bucket into the path of requests, not into the host name. Default: true with
+    GRAPHMEM_OBJECTS_ENDPOINT.
+    """
+    objects_encryption: Literal["AES256", "aws:kms"] | None = _shared(None)
+    """How the store is asked to encrypt objects: AES256 or aws:kms."""
+    objects_kms_key: str | None = _shared(None)
+    """Id of the key for aws:kms."""
+    interpret_files: bool = _shared(True)
+    """Whether files that are stored alone are interpreted at once."""
+    phone_region: values.Country | None = _shared(None)
+    """Country of phone numbers without a country code in a look-up, such as DE."""
+    mcp_tools: ToolsetName = "core"
+    """Tools that MCP lists unless the client chooses: core, full, readonly or memory."""
+    file_roots: values.Directories = ()
+    """Directories of this machine below which `file_path` may name a file, separated by commas. Default:
+    none. Commands, and MCP over stdio, read the files of their user themselves.
+    """
+    confine: Literal["auto", "require", "off"] = "auto"
+    """Confinement of the processes that parse files: auto confines them where the system can, require refuses
+    files where it cannot, off leaves them unconfined.
+    """
+    max_waiting: values.Count = 2_000
+    """Writes that may wait for one owner; more are refused with 503."""
+    body_timeout: values.Seconds = 30.0
+    """Seconds that a client may take to send a body."""
+    shutdown_seconds: values.Seconds = 20.0
+    """Seconds that running requests may take to finish once the service is told to stop."""
+    offline: bool = False
+    """Run commands in their own process, without the local service."""
+    update_index: str = "https://pypi.org"
+    """Address of the package index that `graphmem update check` asks, or off."""
+    service_idle_seconds: values.Wait = 1800.0
+    """Seconds without a request after which the local service ends by itself; 0: it stays."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Lowest level that is logged."""
+    log_json: bool = False
+    """Write the log to the console too, as JSON lines."""
 
-    @field_validator("cors_origins")
-    @classmethod
-    def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for origin in value:
-            if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[a-z0-9.\[\]_:-]+", origin):
-                raise ValueError(
-                    f"{origin[:100]!r} is no origin: write scheme, host and port as a browser sends them in "
-                    "lower case, such as https://app.example.org, without a path; * and null are refused"
-                )
-        return value
-
-    @field_validator("aauth_issuers")
-    @classmethod
-    def _check_issuers(cls, value: str) -> str:
-        """Return the JSON of the issuers, read if it is in a file."""
-        text = value.strip()
-        if not text:
-            return ""
-        try:
-            issuers = json.loads(text if text.startswith("{") else Path(text).read_text("utf-8"))
-        except (OSError, ValueError) as exc:
-            raise ValueError(f"this is neither a JSON object nor a file that has one: {exc}") from None
-        if not isinstance(issuers, dict):
-            raise ValueError("write an object: the JWKS, or null, by the address of each issuer")
-        for issuer, keys in issuers.items():
-            if not re.fullmatch(r"https://[a-z0-9.-]+", issuer):
-                raise ValueError(
-                    f"{issuer[:100]!r} is no issuer: write https:// and a host name in lower case"
-                )
-            if keys is not None and not (isinstance(keys, dict) and isinstance(keys.get("keys"), list)):
-                raise ValueError(f"{issuer} has no JWKS: write an object with the list keys, or null")
-        return json.dumps(issuers)
-
-    @field_validator("objects_endpoint")
-    @classmethod
-    def _check_endpoint(cls, value: str | None) -> str | None:
-        if value is not None and "@" in urlsplit(value).netloc:
-            raise ValueError(
-                "credentials do not stand in the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-            )
-        return value
-
-    @field_validator("objects_prefix")
-    @classmethod
-    def _check_prefix(cls, value: str) -> str:
-        odd_names = {".", ".."} & set(value.split("/"))
-        if value.startswith("/") or not value.isprintable() or odd_names:
-            raise ValueError(f"{value[:100]!r} is no folder of a bucket: write for example graphmem/")
-        return f"{value.rstrip('/')}/" if value else ""
-
-    @field_validator("merge_rules_off")
-    @classmethod
-    def _check_rules(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for rule in value:
-            if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}:[^:]+", rule):
-                raise ValueError(f"{rule[:100]!r} is no alternative: write type:fields, such as person:name")
-        return value
+    # Nobody sets what follows: these are settings so that tests can.
+    neo4j_fast_start: bool = False
+    acquisition_timeout: values.Seconds = 5.0
+    connection_timeout: values.Seconds = 5.0
+    read_timeout: values.Seconds = 10.0
+    write_timeout: values.Seconds = 30.0
+    heavy_wait: values.Seconds = 15.0
+    retry_seconds: values.Seconds = 8.0
+    oauth_refresh_grace: float = 10.0
+    embedding_timeout: values.Seconds = 10.0
+    objects_connect_timeout: values.Seconds = 3.0
+    objects_read_timeout: values.Seconds = 10.0
+    objects_attempts: int = 3
+    failpoints: str = _shared("")
 
     @cached_property
     def merge_rules_off_by_type(self) -> dict[str, frozenset[str]]:
@@ -550,46 +314,6 @@ class Settings(BaseSettings):
             entity_type: frozenset(basis for each, basis in pairs if each == entity_type)
             for entity_type, _ in pairs
         }
-
-    @field_validator("file_roots")
-    @classmethod
-    def _check_roots(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for root in value:
-            if not os.path.isabs(root) or os.path.normpath(root) != root.rstrip("/"):
-                raise ValueError(f"{root[:100]!r} is no directory below /: write its absolute path")
-        return value
-
-    @field_validator("trusted_proxies")
-    @classmethod
-    def _check_proxies(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            return tuple(str(ip_address(text)) for text in value)
-        except ValueError as exc:
-            raise ValueError(f"{exc}: name each proxy by its IP address") from None
-
-    @field_validator("port", mode="before")
-    @classmethod
-    def _check_port(cls, value: Any) -> Any:
-        if isinstance(value, str) and value.startswith("tcp://"):
-            raise ValueError(
-                "Kubernetes sets this variable for a service named graphmem: set enableServiceLinks: "
-                "false in the "
-                "pod, or set GRAPHMEM_PORT to a number"
-            )
-        return value
-
-    @field_validator("neo4j_uri")
-    @classmethod
-    def _check_uri(cls, value: str | None) -> str | None:
-        if value is not None and not re.match(r"(bolt|neo4j)(\+s|\+ssc)?://[^/]", value):
-            raise ValueError(
-                "the address must look like bolt://host:7687 or neo4j://host:7687, with +s for TLS (neo4j+s://host)"
-            )
-        if value is not None and "@" in urlsplit(value).netloc:
-            raise ValueError(
-                "user and password do not stand in the address: set NEO4J_USERNAME and NEO4J_PASSWORD"
-            )
-        return value
 
     @model_validator(mode="after")
     def _apply_sandbox(self) -> Self:
@@ -780,23 +504,6 @@ def _apply_file(overrides: dict[str, Any]) -> None:
         path = folder / environment_file.FILE
         reason = exc.strerror if isinstance(exc, OSError) else exc
         raise ConfigurationInvalid(f"the environment file {path} cannot be used: {reason}") from exc
-
-
-def parsed_limits(text: str) -> tuple[RateLimitItem, ...]:
-    """Return the limits in a setting, none for an empty text and ``off``; ValueError: it is no limit."""
-    from limits import parse_many
-
-    if text in ("", "off"):
-        return ()
-    try:
-        items = tuple(parse_many(text))
-    except ValueError:
-        items = ()
-    if not items or any(item.amount < 1 for item in items):
-        raise ValueError(
-            f"{text[:100]!r} is no limit: write for example 600/minute, 10/second;600/minute or off"
-        )
-    return items
 
 
 def shared_settings(settings: Settings) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
@@ -25,10 +25,8 @@ from starlette.types import Scope
 from graphmem.auth import Actor, Method, tokens
 from graphmem.auth.rates import Meter, RateClass
 from graphmem.errors import AgentSignatureInvalid, GraphmemError, RateLimited
-from graphmem.settings import Settings, parsed_limits
-
-if TYPE_CHECKING:
-    from limits import RateLimitItem
+from graphmem.setting_values import RateLimit, parsed_limits
+from graphmem.settings import Settings
 
 KEYS_LIMIT: Final = 20_000
 """Credentials, and addresses, that are counted. Of more, the one that was idle longest is forgotten."""
@@ -53,10 +51,7 @@ IPV6_PREFIX_BITS = 64
 
 
 class Windows:
-    """The moments of the requests of each key: the name of a limit, and who is limited.
-
-    The library ``limits`` would keep every key for ever, and start threads that walk through all of them.
-    """
+    """The moments of the requests of each key: the name of a limit, and who is limited."""
 
     def __init__(self, keys_limit: int = KEYS_LIMIT, clock: Clock = time.monotonic) -> None:
         self._keys_limit = keys_limit
@@ -101,11 +96,11 @@ class Policy:
         header: the value of ``RateLimit-Policy``.
     """
 
-    def __init__(self, name: str, items: Sequence[RateLimitItem]) -> None:
+    def __init__(self, name: str, items: Sequence[RateLimit]) -> None:
         self.name = name
         self.items = items
         self.windows = [
-            (name if len(items) == 1 else f"{name}-{item.get_expiry()}s", item.amount, item.get_expiry())
+            (name if len(items) == 1 else f"{name}-{item.seconds}s", item.requests, item.seconds)
             for item in items
         ]
         self.header = ", ".join(f'"{each}";q={amount};w={seconds}' for each, amount, seconds in self.windows)

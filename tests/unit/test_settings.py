@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from graphmem.cli.main import app
 from graphmem.doctor.finding import Finding, redact
 from graphmem.errors import ConfigurationInvalid
+from graphmem.setting_values import parsed_limits
 from graphmem.settings import load, without_url_secrets
 
 
@@ -46,6 +47,29 @@ def test_a_setting_that_cannot_be_says_what_can(
 def test_every_way_to_reach_a_neo4j_is_taken(monkeypatch: pytest.MonkeyPatch, uri: str) -> None:
     monkeypatch.setenv("NEO4J_URI", uri)
     assert load().neo4j_uri == uri
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("600/minute", [("600 per 1 minute", 60)]),
+        ("10/second;600 per 5 Minutes", [("10 per 1 second", 1), ("600 per 5 minute", 300)]),
+        (" 5 / 2 hours , 100/day", [("5 per 2 hour", 7_200), ("100 per 1 day", 86_400)]),
+        ("off", []),
+        ("", []),
+    ],
+)
+def test_a_rate_limit_is_requests_in_a_time(text: str, limits: list[tuple[str, int]]) -> None:
+    assert [(str(limit), limit.seconds) for limit in parsed_limits(text)] == limits
+    assert load(limit_reads=text).limit_reads == text
+
+
+@pytest.mark.parametrize(
+    "text", ["many", "0/minute", "10", "10/fortnight", "10/0 minutes", "10/minute;", "-1/day"]
+)
+def test_what_is_no_rate_limit_says_how_one_is_written(text: str) -> None:
+    with pytest.raises(ConfigurationInvalid, match="is no limit: write for example 600/minute"):
+        load(limit_reads=text)
 
 
 def test_a_port_may_be_given_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
