@@ -13,7 +13,6 @@ HEAVY = {
     "graphmem.database.driver",
     "graphmem.runtime",
     "graphmem.neo4j_local",
-    "boto3",
     "botocore",
     "mcp",
     "mcp_types",
