@@ -30,9 +30,9 @@ assert operations.__path__
 
 
 def listing() -> str:
-    """Return the list as the text of its file."""
+    """Return the list as the text of its file: one command a line. ``cli.txt`` is for reading."""
     listed = [_entry(_listed(operation)) for operation in REGISTRY.values() if Face.CLI in operation.faces]
-    return json.dumps(listed, ensure_ascii=False, indent=1) + "\n"
+    return "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in listed) + "\n]\n"
 
 
 def example_line(operation: Operation[Any]) -> str:
