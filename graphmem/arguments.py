@@ -370,7 +370,6 @@ def _refuse_many_names(model: type[Arguments], operation: str, raw: Mapping[str,
 
 @cache
 def nested_filters(model: type[Arguments]) -> type[Arguments] | None:
-    """Return the model of ``filters``, or None if the operation has no filters."""
     field = model.model_fields.get(model.filters_in)
     kind = field.annotation if field else None
     return kind if isinstance(kind, type) and issubclass(kind, Arguments) else None

@@ -124,7 +124,6 @@ class Context:
 
     @property
     def graph(self) -> OwnerGraph:
-        """The graph, bound to the actor's owner."""
         return OwnerGraph(self.services.database, self.actor.owner)
 
     async def walk(
@@ -155,8 +154,6 @@ Function = Callable[[Context, A], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[A]):
-    """One operation, as it was declared."""
-
     name: str
     routes: tuple[tuple[str, str], ...]
     tool: str
@@ -189,7 +186,6 @@ class Operation(Generic[A]):
 
     @property
     def summary(self) -> str:
-        """The first line of the docstring."""
         return self.description.partition("\n")[0]
 
     @property

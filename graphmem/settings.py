@@ -382,7 +382,6 @@ class Settings(BaseSettings):
 
     @property
     def cache_path(self) -> Path:
-        """The directory of downloaded files."""
         return (self.cache_dir or platformdirs.user_cache_path("graphmem", appauthor=False)).absolute()
 
     @property

@@ -51,8 +51,6 @@ _log = structlog.get_logger("graphmem.worker")
 
 @dataclass(frozen=True, slots=True)
 class WorkKind:
-    """One kind of work."""
-
     name: str  # as metrics and logs name it
     run: Callable[[Services], Awaitable[int]]  # does one pass; returns for how many entities
     # A pass for so many entities is followed by the next one at once, as there is likely more.

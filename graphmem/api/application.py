@@ -126,7 +126,6 @@ class _Entry:
         self.places = {i: part[1:-1] for i, part in enumerate(self.segments) if part.startswith("{")}
 
     def values(self, segments: list[str]) -> dict[str, str] | None:
-        """Return the values of the places, ``None`` if the path is another one."""
         for i, (own, sent) in enumerate(zip(self.segments, segments, strict=True)):
             if own != sent and (i not in self.places or not sent):
                 return None

@@ -121,7 +121,6 @@ class Usage:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether an item has nothing left."""
         return any(requests < 1 for requests, _ in self.left)
 
     def refusal(self) -> RateLimited:

@@ -73,7 +73,6 @@ async def show(request: Request) -> Response:
 
 
 async def decide(request: Request) -> Response:
-    """Take the decision of the person."""
     oauth = oauth_of(request)
     try:
         form = await form_of(request)

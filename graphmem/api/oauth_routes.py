@@ -221,7 +221,6 @@ async def initiate(request: Request) -> Response:
 
 
 def consent_url(oauth: OAuth, secret: str) -> str:
-    """Return the address of the consent page of a request."""
     return f"{oauth.base}/mcp/oauth/consent?{urlencode({'request': secret})}"
 
 
@@ -299,7 +298,6 @@ async def _finish(request: Request, oauth: OAuth, code: str, secret: str) -> Res
 
 @_with_refusals
 async def token(request: Request) -> Response:
-    """Exchange a code or a refresh token for tokens."""
     oauth = oauth_of(request)
     sent, is_json = await _parameters(request)
     grant_type = sent.get("grant_type") or ("authorization_code" if is_json and "code" in sent else "")

@@ -57,7 +57,6 @@ class OAuthEnvelope(Envelope):
 
 
 def trace_id() -> str:
-    """Return the trace id of the request under way."""
     return structlog.contextvars.get_contextvars().get("trace_id", "")
 
 

@@ -117,7 +117,6 @@ class RestRoute:
 
     @property
     def is_public(self) -> bool:
-        """Whether it needs no credential."""
         return is_public(self.path)
 
 

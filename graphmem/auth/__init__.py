@@ -50,8 +50,6 @@ away.
 
 
 class Method(enum.StrEnum):
-    """How a caller authenticated."""
-
     NONE = "none"
     """Not at all: the service is on loopback, in development, and nothing guards it."""
     TOKEN = "token"

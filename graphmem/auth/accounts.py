@@ -228,7 +228,6 @@ class Accounts:
         return actor_of(await self.by_name(name), client, method)
 
     async def set_password(self, name: str, password: str | None) -> Account:
-        """Set the password of an account; None takes it away."""
         stored = password and await passwords.hashed(password)
         row = await self._writes.one("account.set_password", AccountResult, name=name, password=stored)
         if row is None:

@@ -60,7 +60,6 @@ class AgentGrant(NamedTuple):
         return [Capability(*each) for each in orjson.loads(self.capabilities)]
 
     def is_of(self, agent: SignedAgent) -> bool:
-        """Return whether it is of an agent. What an agent says of itself does not count."""
         if self.thumbprint is not None:
             return self.thumbprint == agent.thumbprint
         return agent.issuer is not None and (self.issuer, self.subject) == (agent.issuer, agent.subject)

@@ -37,8 +37,6 @@ class Secret(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SignedFile:
-    """The file that a URL is for."""
-
     owner: str
     source_id: str
 

@@ -197,7 +197,6 @@ class Grants:
         return client_id, now
 
     async def client(self, client_id: str) -> ClientMetadata | None:
-        """Return what a client registered; None for an unknown one."""
         # Not above: commands that work in their own process start sooner without the rules for clients.
         from graphmem.auth.client_rules import ClientMetadata
 

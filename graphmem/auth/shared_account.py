@@ -47,8 +47,6 @@ class Holder(NamedTuple):
 
 
 class SharedAccount:
-    """The shared account, as one process knows it."""
-
     def __init__(self, database: Database) -> None:
         self._reads: Queries = database.reads(None)
         self._writes: Queries = database.writes(None)

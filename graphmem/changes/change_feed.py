@@ -105,8 +105,6 @@ class _Watched:
 
 
 class ChangeFeed:
-    """The feed of one process."""
-
     def __init__(self, database: Database, writers: Writers) -> None:
         self._database = database
         self._writers = writers
@@ -239,7 +237,6 @@ class ChangeFeed:
                 _log.exception("unexpected fault of the feed of changes: it goes on")
 
     async def _read(self, owners: list[str], *, settled: bool = True) -> dict[str, Head]:
-        """Return how far owners have written."""
         row = await self._database.reads(None).only("change.heads", _Heads, owners=owners)
         heads: dict[str, Head] = {}
         for each in row.heads:

@@ -77,8 +77,6 @@ class RecordedSplit(NamedTuple):
 
 
 class RecordedSchema(NamedTuple):
-    """A version of a schema that a transaction registered."""
-
     entity_type: str
     version: str
 
@@ -112,7 +110,6 @@ class RecordedTransaction(NamedTuple):
 
     @property
     def entity_ids(self) -> list[str]:
-        """The entities that it observed, by id."""
         return sorted({each.subject_id for each in self.observations if ":" not in each.subject_id})
 
     @property

@@ -121,7 +121,6 @@ class Audit:
         self.report = Report.of_sums(state["sums"], settled=state["settled"])
 
     async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
-        """Check all entities and relationships of these types."""
         async for _ in self.pages(entity_types, relationship_types):
             pass
         return self.report

@@ -19,7 +19,6 @@ class Kind(NamedTuple):
 
     @property
     def order(self) -> tuple[bool, str, bool]:
-        """Its place in the order of kinds."""
         return not self.is_entity, str(self.type), not self.live
 
 

@@ -26,8 +26,6 @@ PAGE_OBJECTS: Final = 1_000
 
 @dataclass(slots=True)
 class Amount:
-    """A number of objects and their bytes."""
-
     objects: int = 0
     size: int = 0
 

@@ -295,7 +295,6 @@ def _kept(login: Login) -> Login:
 
 
 def _me(client: Client) -> dict[str, Any]:
-    """Return what the service says of the caller."""
     try:
         answer = json.loads(client.call(("GET", "/me"), {}))
     except ValueError:

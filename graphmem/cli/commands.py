@@ -69,8 +69,6 @@ LISTED_DIFFERENCES = 200
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a command."""
-
     name: str  # the name of the argument
     shown: str  # the name under which REST and the command line describe the argument; it is sent under this
     value: ValueKind
@@ -96,8 +94,6 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An operation as a command."""
-
     name: str  # the name of the operation
     command: tuple[str, ...]  # the words of the command
     routes: tuple[tuple[str, str], ...]  # the methods and paths of REST; the first is that of the interface

@@ -80,7 +80,6 @@ def demo_settings(session: Session) -> tuple[Settings, list[str]]:
 
 
 def mark(settings: Settings) -> None:
-    """Mark the data directory as the demo's."""
     with used_as_data(settings.data_path):
         private_directory(settings.data_path)
         (settings.data_path / MARKER).touch()

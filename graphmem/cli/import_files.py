@@ -110,7 +110,6 @@ class LinkedNote(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name under which it is stored."""
         return self.file.name
 
 

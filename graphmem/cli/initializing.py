@@ -124,7 +124,6 @@ def init(
 
 
 def _asked(wanted: Wanted, current: Settings) -> Wanted:
-    """Ask for what no option said."""
     from graphmem.cli.agents.agent_table import agents
 
     if wanted.data_dir is None:

@@ -69,7 +69,6 @@ def render(operation: str, answer: Row, fields: Sequence[str] = ()) -> Renderabl
 
 
 def _plain_tables(answer: Row) -> Iterator[RenderableType]:
-    """Yield a table for each list of objects in an answer."""
     for name, rows in answer.items():
         if name not in WARNINGS and _is_rows(rows):
             columns = list(dict.fromkeys(key for row in rows for key in row))
@@ -159,7 +158,6 @@ def _stored(answer: Row) -> RenderableType:
 
 
 def _stored_links(rows: Sequence[Row], names: Row) -> List:
-    """Return the relationships of a store, each with its action."""
     table = List(None, ("from", "relationship", "to", "action"))
     for row in rows:
         source, target = _ends(row, names)

@@ -217,7 +217,6 @@ class _Tail:
             self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
         if self._file is not None:
             self._file.close()
             self._file = None

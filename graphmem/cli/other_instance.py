@@ -75,7 +75,6 @@ def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def _error(stderr: str) -> GraphmemError:
-    """Return the error that a command printed last."""
     try:
         return GraphmemError.of(json.loads(stderr.splitlines()[-1]))
     except (ValueError, LookupError):

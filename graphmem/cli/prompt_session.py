@@ -73,7 +73,6 @@ class LineRunner:
         self.has_ended = False
 
     def __call__(self, line: str) -> int:
-        """Run a line, and return its exit code."""
         try:
             words = shlex.split(line, comments=True)
         except ValueError as exc:

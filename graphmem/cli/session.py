@@ -57,8 +57,6 @@ class SessionCall(NamedTuple):
 
 @dataclass(slots=True)
 class Session:
-    """The global options of one invocation."""
-
     as_json: bool = False
     verbose: bool = False
     overrides: dict[str, Any] = field(default_factory=dict)
@@ -361,7 +359,6 @@ def _log_fault(fault: Exception) -> None:
 
 
 def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = str) -> NoReturn:
-    """Print an error and exit with its code."""
     from graphmem.cli.tables import List, add, plain
 
     envelope = error.envelope(trace)

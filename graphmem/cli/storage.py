@@ -67,7 +67,6 @@ def info(session: Session) -> dict[str, Any] | None:
 
 
 def show_parts(rows: Sequence[Mapping[str, Any]], to: Console = console) -> None:
-    """Print the parts of an instance as a table."""
     from graphmem.cli.tables import List, add
 
     table = List(None, ("part", "MB", "path"))

@@ -33,8 +33,6 @@ _CITED = re.compile(rb"\b(?:GET|POST|PUT|PATCH|DELETE) /")
 
 
 class Client:
-    """A connection to one service."""
-
     def __init__(
         self,
         base_url: str,

@@ -44,8 +44,6 @@ class Secrets:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """The credential of one service."""
-
     address: str  # the address of the service, as :func:`canonical_address` returns it
     # How it was made: by OAuth or with an API key; "agent" is the key of an agent, which opens no service.
     kind: Literal["oauth", "key", "agent"]
@@ -85,7 +83,6 @@ class Logins:
         self.folder = folder or platformdirs.user_data_path("graphmem", appauthor=False) / "credentials"
 
     def get(self, address: str) -> Login | None:
-        """Return the login of a service, None if there is none."""
         return self._read(self._path(address))
 
     def all(self) -> list[Login]:

@@ -118,7 +118,6 @@ def pasted(text: str) -> dict[str, str] | str:
 
 
 def has_browser() -> bool:
-    """Return whether this machine shows a person a browser."""
     if "BROWSER" in os.environ:
         return True
     if "SSH_CONNECTION" in os.environ and "DISPLAY" not in os.environ:

@@ -98,7 +98,6 @@ class Query:
 
     @property
     def takes_types(self) -> bool:
-        """Whether the text has a place for relationship types."""
         return _TYPES in self.text
 
     @property
@@ -215,7 +214,6 @@ def with_types(name: str, types: frozenset[str]) -> LiteralString:
 
 
 def names() -> Iterable[str]:
-    """Return the names of all queries in all of their forms, sorted."""
     root = resources.files(__name__)
     files = (
         f"{folder.name}.{file.name.removesuffix('.cypher')}"

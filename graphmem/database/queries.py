@@ -114,7 +114,6 @@ class Statements(Queries):
     async def rows(
         self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
-        """Run a query by name; return its rows as they are."""
         return await self._run(name, self._owner, edge_types, **params)
 
 

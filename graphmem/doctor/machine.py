@@ -53,7 +53,6 @@ def variables(environment: Mapping[str, str]) -> list[Finding]:
 
 
 def contradictions(settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
-    """Find settings that contradict each other."""
     findings = [*_of_database(settings), *_of_others(settings), *_of_traces(environment)]
     return findings or [ok(f"the settings are valid ({settings.env})")]
 

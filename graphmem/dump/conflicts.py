@@ -39,7 +39,6 @@ class Conflict:
     dumped: Mapping[str, Any]
 
     def report(self) -> dict[str, Any]:
-        """Return the conflict as answers hold it."""
         return {
             "owner": self.owner, "what": self.kind, "id": self.id, "message": self.message,
             "here": dict(self.stored), "dump": dict(self.dumped),
@@ -93,7 +92,6 @@ class Present:
 
     @cached_property
     def contents(self) -> Mapping[str, tuple[Any, ...]]:
-        """What is compared of each observation, by its id."""
         return {row[0]: _STORED(row) for row in self.observations}
 
     @cached_property
@@ -252,7 +250,6 @@ def _left_out(owner: str, observation: ObservationRecord, message: str) -> Confl
 
 
 def _cut(value: Any) -> Any:
-    """Return a value as a report can hold it."""
     text = value if isinstance(value, str) else canonical.encode(value)
     return f"{text[:REPORT_CHARACTERS_LIMIT]}…" if len(text) > REPORT_CHARACTERS_LIMIT else value
 

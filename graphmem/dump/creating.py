@@ -64,7 +64,6 @@ class OwnerContents:
 
     @property
     def counted(self) -> dict[str, Any]:
-        """The counts as the manifest holds them."""
         return {"owner": self.owner, "recorded_at": self.recorded_at, **self.counts}
 
 

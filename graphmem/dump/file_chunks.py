@@ -29,7 +29,6 @@ class MissingFile:
     reason: str
 
     def report(self) -> dict[str, Any]:
-        """Return the file as answers hold it."""
         return {
             "owner": self.owner, "source_id": self.source_id, "content_hash": self.content_hash,
             "name": self.name, "reason": self.reason,
@@ -38,8 +37,6 @@ class MissingFile:
 
 @dataclass(slots=True)
 class MissingFiles:
-    """Missing files: their number, and the first of them."""
-
     count: int = 0
     listed: list[MissingFile] = field(default_factory=list)
 

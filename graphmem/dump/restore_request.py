@@ -62,7 +62,6 @@ class DumpedTransaction:
         return self.properties["id"]
 
     def writers(self, owner: str) -> list[str]:
-        """Return the keys of who wrote it."""
         return writers_of(owner, self.agent, self.properties["client"], self.properties["by"])
 
 

@@ -14,15 +14,11 @@ from graphmem.settings import LOCAL_ACCOUNT
 
 
 class Result(Protocol):
-    """What a restore counts of accounts."""
-
     dry_run: bool
     accounts: int
     known_accounts: int
 
-    def add_conflicts(self, conflicts: Sequence[Conflict]) -> None:
-        """Count conflicts, and list some."""
-        ...
+    def add_conflicts(self, conflicts: Sequence[Conflict]) -> None: ...
 
 
 class _Present(NamedTuple):

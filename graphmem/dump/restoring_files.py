@@ -13,8 +13,6 @@ from graphmem.objects import ObjectStore
 
 
 class Result(Protocol):
-    """What a restore counts of files."""
-
     dry_run: bool
     files: int
     missing_files: MissingFiles

@@ -67,7 +67,6 @@ class Detections:
 
 
 async def detections_of(context: Context, types: Iterable[str]) -> Detections:
-    """Return what the schemas of some types say."""
     types = sorted(types)
     rows = await context.graph.only("schema.documents", list[_DocumentRow], types=types)
     documents = {each.entity_type: SchemaDocument.read(each.document).detection for each in rows}

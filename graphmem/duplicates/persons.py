@@ -106,7 +106,6 @@ def read_code(text: str) -> str:
 
 
 def read_place(text: str) -> str:
-    """Return an address or a place without signs."""
     return " ".join(words(fold_text(text)))
 
 

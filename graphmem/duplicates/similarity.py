@@ -114,7 +114,6 @@ class Score(NamedTuple):
 
     @property
     def matched_fields(self) -> list[str]:
-        """The fields whose values are similar."""
         return [reason.field for reason in self.reasons if reason.similarity >= name_similarity.SAME_WORD]
 
 
@@ -132,7 +131,6 @@ class Profile:
 
     @property
     def rule(self) -> Rule:
-        """The rule of the entity's type."""
         return RULES.get(self.entity_type, DEFAULT_RULE)
 
     @cached_property

@@ -19,8 +19,6 @@ from graphmem.settings import Settings
 
 
 class RemoteEmbedder:
-    """A model at a remote address."""
-
     at_once = False
 
     def __init__(self, settings: Settings, tracer: Tracer = NO_TRACES) -> None:

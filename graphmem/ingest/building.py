@@ -197,7 +197,6 @@ class Builder:
 
 
 def exceeded(what: str) -> ParseFailed:
-    """Return the error for a limit that a file exceeds."""
     return ParseFailed(f"The file has {what}: that is over the limit.", "limit_exceeded")
 
 

@@ -84,7 +84,6 @@ def _landlock() -> None:
 
 
 def readable() -> list[str]:
-    """Return the files and folders that stay readable."""
     # The path of modules may name a folder of anything, such as one with a package in development.
     packages = (
         path

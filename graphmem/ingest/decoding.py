@@ -106,7 +106,6 @@ def beginning(head: bytes) -> str:
 
 
 def is_text(data: bytes) -> bool:
-    """Return whether the first bytes can be those of a text."""
     if data.startswith(tuple(mark for mark, _ in MARKS)) or _utf_16(data) is not None:
         return True
     sample = data[:GUESS_BYTES]

@@ -78,8 +78,6 @@ def _started(argument: str, stdin: int, stdout: int) -> subprocess.Popen[bytes]:
 
 
 class NewInterpreter:
-    """An interpreter of its own for one file."""
-
     def __init__(self, request: dict[str, Any], source: BinaryIO) -> None:
         self._process = _started(json.dumps(request), source.fileno(), subprocess.PIPE)
         assert self._process.stdout is not None
@@ -157,7 +155,6 @@ class ForkServer:
             os.close(writer)
 
     def status(self, pid: int) -> int:
-        """Return the exit status of a fork that has ended."""
         try:
             with self._lock:
                 return self._ask({"status": pid}, [])[0]

@@ -139,7 +139,6 @@ def add_rows(builder: Builder, rows: Iterable[Sequence[str]], page: int | None =
 
 
 def add_table(builder: Builder, rows: Iterable[Sequence[str]]) -> None:
-    """Add a table with its rows, if one of them has a value."""
     start, line, place = builder.position, builder.line, builder.reserve()
     add_rows(builder, rows)
     if builder.position > start:

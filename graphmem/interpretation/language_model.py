@@ -114,8 +114,6 @@ async def check(settings: Settings) -> None:
 
 
 class _Model:
-    """The client of one language model."""
-
     def __init__(self, settings: Settings, tracer: Tracer) -> None:
         self._settings = settings
         self._key = settings.llm_key.get_secret_value() if settings.llm_key is not None else ""

@@ -217,7 +217,6 @@ class ModelAnswers:
         self._warnings: dict[str, None] = {}
 
     def warn(self, sentence: str) -> None:
-        """Add a warning once."""
         self._warnings[sentence] = None
 
     def add(self, answer: ModelAnswer, piece: PromptPiece) -> None:

@@ -76,7 +76,6 @@ PROMPTS: Final[Mapping[str, PromptText]] = {
 
 
 def prompts_of(toolset: Toolset) -> dict[str, PromptText]:
-    """Return the prompts whose tools a toolset answers."""
     return {name: prompt for name, prompt in PROMPTS.items() if toolset.answers(*prompt.operations)}
 
 

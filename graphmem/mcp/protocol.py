@@ -98,8 +98,6 @@ def recorded(toolset: ToolsetName) -> Answers:
 
 
 class Protocol:
-    """One connection of a client."""
-
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self._version = answers.handshake_versions[-1]

@@ -93,7 +93,6 @@ class Toolset:
     output_schemas: bool = False
 
     def tools(self) -> dict[str, Operation[Any]]:
-        """Return the operations that it lists, by the tool's name."""
         known = {operation.name: operation for operation in REGISTRY.values() if Face.MCP in operation.faces}
         names = known if self.operations is None else self.operations
         every = known | memory_tools.OPERATIONS

@@ -62,7 +62,6 @@ class WrittenDate(NamedTuple):
 
 
 def parse(text: str) -> WrittenDate | None:
-    """Return the date that a text is, ``None`` if it is no date."""
     if not 8 <= len(text) <= LENGTH_LIMIT:
         return None
     for shape in _SHAPES:

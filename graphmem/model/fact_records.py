@@ -48,8 +48,6 @@ class Record(BaseModel):
 
 
 class RecordedPart(Record):
-    """What a transaction records."""
-
     id: str
 
 

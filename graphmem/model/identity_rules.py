@@ -161,7 +161,6 @@ class OwnRule:
 
     @property
     def first(self) -> int:
-        """The level of its strongest alternative."""
         return JOINING_LEVEL if self.joins else 0
 
     def is_own(self, level: int) -> bool:

@@ -53,7 +53,6 @@ class Link:
 
     @property
     def swapped(self) -> Link:
-        """The same relationship with its ends swapped."""
         fields = {relationship.SWAPPED.get(name, name): value for name, value in self.fields.items()}
         return replace(
             self, source=self.target, target=self.source, fields=fields, is_swapped=not self.is_swapped

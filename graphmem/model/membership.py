@@ -258,7 +258,6 @@ def surviving_key(key: str, merged_into: MergedInto) -> str:
 
 
 def _apply(fact: MergeFact, merged: dict[str, str]) -> None:
-    """Take in the next fact, in order."""
     if fact.into is None:
         merged.pop(fact.subject_id, None)
     elif fact.subject_id not in chain(fact.into, merged):

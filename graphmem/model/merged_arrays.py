@@ -87,7 +87,6 @@ def _marks(winner: UnionWinner) -> tuple[str, list[tuple[str | None, str]]]:
 
 
 def _elements(value: str) -> list[Any]:
-    """Return the elements of a value without nulls."""
     text = convert(value, "array") if value != "null" else "[]"
     elements = [canonical.decode(value)] if text is None else canonical.decode(text)
     return [element for element in elements if element is not None]

@@ -61,7 +61,6 @@ Known = Callable[[NameGroup], Collection[str] | None]
 
 
 def is_name(entity_type: str, basis: str) -> bool:
-    """Return whether an alternative is the name of a person alone."""
     return basis in (FIELDS if entity_type in identity.PEOPLE else ("full_name",))
 
 

@@ -133,8 +133,6 @@ class _MergeFacts:
 
 @dataclass
 class _Entities(Merges):
-    """Entities in memory."""
-
     rules: Mapping[str, OwnRule]
     moment: int = times.EARLIEST
     _evidence: dict[str, Evidence] = field(default_factory=dict)

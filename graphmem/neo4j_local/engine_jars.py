@@ -96,7 +96,6 @@ def _complete(home: Path, lock: Lock, progress: Progress) -> None:
 
 
 def _lacking(home: Path, lock: Lock, rehash: bool = False) -> list[Jar]:
-    """Return the jars that are absent, incomplete or different from the lock."""
     try:
         verified = {} if rehash else json.loads((home / "verified.json").read_text())
     except (FileNotFoundError, ValueError):

@@ -141,8 +141,6 @@ class Staged:
 
 
 class Backend(abc.ABC):
-    """A place of objects."""
-
     @abc.abstractmethod
     def stage(self) -> Staged:
         """Return an empty temporary file."""

@@ -39,8 +39,6 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class ListedObject:
-    """An object as it is listed."""
-
     segment: str  # the path segment of its owner
     owner: str | None  # the owner, ``None`` if the segment is shortened
     name: str  # the SHA-256 of its bytes; in a sealed instance what stands for it
@@ -201,7 +199,6 @@ class ObjectStore:
         await self._run(self._check)
 
     async def close(self) -> None:
-        """Wait for what runs, and close connections."""
         await asyncio.to_thread(self._threads.shutdown)
         if self._opened is not None:
             self._opened.close()

@@ -84,7 +84,6 @@ class SealedReader(ByteReader):
         self._skip = min(start, self.size) - self._number * SEGMENT_BYTES
 
     def read(self, count: int) -> bytes:
-        """Return up to ``count`` bytes, none at the end."""
         if not self._plain:
             sealed = _exactly(self._reader, SEGMENT_BYTES + TAG_BYTES)
             if not sealed:
@@ -120,7 +119,6 @@ class SealedObjects:
         return object_name(self._keys.first_of(owner), sha256)
 
     def stage(self, backend: Backend, owner: str) -> SealedStaged:
-        """Return an empty temporary file."""
         staged = backend.stage()
         try:
             return SealedStaged(self._keys, owner, staged)

@@ -113,7 +113,6 @@ def operation(name: str, members: Event) -> None:
 
 
 def flush() -> None:
-    """Write the lines that wait."""
     for handler in logging.getLogger().handlers:
         handler.flush()
 
@@ -185,7 +184,6 @@ class _Writer(logging.Handler):
                 self._write(sink, [event])
 
     def flush(self) -> None:
-        """Write the lines that wait."""
         with self.lock or contextlib.nullcontext():
             if waiting := self._taken():
                 for sink in self._sinks:

@@ -141,7 +141,6 @@ class Metrics:
         self._statements(query).observe(seconds)
 
     def database_error(self, code: str) -> None:
-        """Count a statement that failed."""
         self._database_errors(code).inc()
 
     def turn(self, requests: int, observations: int) -> None:

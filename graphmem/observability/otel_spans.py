@@ -54,7 +54,6 @@ class Spans(Tracer):
 
     @contextmanager
     def request(self, method: str, headers: Iterable[tuple[bytes, bytes]]) -> Iterator[None]:
-        """Span an HTTP request."""
         context = {
             name.decode(): value.decode("latin-1") for name, value in headers if name in _TRACE_HEADERS
         }
@@ -68,18 +67,15 @@ class Spans(Tracer):
             yield
 
     def route(self, path: str) -> None:
-        """Set the route of the current HTTP request."""
         trace.get_current_span().set_attribute("http.route", path)
 
     def answered(self, status: int) -> None:
-        """Set the response status of the current HTTP request."""
         span = trace.get_current_span()
         span.set_attribute("http.response.status_code", status)
         if status >= 500:
             span.set_status(Status(StatusCode.ERROR))
 
     def operation(self, name: str, face: str, outcome: str, failed: bool) -> None:
-        """Set the operation and the outcome of the current request."""
         span = trace.get_current_span()
         span.update_name(name)
         span.set_attributes({"graphmem.operation": name, "graphmem.face": face, "graphmem.outcome": outcome})
@@ -116,7 +112,6 @@ class Spans(Tracer):
 
     @contextmanager
     def call(self, name: str) -> Iterator[dict[str, str]]:
-        """Span a call of another service; yield the headers that continue the trace there."""
         span = self._tracer.start_span(name, kind=SpanKind.CLIENT)
         headers: dict[str, str] = {}
         _carrier.inject(headers, trace.set_span_in_context(span))
@@ -124,12 +119,10 @@ class Spans(Tracer):
             yield headers
 
     def current_span(self) -> SpanContext | None:
-        """Return the context of the current span, ``None`` if there is no span."""
         context = trace.get_current_span().get_span_context()
         return context if context.is_valid else None
 
     def trace_id(self) -> str:
-        """Return the id of the current trace, empty if there is none."""
         context = self.current_span()
         return "" if context is None else trace.format_trace_id(context.trace_id)
 

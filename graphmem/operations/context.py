@@ -224,7 +224,6 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
 
 
 def _about(results: Results, *, is_named: bool) -> AboutSearch:
-    """Return what the answer says of the search for its entities."""
     about: AboutSearch = {}
     if results.notes and results.ranked:
         about["hint"] = "; ".join(results.notes)[:HINT_LIMIT]

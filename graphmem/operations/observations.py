@@ -58,7 +58,6 @@ class ObservationFilters(ByWriter):
 
     @property
     def is_partial(self) -> bool:
-        """Whether observations are filtered by a time or a field."""
         times = (self.created_since, self.observed_since, self.observed_until)
         return (*times, self.field) != (None,) * 4 or bool(self.writers)
 
@@ -73,7 +72,6 @@ class ObservationFilters(ByWriter):
 
     @property
     def recorded_since(self) -> int:
-        """The time from which on observations were recorded."""
         return times.EARLIEST if self.created_since is None else self.created_since
 
 
@@ -336,7 +334,6 @@ async def _of_entity(
 
 
 async def _of_source(context: Context, arguments: QueryObservations, window: dict[str, Any]) -> _Listed:
-    """Return a page of the observations that were stored with a source."""
     filters = arguments.filters
     name, by = written("observation.page_by_source", filters.writers)
     row = await context.graph.only(

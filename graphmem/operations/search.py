@@ -283,7 +283,6 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
 
 
 def _hits(results: Results, name: Strategy, limit: int) -> list[Hit]:
-    """Return the first hits of a strategy; an exact hit has the score 1."""
     return [
         {"entity_id": entity_id, "rank": rank, "score": 1.0 if name == "exact" else score}
         for rank, (entity_id, score) in enumerate(results.hits[name][:limit], 1)

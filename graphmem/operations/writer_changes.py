@@ -159,7 +159,6 @@ async def _made_by(context: Context, key: str) -> tuple[str, ...]:
 
 
 def _caller(context: Context) -> dict[str, Any]:
-    """Return the node of who writes what the caller writes."""
     actor = context.actor
     return agent_row(actor.owner, actor.agent, actor.client, actor.by)
 
@@ -208,7 +207,6 @@ class UndoneTransaction(NamedTuple):
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The transaction as an answer names it."""
         return {
             "transaction_id": self.id,
             "operation": self.operation,
@@ -290,7 +288,6 @@ async def _unmerged(context: Context, arguments: Undo, row: UndoneTransaction) -
 
 
 def _nothing(arguments: Undo, rows: list[UndoneTransaction]) -> NotFound:
-    """Return the error where there is nothing to undo."""
     if arguments.transaction_id is None:
         return NotFound("this caller has no transaction to undo: GET /session says who the caller is")
     if not rows:

@@ -66,7 +66,6 @@ class Clocks:
 
     @property
     def answered(self) -> AsOf:
-        """The part of an answer that repeats the clocks."""
         as_of: AsOf = {}
         if self.at is not None:
             as_of["at"] = times.render(self.at)

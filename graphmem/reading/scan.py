@@ -348,7 +348,6 @@ class Scan:
 
 
 def place_at(candidate: ScannedEntity) -> SortPlace:
-    """Return the place of a candidate in the order."""
     return SortPlace("" if candidate.key is None else candidate.key, candidate.id)
 
 

@@ -268,7 +268,6 @@ async def read_interpretation(context: Context, interpretation_id: str) -> Inter
 
 
 async def read_runs(context: Context, source_id: str) -> list[InterpretationRow]:
-    """Return the interpretations of a source, the newest first."""
     row = await context.graph.only(
         "interpretation.page_by_source", InterpretationPage, source_id=source_id, at=times.LATEST, after="",
         status=None, offset=0, limit=RUNS_LIMIT, counted=False,

@@ -64,8 +64,6 @@ class DroppedReports(NamedTuple):
 
 
 class Reports:
-    """The reports of a sandbox."""
-
     def __init__(self, database: Database) -> None:
         self._reads = database.reads(None)
         self._writes: Queries = database.writes(None)

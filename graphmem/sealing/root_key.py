@@ -160,7 +160,6 @@ def keep_root_key(settings: Settings, key: RootKey, place: Place) -> str:
 
 
 def forget_root_key(settings: Settings, key_id: str) -> None:
-    """Remove a root key from its file and from the keyring."""
     path = key_path(settings, key_id)
     if path.exists():
         # What a later file system block may still show is at least not the key.

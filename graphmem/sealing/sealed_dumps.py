@@ -29,7 +29,6 @@ class DumpSealer:
 
     @property
     def header(self) -> dict[str, str]:
-        """What the header of the dump says of its keys."""
         record = self._keys.record()
         return {"dump": self.dump_id, "instance": record.instance, "root_key": record.root_key}
 

@@ -87,7 +87,6 @@ class FileSealer:
             del self._pending[:SEGMENT_BYTES]
 
     def finish(self) -> None:
-        """Seal the last bytes."""
         self._segment(bytes(self._pending), last=True)
         self._pending.clear()
 

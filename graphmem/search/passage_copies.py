@@ -245,5 +245,4 @@ class PassageCopies:
 
     @property
     def bytes(self) -> int:
-        """The memory of all copies, about."""
         return sum(copy.documents.bytes for copy in self._copies.values())

@@ -323,7 +323,6 @@ def _having_all(
 
 
 def _has_any(text: str, phrases: Iterable[Sequence[str]]) -> bool:
-    """Return whether a text has any of some phrases: all of its words in a row."""
     plain = f" {' '.join(words.tokens(text))} "
     return any(f" {' '.join(phrase)} " in plain for phrase in phrases)
 

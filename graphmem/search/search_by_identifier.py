@@ -198,7 +198,6 @@ def is_identifying(field: str | None) -> bool:
 
 
 def _ranked(named: Iterable[Named], texts: dict[str, float]) -> list[Ranked]:
-    """Return the hits in their order."""
     ranked: dict[str, Ranked] = {}
     for each in named:
         points = each.points + IDENTIFYING_STEP * is_identifying(each.field)

@@ -97,7 +97,6 @@ class SearchCopies:
 
     @property
     def bytes(self) -> int:
-        """The memory of all copies, about."""
         return sum(copy.documents.bytes + copy.members.bytes for copy in self._copies.values())
 
     async def follow(self, owner: str, model: str, identifiers: dict[str, Any], limits: Limits) -> Followed:

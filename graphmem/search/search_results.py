@@ -199,8 +199,6 @@ class Ranked(NamedTuple):
 
 
 class StrategyHit(NamedTuple):
-    """An entity in the list of one strategy."""
-
     id: str
     score: float
 

@@ -128,7 +128,6 @@ class _AskedKind:
 
     @property
     def is_timed(self) -> bool:
-        """Whether what is of the kind depends on the time."""
         plan = self.plan(0)
         return plan is not None and (plan.phrase.period is not None or _says_overdue(plan))
 

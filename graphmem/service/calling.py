@@ -384,7 +384,6 @@ def _check_starts(starts: int, where: Place) -> None:
 
 
 def _ask_to_stop(where: Place) -> None:
-    """Ask the service to stop. It may have ended by itself."""
     path = where.record().get("socket")
     if path:
         with contextlib.suppress(wire.NotConnected, wire.Interrupted):

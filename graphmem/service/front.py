@@ -70,7 +70,6 @@ class Front:
 
     @property
     def is_ready(self) -> bool:
-        """Whether requests are let through."""
         return self._app.done() and self._error is None
 
     def fetching(self, what: str, done: int, total: int) -> None:
@@ -85,7 +84,6 @@ class Front:
         self._app.set_result(app)
 
     def fail(self, error: GraphmemError, trace_id: str) -> None:
-        """Answer every request with ``error``."""
         self._error = error.envelope(trace_id)
         body = orjson.dumps(self._error, default=str)
         self._app.set_result(lambda scope, receive, send: _answer(send, error.status, body))
@@ -118,7 +116,6 @@ class Front:
         return bool(wanted) and hmac.compare_digest(sent, wanted)
 
     def greeting(self) -> dict[str, Any]:
-        """Return what the service tells of itself."""
         state = greeting.STARTING
         if self.stopped.is_set():
             state = greeting.STOPPING

@@ -39,7 +39,6 @@ class Place:
 
     @property
     def folder(self) -> Path:
-        """The folder of the service's files."""
         return self.data / "service"
 
     @property

@@ -20,7 +20,6 @@ SECRET_HEADER = "X-Graphmem-Socket"
 
 
 def secret_file(path: Path) -> Path:
-    """Return the file with the secret of the socket at ``path``."""
     return path.with_suffix(".secret")
 
 

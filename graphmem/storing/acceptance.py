@@ -87,7 +87,6 @@ class Expecting(Writing):
 
     @property
     def expected(self) -> dict[str, int]:
-        """The version that an entity must have, by its id."""
         version = self.expected_version
         return {} if version is None else {getattr(self, self.expected_of): version}
 

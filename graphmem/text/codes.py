@@ -147,7 +147,6 @@ def has_digit(text: str) -> bool:
 
 
 def digit_count(text: str) -> int:
-    """Return how many characters of a text are digits."""
     return sum(character.isdigit() for character in text)
 
 

@@ -62,7 +62,6 @@ class ReleaseRequest(StoreRequest):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What an idempotency key stands for."""
         stored = StoreRequest.content.__get__(self)
         return {**stored, "released": [*self.released]} if self.released else stored
 

@@ -98,7 +98,6 @@ class DismissalRequest(TransactionRequest):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What an idempotency key stands for."""
         return {"dismissal": [self.kind, *self.pair, self.reason]}
 
     async def informed(self, queries: Queries, state: State) -> Self:
@@ -106,7 +105,6 @@ class DismissalRequest(TransactionRequest):
         return replace(self, dismissed=await dismissed_with(queries, state, self.pair))
 
     def touch(self, touched: Touched) -> None:
-        """Add the two entities."""
         TransactionRequest.touch(self, touched)
         touched.entities.update(self.pair)
 

@@ -92,7 +92,6 @@ class Draft:
         return self.state.own_rule(entity_type)
 
     def is_known(self, observation: Observation) -> bool:
-        """Return whether this observation was written before."""
         return observation.id in self.state.observation_ids or observation.id in self.new.observations
 
     def repeat(self, observation_id: str, transaction_id: str) -> None:
@@ -270,7 +269,6 @@ class Draft:
         self.regroup(keys)
 
     def added(self, kind: DeclaredKind) -> list[dict[str, Any]]:
-        """Return the rows of the facts of one kind that it adds."""
         return self.new.facts.get(kind.parameter, [])
 
     def accept(self, transaction: dict[str, Any] | None) -> None:

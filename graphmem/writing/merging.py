@@ -41,19 +41,16 @@ class MergeRequest(TransactionRequest):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What an idempotency key stands for."""
         merging = self.merging
         described = [merging.kind, merging.source, merging.target, merging.reason]
         described += [merging.name_from] if merging.name_from else []
         return {"merging": described}
 
     def touch(self, touched: Touched) -> None:
-        """Add the merge with its entities."""
         TransactionRequest.touch(self, touched)
         touched.add_merging(self.merging)
 
     def apply(self, draft: Draft) -> Receipt:
-        """Merge or unmerge the entities."""
         source = draft.entities.get(self.merging.source)
         if source is None or not draft.exists(self.merging.source):
             message = f"there is no entity {self.merging.source}"

@@ -94,7 +94,6 @@ def forget_merged(draft: Draft) -> None:
 
 
 def _namesakes(draft: Draft, entity: Thing) -> Iterator[Namesake]:
-    """Yield each namesake of an entity once, as of this decision."""
     yielded = {entity.subject_id}
     for key in sorted(_keys(entity.kind, entity.identifiers)):
         stored = {row.entity_id: row for row in draft.state.read.namesakes.get(key, ())}

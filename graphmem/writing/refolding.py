@@ -284,7 +284,6 @@ class RefoldRequest(WriteRequest):
         return False
 
     def touch(self, touched: Touched) -> None:
-        """Add the entities and relationships."""
         touched.add_subjects([*self.entity_ids, *self.relationship_keys])
 
     def decide(self, state: State, clock: int) -> Receipt:

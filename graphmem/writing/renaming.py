@@ -21,7 +21,6 @@ class RenamingRequest(TransactionRequest):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What an idempotency key stands for."""
         return {"renaming": [self.relationship_type, self.name]}
 
     def apply(self, draft: Draft) -> Receipt:

@@ -98,15 +98,12 @@ def _warning(item: Item, finding: schema.SchemaFinding, document: schema.SchemaD
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaRequest(TransactionRequest):
-    """A change of the schema of one type."""
-
     shares_turn = False
 
     change: schema.Change
 
     @property
     def content(self) -> dict[str, Any]:
-        """What an idempotency key stands for."""
         return {"change": self.change.as_json()}
 
     def touch(self, touched: Touched) -> None:

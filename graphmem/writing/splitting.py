@@ -86,7 +86,6 @@ class Selection:
 
     @property
     def content(self) -> list[Any]:
-        """What an idempotency key stands for."""
         return [self.observation_ids, self.since, self.source_ids, self.field, self.value, self.keys]
 
 
@@ -111,7 +110,6 @@ class SplitRequest(StoreRequest):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What an idempotency key stands for."""
         stored = StoreRequest.content.__get__(self)
         return {**stored, "split": [self.split_entity, self.target, self.selection.content, self.reason]}
 
@@ -235,7 +233,6 @@ class UnsplitRequest(TransactionRequest):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What an idempotency key stands for."""
         return {"unsplit": [self.split_id, self.reason]}
 
     async def informed(self, queries: Queries, state: State) -> Self:

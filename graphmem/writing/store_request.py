@@ -77,7 +77,6 @@ class StoreRequest(TransactionRequest):
 
     @property
     def characters(self) -> int:
-        """Characters of the values of its items and links."""
         return sum(len(value) for part in (*self.items, *self.links) for value in part.fields.values())
 
     @property
@@ -97,7 +96,6 @@ class StoreRequest(TransactionRequest):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What an idempotency key stands for."""
         links = self.links[: self.given_links]
         return {
             "items": list(map(_item_content, self.items[: self.given_items])),

@@ -178,7 +178,6 @@ class Thing:
 
     @cached_property
     def winners(self) -> list[tuple[str, Winner]]:
-        """The winner of each field, in canonical order."""
         return [(name, self.fold[name]) for name in sorted(self.fold, key=canonical.name_order)]
 
     @property
@@ -283,7 +282,6 @@ class Things:
         return Things(below=self)
 
     def accept(self, draft: Things) -> None:
-        """Make what a draft holds part of these."""
         for thing in draft._own.values():
             self.put(thing)
 

@@ -61,7 +61,6 @@ class TransactionRequest(WriteRequest):
 
     @property
     def writers(self) -> list[str]:
-        """The keys of who writes it."""
         return writers_of(self.owner, self.agent, self.client, self.by)
 
     def touch(self, touched: Touched) -> None:
@@ -76,7 +75,6 @@ class TransactionRequest(WriteRequest):
         """Add to a draft what it writes, and what is wrong with it; return its answer."""
 
     def decide(self, state: State, clock: int) -> Receipt:
-        """Return its answer; see :meth:`WriteRequest.decide`."""
         earlier = self._earlier_answer(state)
         if earlier is not None:
             return earlier

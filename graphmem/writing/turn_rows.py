@@ -184,7 +184,6 @@ class Node:
 
     @cached_property
     def properties(self) -> dict[str, Any]:
-        """The properties of its node, by their stored names."""
         view, winners = self.view, self.view.winners
         names = [name for name, _ in winners]
         values = [winner.value for _, winner in winners]
@@ -265,7 +264,6 @@ class Node:
 
     @property
     def hash(self) -> int:
-        """The number that it adds to the state hash."""
         if self.absent:
             return 0
         winners = [(name, winner.value, winner.observation_id) for name, winner in self.view.winners]

@@ -34,7 +34,6 @@ class WithdrawalRequest(TransactionRequest):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What an idempotency key stands for."""
         if len(self.changes) == 1:
             return {"exclusion": [*self.changes[0], self.reason]}
         return {"exclusions": [list(each) for each in self.changes], "reason": self.reason}
@@ -52,7 +51,6 @@ class WithdrawalRequest(TransactionRequest):
         return all(each.kind == "include" for each in self.changes)
 
     def apply(self, draft: Draft) -> Receipt:
-        """Withdraw the observations of the subjects, or reinstate them."""
         state, total, withdrawal_ids = draft.state, 0, list[str]()
         for change in self.changes:
             observations = state.known.get(change.subject)
@@ -89,7 +87,6 @@ class QuarantineRequest(WithdrawalRequest):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What an idempotency key stands for."""
         return {"quarantine": [self.writer, self.is_released, self.reason]}
 
     def touch(self, touched: Touched) -> None:
@@ -123,7 +120,6 @@ class QuarantineRequest(WithdrawalRequest):
 
 
 def _named(change: SubjectChange) -> str:
-    """Return how a message names a subject."""
     if change.subject_kind != "writing":
         return change.subject
     kind, _, name = ids.writing(change.subject)[0].partition(":")

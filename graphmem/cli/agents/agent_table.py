@@ -54,8 +54,6 @@ class AgentFile:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent, as the table describes it."""
-
     name: str
     row: Mapping[str, Any]
 
@@ -106,7 +104,6 @@ class Agent:
         return AgentFile(path, tuple(edits))
 
     def instructions(self, scope: SetupScope, root: Path) -> AgentFile | None:
-        """Return the file of its instructions, None if it has none."""
         row = self.row.get("instructions", {})
         if scope not in row:
             return None
@@ -116,7 +113,6 @@ class Agent:
 
 @cache
 def agents() -> Mapping[str, Agent]:
-    """Return the agents by their names."""
     table = tomllib.loads((Path(__file__).parent / "agent_table.toml").read_text("utf-8"))
     return {name: Agent(name, row) for name, row in table.items()}
 

@@ -36,9 +36,7 @@ class Edit(Protocol):
 
     def put(self, text: str) -> str: ...
 
-    def removed(self, text: str) -> str:
-        """Return the text without the entry."""
-        ...
+    def removed(self, text: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,6 @@ class WholeFile:
     value: str
 
     def found(self, text: str) -> Any:
-        """Return the text, None if there is none."""
         return text or None
 
     def put(self, text: str) -> str:
@@ -74,7 +71,6 @@ class FileChange(NamedTuple):
 
     @property
     def is_change(self) -> bool:
-        """Whether the file would be another one."""
         return self.before != self.after
 
 

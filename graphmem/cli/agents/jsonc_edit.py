@@ -78,7 +78,6 @@ class JsonEntry:
         return [path for path in paths if _start(plain, path) is None]
 
     def removed(self, text: str) -> str:
-        """Return the text without the entry."""
         if self.is_default or not text.strip("\ufeff \t\r\n"):
             return text
         plain = _checked(text)
@@ -160,7 +159,6 @@ def _last(plain: str, start: int, name: str) -> _JsonPart | None:
 
 
 def _start(plain: str, path: Sequence[str]) -> int | None:
-    """Return where the value at a path begins."""
     start = _skip(plain, 0)
     for name in path:
         part = _last(plain, start, name) if plain[start] == "{" else None

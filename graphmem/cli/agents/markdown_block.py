@@ -27,7 +27,6 @@ class MarkdownBlock:
         return f"{BEGIN}\n{self.lines.strip()}\n{END}\n"
 
     def found(self, text: str) -> str | None:
-        """Return the block that a file has, None if it has none."""
         match = _BLOCK.search(text)
         return None if match is None else match[0].replace("\r\n", "\n").rstrip("\n") + "\n"
 

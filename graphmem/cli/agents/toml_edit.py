@@ -50,7 +50,6 @@ class TomlEntry:
         return self._checked(text, after)
 
     def removed(self, text: str) -> str:
-        """Return the text without the table."""
         import tomlkit
 
         if self.found(text) is None:

@@ -119,7 +119,6 @@ class ExportSpool:
         return self._rows("SELECT row FROM entity WHERE type = ? ORDER BY name, id", entity_type)
 
     def entity(self, entity_id: str) -> Row | None:
-        """Return an entity, ``None`` if it is not exported."""
         return next(self._rows("SELECT row FROM entity WHERE id = ?", entity_id), None)
 
     def relationships(self, source: str | None = None) -> Iterator[Row]:
@@ -152,7 +151,6 @@ class ExportSpool:
         )
 
     def source(self, source_id: str | None) -> Row | None:
-        """Return a source, ``None`` if there is none."""
         return next(self._rows("SELECT row FROM source WHERE id = ?", source_id), None)
 
     def sources(self) -> Iterator[Row]:

@@ -101,7 +101,6 @@ class NeotomaReader:
             cursor = page.get("next_cursor")
 
     def entity(self, entity_id: str) -> Row | None:
-        """Return an entity, ``None`` if there is none."""
         return self._ask("GET", f"/entities/{quote(entity_id, safe='')}", missing=True) or None
 
     def observations(self, entity_id: str) -> list[Row]:
@@ -118,7 +117,6 @@ class NeotomaReader:
         return by_source
 
     def sources(self) -> dict[str, Row]:
-        """Return the files that the service has, by id."""
         kept = {"original_filename": "original_filename", "file_name": "original_filename"}
         kept |= {"content_hash": "content_hash", "mime_type": "mime_type"}
         return {

@@ -55,7 +55,6 @@ MAILTO = re.compile(r"\s*mailto:\s*", re.IGNORECASE)
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the entries of the calendars in a file."""
     text, _, warnings = decoded(data)
     builder.warn(*warnings)
     every = [*_all_blocks(blocks(text, builder, APART))]
@@ -105,8 +104,6 @@ def _describe(builder: Builder, calendar: Block) -> None:
 
 
 class _Entry:
-    """An entry with its values."""
-
     def __init__(self, block: Block, zones: Zones, builder: Builder) -> None:
         self.block = block
         self._zones = zones
@@ -140,7 +137,6 @@ class _Entry:
         return moment
 
     def warn(self, sentence: str) -> None:
-        """Add a warning that names the entry."""
         self._builder.warn(f"{self.block.place}: {sentence}")
 
     @property

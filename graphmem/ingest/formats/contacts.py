@@ -42,7 +42,6 @@ SCHEMES = re.compile(r"(?:tel|mailto):", re.IGNORECASE)
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the contacts of a file."""
     charset = CHARSET.search(data)
     text, _, warnings = decoded(data, charset[1].decode() if charset else None)
     builder.warn(*warnings)

@@ -17,7 +17,6 @@ DIRECTORIES = (ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo)
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add what an image says of itself."""
     try:
         with warnings.catch_warnings():
             # The library warns of many pixels; they are not decoded.

@@ -233,7 +233,6 @@ class Walk:
             position = self.skip(end + 1)
 
     def error(self, what: str, position: int) -> ParseFailed:
-        """Return the failure for a fault of syntax."""
         column = position - self._line_starts[self.line(position) - 1] + 1
         return ParseFailed(
             f"The file is no JSON: {what} in line {self.line(position)}, column {column}.", "damaged"

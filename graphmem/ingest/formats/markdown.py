@@ -121,7 +121,6 @@ class _Blocks:
         self._header = False
 
     def add(self) -> None:
-        """Add every block as a part."""
         items = lists = 0
         for token, following in zip(self._tokens, [*self._tokens[1:], None], strict=False):
             if token.type in ("bullet_list_open", "ordered_list_open"):

@@ -21,7 +21,6 @@ METADATA = {"dc:creator": "author", "meta:initial-creator": "author", "dc:subjec
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the text of a document with its blocks."""
     data = archives.check(data, builder)
     archive, manifest = archives.opened(data, builder.limits), "META-INF/manifest.xml"
     if manifest in archive.namelist() and b"encryption-data" in archive.read(manifest):

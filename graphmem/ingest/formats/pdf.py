@@ -25,7 +25,6 @@ KEYS = {
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the text of the pages."""
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as exc:

@@ -8,7 +8,6 @@ from graphmem.ingest.document import FileSpan
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the text with its paragraphs."""
     start = first_line = end = position = 0
     for line, content in enumerate(whole_text(builder, data).split("\n"), 1):
         if content and not content.isspace():

@@ -17,7 +17,6 @@ from graphmem.ingest.tabular import add_rows
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the text of the slides."""
     data = archives.check(data, builder)
     try:
         presentation = pptx.Presentation(io.BytesIO(data))

@@ -8,7 +8,6 @@ from graphmem.ingest.building import Builder, normal
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the text with its paragraphs."""
     # RTF is ASCII: the library decodes the escapes, by the code page that the file names.
     text = normal(rtf_to_text(data.decode("latin-1"), errors="replace"))
     for line in text.split("\n"):

@@ -31,7 +31,6 @@ METADATA = {"author", "description", "keywords", "date", "generator"}
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the visible text of a page."""
     declared = CHARSET.search(data[:CHARSET_BYTES])
     text, encoding, warnings = decoded(data, declared[1].decode() if declared else None)
     builder.warn(*warnings)

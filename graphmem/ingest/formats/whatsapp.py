@@ -42,7 +42,6 @@ NAMELESS = re.compile(r"_chat( ?\(\d+\))?|.{0,2}")
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the conversation with its messages."""
     place, start, line, number = builder.reserve(), 0, 1, 0
     senders: dict[str, None] = {}
     for file in exported(data, builder):

@@ -32,7 +32,6 @@ Row = tuple[int, list[tuple[int, Any]], int]
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the sheets of a workbook."""
     data = archives.check(data, builder)
     try:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)

@@ -63,7 +63,6 @@ CALENDARS = "calendar.google.com"
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
-    """Return the entries and their people."""
     draft = ProposalDraft()
     people = People(draft)
     series: dict[str, int] = {}

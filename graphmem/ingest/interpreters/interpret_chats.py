@@ -35,7 +35,6 @@ PHONE = re.compile(r"\+?[\d\s().-]{7,}")
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
-    """Return the conversations and their messages."""
     draft = ProposalDraft()
     people: dict[str, int | None] = {}
     conversation: int | None = None

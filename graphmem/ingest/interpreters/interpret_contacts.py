@@ -23,7 +23,6 @@ TYPES = {"org": "company", "organization": "company", "location": "location", "g
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
-    """Return the contacts and their organisations."""
     draft = ProposalDraft()
     companies: dict[str, int | None] = {}
     for part in document.parts:

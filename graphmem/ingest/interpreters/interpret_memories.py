@@ -29,7 +29,6 @@ ENDS: Final = (("source_node_uuid", "target_node_uuid", "name"), ("source", "tar
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
-    """Return the memories, and the entities with their relationships."""
     draft = ProposalDraft()
     entities: dict[str, int | None] = {}
     links: list[tuple[Mapping[str, Any], tuple[str, str, str], FileSpan]] = []

@@ -30,8 +30,6 @@ GENERAL_RELATIONSHIP = "RELATED_TO"
 
 
 class StatedEntity(NamedTuple):
-    """An entity as one record states it."""
-
     name: str
     spelling: str
     part: Part

@@ -30,7 +30,6 @@ NAMES = {
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
-    """Return the messages and their people."""
     draft = ProposalDraft()
     people = People(draft)
     by_id: dict[str, int] = {}

@@ -115,7 +115,6 @@ class Types:
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
-    """Return one entity per row or record."""
     draft = ProposalDraft()
     contents: set[str] = set()
     named_rows: dict[tuple[str, Any], int] = {}

@@ -82,7 +82,6 @@ def entity_type_of(value: Any) -> str | None:
 
 
 def configured_type(configuration: Mapping[str, Any]) -> str | None:
-    """Return the entity type of a configuration, ``None`` if it has none."""
     value = configuration.get("entity_type")
     entity_type = entity_type_of(value)
     if value is not None and entity_type is None:

@@ -136,7 +136,6 @@ def _values(text: str, member: LabelledMember) -> list[LabelledMember]:
 
 @lru_cache(maxsize=1_000)
 def are_people(columns: tuple[str, ...]) -> bool:
-    """Return whether a table with these columns is one of people."""
     spelled = {identity.spelled(column) for column in columns}
     return any(needed <= spelled for needed in PEOPLE_COLUMNS)
 

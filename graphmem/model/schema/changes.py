@@ -204,7 +204,6 @@ def decide(active: Active | None, seen: Mapping[str, Seen] | None, change: Chang
 
 
 def _updated(known: SchemaDocument, seen: Mapping[str, Seen], change: Change) -> SchemaDocument:
-    """Apply an update to a document; return the new document."""
     issues = Issues()
     known_json = known.as_json()
     settings = change.settings

@@ -19,7 +19,6 @@ VERSION: Final = "1.0"
 
 @cache
 def shipped_types() -> tuple[str, ...]:
-    """Return the names of the shipped types, sorted."""
     files = resources.files("graphmem.model").joinpath("types").iterdir()
     return tuple(sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json")))
 

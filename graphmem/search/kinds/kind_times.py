@@ -355,6 +355,5 @@ def agenda_fields(entity_type: str, fields: Collection[str]) -> list[str]:
 
 
 def listed(names: Iterable[str], fields: Collection[str]) -> list[str]:
-    """Return the fields that have some names, in the order of the names."""
     by_name = {"_".join(words.tokens(name)): name for name in sorted(fields, reverse=True)}
     return [by_name[name] for name in names if name in by_name]

@@ -60,7 +60,6 @@ class WordRun(NamedTuple):
 
 
 def identifiers_in(pieces: Sequence[Piece]) -> list[WordRun]:
-    """Return the identifiers in a question, in their order."""
     found: list[WordRun] = []
     texts = [fold_text(piece.text) for piece in pieces]
     place = 0
