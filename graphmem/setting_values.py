@@ -154,8 +154,6 @@ Count = Annotated[int, Field(ge=1)]
 FileBytes = Annotated[int, Field(ge=1024, le=52_428_800)]
 Port = Annotated[int, Field(ge=0, le=65535), BeforeValidator(_check_port)]
 Seconds = Annotated[float, Field(gt=0)]
-Wait = Annotated[float, Field(ge=0)]
-"""Seconds, of which none mean that nothing waits."""
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 AgentSubject = Annotated[str, Field(pattern=r"^[a-zA-Z0-9:._+-]{1,200}@[a-z0-9.-]{1,200}$")]
 Bucket = Annotated[str, Field(min_length=1, max_length=255)]

@@ -286,7 +286,7 @@ class Settings(BaseSettings):
     """Run commands in their own process, without the local service."""
     update_index: str = "https://pypi.org"
     """Address of the package index that `graphmem update check` asks, or off."""
-    service_idle_seconds: values.Wait = 1800.0
+    service_idle_seconds: Annotated[float, Field(ge=0)] = 1800.0
     """Seconds without a request after which the local service ends by itself; 0: it stays."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Lowest level that is logged."""

@@ -208,7 +208,6 @@ class RateLimits:
         return digest in self._known or digest == self._always_known
 
     def succeeded(self, digest: str) -> None:
-        """Remember that a credential is good."""
         self._known[digest] = None
         self._known.move_to_end(digest)
         if len(self._known) > KNOWN_LIMIT:

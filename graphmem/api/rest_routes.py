@@ -352,7 +352,6 @@ ROUTES: Final = (
         ),
     ),
 )  # fmt: skip
-"""Every route of REST alone."""
 
 _BY_METHOD_AND_PATH: Final = {(route.method, route.path): route for route in ROUTES}
 

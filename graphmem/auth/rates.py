@@ -26,7 +26,6 @@ class RateClass(enum.StrEnum):
     AUTH = "auth"
     """Requests of the OAuth routes."""
     REGISTRATION = "registration"
-    """Registrations of OAuth clients."""
     REPORT = "report"
     """Reports of abuse, in a public sandbox."""
 
@@ -61,7 +60,6 @@ _meter: Final[ContextVar[Meter]] = ContextVar("meter", default=_UNLIMITED)
 
 
 def meter() -> Meter:
-    """Return the meter of the request under way."""
     return _meter.get()
 
 

@@ -93,7 +93,6 @@ class Change:
 
     @property
     def fields(self) -> list[str]:
-        """The names of the fields whose values changed."""
         return sorted({*self.before, *self.after}, key=canonical.name_order)
 
     @property

@@ -263,6 +263,5 @@ def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any
 
 
 def _cut(value: Any) -> Any:
-    """Return a value as a report can hold it."""
     is_long = isinstance(value, str) and len(value) > REPORTED_CHARACTERS
     return f"{value[:REPORTED_CHARACTERS]}…" if is_long else value

@@ -227,7 +227,6 @@ def names() -> Iterable[str]:
 
 @cache
 def _forms_of(file: str) -> tuple[str, ...]:
-    """Return the names of the forms that the query of a file has."""
     source = _read(*file.split("."))
     match = _HEADER.match(source)
     return tuple(_forms(file, match, _with_fragments(source)))

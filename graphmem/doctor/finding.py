@@ -36,7 +36,6 @@ def fail(what: str, fix: str) -> Finding:
 
 
 Found = Finding | Iterable[Finding]
-"""What a check returns."""
 
 
 async def run_check(check: str, look: Callable[[], Awaitable[Found]]) -> list[Finding]:

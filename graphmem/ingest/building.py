@@ -134,7 +134,6 @@ class Builder:
         level: int | None = None,
         place: int | None = None,
     ) -> None:
-        """Add a part, at the end or at a reserved place."""
         part = Part(kind, span, level, tuple(fields))
         if place is None:
             self._parts.append(part)

@@ -28,7 +28,6 @@ SOFT_BREAK = re.compile(r"[^:]*;(?:ENCODING=)?QUOTED-PRINTABLE[:;]", re.IGNORECA
 BROKEN_QUOTED = re.compile(r"=(?![0-9A-F]{2})", re.IGNORECASE)
 BOUNDARY = re.compile(r"(BEGIN|END):\s*([\w-]+)\s*", re.IGNORECASE)
 ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
-"""An e-mail address."""
 SHOWN_CHARACTERS = 80
 
 

@@ -159,7 +159,6 @@ class _Run:
         self._stopped = False
 
     def answer(self, read: Callable[[list[bytes]], T]) -> T:
-        """Run the process to its end and read the lines that it answers."""
         lines = self._answer()
         try:
             self.unconfined = _read_unconfined(lines.pop(0) if lines else b"")

@@ -79,7 +79,6 @@ class _DocumentReader:
         self._names: dict[Any, str] = {}
 
     def part(self, kind: Any, level: Any, *members: Any) -> Part:
-        """Read a part from the elements of its line."""
         *place, values = members
         if kind not in PART_KINDS:
             raise DocumentInvalid("a part has an unknown kind")

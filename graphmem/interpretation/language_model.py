@@ -25,7 +25,6 @@ from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.settings import Settings
 
 NAME: Final = "language_model"
-"""The name of the interpreter."""
 VERSION: Final = str(model_prompt.VERSION)
 """The version of the interpreter: that of its prompt."""
 _REASON_CHARACTERS_LIMIT: Final = 300

@@ -18,7 +18,6 @@ MIME_TYPE: Final = "text/html;profile=mcp-app"
 META: Final[dict[str, Any]] = {"ui": {"resourceUri": URI}}
 """What the description of a tool has, whose answer the view shows."""
 TOOLS: Final = frozenset({"entities.snapshot", "entities.related", "timeline.list"})
-"""The operations that have the view."""
 _ENTRY: Final = "src/app.js"
 _IMPORT: Final = re.compile(r"^import \{ (.+?) \} from '(.+?)';$", re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.MULTILINE)

@@ -84,7 +84,6 @@ class Edge:
 
 
 EdgesByKey = dict[str, Edge]
-"""Relationships by their keys."""
 
 
 def _node(entity: Row) -> MemoryNode:

@@ -323,7 +323,6 @@ async def open_nodes(context: Context, arguments: OpenNodes) -> GraphAnswer:
 
 
 def _within(answer: GraphAnswer, arguments: ReadGraph | SearchNodes | OpenNodes) -> GraphAnswer:
-    """Return an answer within the ``max_characters`` of a request."""
     return cast("GraphAnswer", memory_budget.within(cast("dict[str, Any]", answer), arguments.max_characters))
 
 

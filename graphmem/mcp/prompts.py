@@ -72,7 +72,6 @@ PROMPTS: Final[Mapping[str, PromptText]] = {
         context_tokens=3_000,
     ),
 }  # fmt: skip
-"""Every prompt by name."""
 
 
 def prompts_of(toolset: Toolset) -> dict[str, PromptText]:

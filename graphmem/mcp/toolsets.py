@@ -130,7 +130,6 @@ TOOLSETS: Final[Mapping[ToolsetName, Toolset]] = {
         is_closed=True,
     ),
 }  # fmt: skip
-"""Every toolset by name."""
 
 
 def all_tools() -> dict[str, Operation[Any]]:

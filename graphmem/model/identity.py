@@ -83,7 +83,6 @@ SHIPPED: dict[str, Alternatives] = {
 points do not identify them: two invoices of one vendor are two invoices."""
 
 PEOPLE: frozenset[str] = frozenset({"person", "contact", "employee", "user", "author"})
-"""The types of people."""
 
 IDENTIFIER_KINDS: dict[str, str] = {
     "id": "external_id", "uuid": "external_id", "external_id": "external_id", "message_id": "external_id",

@@ -20,7 +20,6 @@ class End:
     entity_id: str | None = None
 
     def resolve(self, items: Sequence[Item]) -> str:
-        """Return the entity's id."""
         if self.entity_id is not None:
             return self.entity_id
         assert self.index is not None

@@ -246,7 +246,6 @@ def _check_name(argument: str, name: str) -> None:
 
 
 def _agree(kinds: Mapping[str, RelationshipKind], name: str, inverse: str) -> None:
-    """Refuse an inverse that contradicts what is there."""
     backwards = read_backwards(kinds)
     stands = inverse_of(kinds, name) if name in kinds else backwards.get(name)
     if stands not in (None, inverse):

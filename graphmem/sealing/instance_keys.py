@@ -167,7 +167,6 @@ class InstanceKeys:
         return self._record
 
     def record(self) -> KeyRecord:
-        """Return what the file holds now."""
         with self._mutex, used_as_data(self.path.parent):
             stat = os.stat(self.path)
             seen = stat.st_ino, stat.st_mtime_ns, stat.st_size

@@ -29,7 +29,6 @@ from graphmem.service.place import Place, is_locked, make_folder, place
 from graphmem.settings import Settings, variable
 
 COMMAND = [sys.executable, "-P", "-m", "graphmem.service"]
-"""The command line of the service."""
 
 HELD_EXIT_CODE = 75
 """Exit code of a service that ends because another process has the lock."""

@@ -121,7 +121,6 @@ class BoundedProtocol(HttpToolsProtocol):
             self._waiting.cancel()
 
     def _refuse(self, status: int, error: GraphmemError) -> None:
-        """Answer, and close the connection."""
         body = orjson.dumps(error.envelope(new_trace_id()))
         head = (
             f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: application/json\r\n"

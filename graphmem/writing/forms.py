@@ -131,5 +131,4 @@ def _needs_whole(params: Mapping[str, Any]) -> bool:
 
 
 def _parameters(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the parameters that a form takes."""
     return {key: params[key] for key in cypher.query(name).params}

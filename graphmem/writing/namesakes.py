@@ -24,7 +24,6 @@ NEAR_DATES_MICROSECONDS: Final = 48 * 3_600 * 1_000_000
 CREATED_LIMIT: Final = 3
 """Entities of one name that a turn creates and remembers, the newest; as many as ``write.look`` reads."""
 CODES: Final = frozenset({"SAME_NAME", "SAME_NAME_NEAR_DATE"})
-"""The codes of its warnings."""
 SERIES_LEAST: Final = 3
 """Dated events of one name that are a series: another one is no surprise."""
 

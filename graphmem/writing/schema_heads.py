@@ -59,7 +59,6 @@ class Head:
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """The reference fields of the registered version."""
         return self.active.document.references if self.active else ()
 
     def joined(self, shapes: Mapping[str, str | None]) -> Head:

@@ -100,7 +100,6 @@ class OwnerWriter:
     further: Touched = field(default_factory=Touched)
 
     def add(self, waiting: Waiting) -> None:
-        """Have a request wait for a turn."""
         self.waiting.append(waiting)
         self.characters += waiting.characters
 

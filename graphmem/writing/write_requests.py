@@ -209,7 +209,6 @@ class WriteRequest(ABC):
 
     @property
     def observation_count(self) -> int:
-        """How many observations it may write."""
         return 0
 
     @property

@@ -70,7 +70,6 @@ class Agent:
         return any((home / each).exists() for each in found_by)
 
     def can(self, scope: SetupScope, start: Launch) -> bool:
-        """Return whether it can be set up so."""
         return scope in self.row and ("local" if start.url is None else "remote") in self.row
 
     def server(self, scope: SetupScope, root: Path, start: Launch) -> AgentFile:

@@ -109,7 +109,6 @@ class NeotomaReader:
         return sorted(rows, key=lambda row: (str(row.get("observed_at")), str(row.get("id"))))
 
     def relationships(self) -> dict[str, list[Row]]:
-        """Return the live relationships by their sources."""
         by_source: dict[str, list[Row]] = {}
         for row in self._listed("/relationships", "relationships"):
             if row.get("is_live") is not False:
@@ -142,7 +141,6 @@ class NeotomaReader:
                 self.not_imported.append(f"the file {name}: {self.host} answers {status} to {path}")
 
     def schemas(self) -> Iterator[tuple[str, Row]]:
-        """Yield the schemas of the types that the service has entities of."""
         counts = self._ask("GET", "/stats", missing=True).get("entities_by_type")
         for entity_type in counts if isinstance(counts, dict) else ():
             row = self._ask("GET", f"/schemas/{quote(entity_type, safe='')}", missing=True)

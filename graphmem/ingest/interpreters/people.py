@@ -28,7 +28,6 @@ class Mention(NamedTuple):
 
     @property
     def span(self) -> FileSpan:
-        """The place of name and address."""
         return widen(self.name_span, self.label_span) if self.name is not None else self.label_span
 
 

@@ -38,7 +38,6 @@ class Cursor:
 
 
 def widen(first: FileSpan, last: FileSpan) -> FileSpan:
-    """Return the span from the start of one to the end of another."""
     return first._replace(end=last.end) if first.start is not None and last.end is not None else first
 
 

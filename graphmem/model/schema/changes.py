@@ -71,7 +71,6 @@ class Change:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """The aliases of the type that the change requests."""
         keys = self.document if self.document is not None else self.settings
         return tuple(keys.get("aliases", ()))
 
