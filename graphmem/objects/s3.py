@@ -12,9 +12,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+import boto3
 from botocore import exceptions as faults
 from botocore.config import Config
-from botocore.session import Session
 
 from graphmem import __version__
 from graphmem.errors import (
@@ -49,7 +49,7 @@ _SETTINGS: Final = (
 
 
 class S3Backend(Backend):
-    """A bucket. botocore looks for credentials, and for the region unless the settings name it.
+    """A bucket. boto3 looks for credentials, and for the region unless the settings name it.
 
     Every object is sent by one request with its SHA-256, which the server compares with what arrives: the key
     appears when all bytes are there, and a request that breaks leaves no parts that cost money.
@@ -164,7 +164,7 @@ class S3Backend(Backend):
 def _new_client(settings: Settings) -> Any:
     addressing = "virtual"
     if settings.objects_path_style is None:
-        # Few stores but AWS have a host name for each bucket. At AWS, botocore chooses by its name.
+        # Few stores but AWS have a host name for each bucket. At AWS, boto3 chooses by its name.
         addressing = "path" if settings.objects_endpoint else "auto"
     elif settings.objects_path_style:
         addressing = "path"
@@ -174,13 +174,13 @@ def _new_client(settings: Settings) -> Any:
         retries={"mode": "standard", "total_max_attempts": settings.objects_attempts},
         max_pool_connections=CONNECTIONS,
         s3={"addressing_style": addressing},
-        # Other stores refuse the checksums that botocore adds. Ours are the SHA-256 of put and read.
+        # Other stores refuse the checksums that boto3 adds by itself. Ours are the SHA-256 of put and read.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
         user_agent_extra=f"graphmem/{__version__}",
     )
     with s3_errors():
-        return Session().create_client(
+        return boto3.Session().client(
             "s3",
             endpoint_url=settings.objects_endpoint,
             region_name=settings.objects_region,
@@ -202,7 +202,7 @@ def _microseconds(moment: datetime) -> int:
 
 @contextlib.contextmanager
 def s3_errors(sha256: str = "") -> Iterator[None]:
-    """Raise errors of botocore as errors of the object store.
+    """Raise errors of boto3 as errors of the object store.
 
     Args:
         sha256: the hash of the object that is requested.
@@ -239,5 +239,5 @@ def _of_answer(answer: Mapping[str, Any], sha256: str) -> GraphmemError:
 
 
 def _reason(error: Exception) -> str:
-    # The texts of botocore hold addresses, and at times the answer of a metadata service.
+    # The texts of boto3 hold addresses, and at times the answer of a metadata service.
     return type(error).__name__

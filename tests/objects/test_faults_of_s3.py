@@ -215,7 +215,7 @@ def every_error() -> list[type[Exception]]:
 
 
 @walk_over("error", every_error())
-def test_each_error_of_botocore_is_one_of_the_store(error: type[Exception]) -> None:
+def test_each_error_of_boto3_is_one_of_the_store(error: type[Exception]) -> None:
     with pytest.raises(ObjectStoreUnavailable) as caught, s3_errors():
         raise error.__new__(error)
     assert caught.value.details["reason"] == error.__name__
@@ -254,7 +254,7 @@ def test_an_address_without_a_server_is_told(tmp_path: Path, monkeypatch: pytest
     place.run(work)
 
 
-def test_botocore_is_imported_by_the_first_use_of_a_bucket_only(tmp_path: Path) -> None:
+def test_boto3_is_imported_by_the_first_use_of_a_bucket_only(tmp_path: Path) -> None:
     opened = (
         "import asyncio, sys\n"
         "import graphmem.runtime\n"
@@ -265,4 +265,4 @@ def test_botocore_is_imported_by_the_first_use_of_a_bucket_only(tmp_path: Path) 
     )
     modules = imported_by(opened, str(tmp_path))
     assert "graphmem.objects.object_store" in modules
-    assert not {name for name in modules if name.split(".")[0] == "botocore"}
+    assert not {name for name in modules if name.split(".")[0] in ("boto3", "botocore")}

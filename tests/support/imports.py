@@ -13,6 +13,7 @@ HEAVY = {
     "graphmem.database.driver",
     "graphmem.runtime",
     "graphmem.neo4j_local",
+    "boto3",
     "botocore",
     "mcp",
     "mcp_types",

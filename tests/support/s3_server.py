@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import boto3
 import httpx
 import platformdirs
 import pytest
 from botocore.config import Config
-from botocore.session import Session
 
 from tests.support.database import engine_answers
 from tests.support.service import free_port
@@ -61,7 +61,7 @@ class S3Server:
 
     def _new_client(self) -> Any:
         given = os.environ | self.variables
-        return Session().create_client(
+        return boto3.Session().client(
             "s3",
             endpoint_url=self.endpoint,
             region_name=given.get("AWS_DEFAULT_REGION", "us-east-1"),
