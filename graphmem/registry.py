@@ -263,7 +263,7 @@ class Operation(Generic[A]):
     async def _run(self, services: Services, actor: Actor, raw: Mapping[str, Any], face: Face) -> bytes:
         self.count(actor)
         self.check_open(services.settings)
-        if self.scope not in actor.scopes:
+        if not actor.may(self.scope):
             raise Forbidden(needs=self.scope, operation=self.name)
         if self.scope is not Scope.READ:
             _check_writer(actor, services.settings)

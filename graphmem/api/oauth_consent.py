@@ -19,13 +19,21 @@ from starlette.responses import Response
 from graphmem.api.html import page
 from graphmem.api.oauth_routes import OAuth, form_of, oauth_of, redirect
 from graphmem.auth import Scope, client_rules, tokens
-from graphmem.auth.grants import REFRESH_SECONDS, REQUEST_SECONDS, AuthorizationRequest, granted_scopes
+from graphmem.auth.grants import (
+    KEYS_SECONDS,
+    REFRESH_SECONDS,
+    REQUEST_SECONDS,
+    AuthorizationRequest,
+    granted_scopes,
+)
 from graphmem.errors import OAuthRefused
 
 SCOPE_WORDS: Final = {
     Scope.READ: "Read everything that is stored for this account, with its history",
     Scope.WRITE: "Store, correct, merge and delete on behalf of this account",
     Scope.ADMIN: "Manage this whole instance: all accounts and all their data",
+    Scope.KEYS: "Make API keys of this account and say what agents may do. A key goes on working when this "
+    "connection has ended, until somebody revokes the key",
 }
 _ENDED: Final = "This request has ended. Go back to the program and start again."
 _FORGED: Final = "This page was not opened in this browser, or it is too old. Go back and start again."
@@ -33,6 +41,7 @@ _UNPROVEN: Final = (
     "Name and secret do not fit any account that is in use. Check them and try again, "
     "or enter a new one-time code."
 )
+_NO_KEY: Final = "An API key does not allow a program to make keys: enter your password or a one-time code."
 _NOT_ALLOWED: Final = "This account itself may do nothing of what the program asks for."
 
 
@@ -106,8 +115,9 @@ async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -
         shown = _Page(cookie, _csrf(cookie, secret), _UNPROVEN, name)
         return _page(oauth, waiting, secret, shown, 403)
     scopes = granted_scopes(waiting.scopes, proof)
-    if not scopes:
-        shown = _Page(cookie, _csrf(cookie, secret), _NOT_ALLOWED, name)
+    is_by_key = Scope.KEYS in waiting.scopes and proof.key is not None
+    if is_by_key or not scopes:
+        shown = _Page(cookie, _csrf(cookie, secret), _NO_KEY if is_by_key else _NOT_ALLOWED, name)
         return _page(oauth, waiting, secret, shown, 403)
     code = await oauth.grants.allow(secret, proof, scopes, cookie)
     if code is None:
@@ -133,6 +143,7 @@ def _page(oauth: OAuth, waiting: AuthorizationRequest, secret: str, shown: _Page
         is_loopback=client_rules.is_loopback_redirect(waiting.redirect_uri),
         scopes=[SCOPE_WORDS[Scope(scope)] for scope in waiting.scopes],
         is_admin=Scope.ADMIN in waiting.scopes,
+        keys_minutes=KEYS_SECONDS // 60 if Scope.KEYS in waiting.scopes else 0,
         resource=waiting.resource,
         days=REFRESH_SECONDS // 86_400,
         request=secret,

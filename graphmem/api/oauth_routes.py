@@ -25,7 +25,7 @@ from graphmem.arguments import Arguments, read
 from graphmem.auth import SUPPORTED_SCOPES, Scope, client_rules
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.client_rules import ClientMetadata, ClientRefused
-from graphmem.auth.grants import DIRECT_CLIENT, Grants, NewRequest, Presented
+from graphmem.auth.grants import DIRECT_CLIENT, PAGE_CLIENT, Grants, NewRequest, Presented
 from graphmem.errors import InvalidInput, OAuthClientUnknown, OAuthRefused, OAuthStateInvalid, PayloadTooLarge
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.reading import answers
@@ -202,11 +202,13 @@ async def initiate(request: Request) -> Response:
         client = await oauth.client(body.client_id)
         _check_redirect(client, body.redirect_uri)
         name, can_refresh = client.client_name, "refresh_token" in client.grant_types
+    # Nothing else receives an answer at the address of the page, whatever name it gives itself.
+    unnamed = PAGE_CLIENT if body.redirect_uri == f"{oauth.base}/" else DIRECT_CLIENT
     verifier = None if body.code_challenge else client_rules.make_code_verifier()
     challenge = client_rules.code_challenge_of(verifier) if verifier else body.code_challenge
     state = body.state or secrets.token_urlsafe(16)
     secret, expires_at = await oauth.grants.create_request(NewRequest(
-        client_id=body.client_id or DIRECT_CLIENT, client_name=name, redirect_uri=body.redirect_uri,
+        client_id=body.client_id or unnamed, client_name=name, redirect_uri=body.redirect_uri,
         state=state,
         code_challenge=client_rules.check_code_challenge(challenge, body.code_challenge_method),
         resource=client_rules.check_resource(body.resource, oauth.resources, oauth.base),
@@ -335,7 +337,11 @@ async def token(request: Request) -> Response:
 
 async def _check_client(oauth: OAuth, client_id: str | None) -> None:
     """Check that a client is known. What the client sends is compared with the grant later."""
-    if client_id is not None and client_id != DIRECT_CLIENT and not client_rules.is_client_id_url(client_id):
+    if (
+        client_id is not None
+        and client_id not in (DIRECT_CLIENT, PAGE_CLIENT)
+        and not client_rules.is_client_id_url(client_id)
+    ):
         await oauth.client(client_id)
 
 

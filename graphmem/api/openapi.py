@@ -246,7 +246,7 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
     # Too many failed attempts to authenticate are refused as well.
     errors += (RateLimited,) if operation.limited or not operation.public else ()
     errors += () if operation.sandbox else (SandboxDisabled,)
-    errors += (DiskFull, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
+    errors += (DiskFull, TransactionTooLarge) if operation.scope in (Scope.WRITE, Scope.KEYS) else ()
     errors += () if operation.scope is Scope.READ else (AgentSignatureRequired, AttributionRequired)
     return responses | _refusals(*errors)
 

@@ -38,9 +38,12 @@ class Scope(enum.StrEnum):
     WRITE = "write"
     ADMIN = "admin"
     """Operations on the whole instance, of all owners. The local account and the static token have it."""
+    KEYS = "keys"
+    """Saying who may call: making keys and grants of agents. Who may write has it, but not by OAuth."""
 
 
-ALL_SCOPES = frozenset(Scope)
+ALL_SCOPES = frozenset(Scope) - {Scope.KEYS}
+"""The scopes that accounts and keys have of their own."""
 SUPPORTED_SCOPES = (Scope.READ, Scope.WRITE)
 """The scopes that a client of OAuth gets by default, and those that documents and challenges name.
 
@@ -137,6 +140,11 @@ class Actor:
         return _attributed(
             self.account, self.account_name, self.method, self.credential, self.credential_name, self.signer
         )
+
+    def may(self, scope: Scope) -> bool:
+        """Return whether it has a scope; a person allows a program the scope ``keys`` in words alone."""
+        implied = scope is Scope.KEYS and self.method is not Method.OAUTH and Scope.WRITE in self.scopes
+        return implied or scope in self.scopes
 
     def signed(self, signer: SignedAgent) -> Actor:
         return replace(self, agent=signer.thumbprint, signer=signer)

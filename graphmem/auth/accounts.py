@@ -46,8 +46,9 @@ class Account(NamedTuple):
 class ApiKey(NamedTuple):
     """A row of ``account/_key.cypher``. Times are microseconds; ``last_used_at`` is exact to the minute.
 
-    A key ends no later than the keys that made it. ``made_by`` is the id of the key that made it; None: a
-    person did, who is at this machine or has proved the account.
+    A key ends no later than the keys that made it. ``made_by`` is the id of the key that made it. A person
+    made the others: on the page of this service (``page``), with a program (the id of its OAuth grant), or at
+    this machine (None).
     """
 
     id: str
@@ -75,9 +76,10 @@ def actor_of(
     """Return the actor of an account with those of ``scopes`` that it has; AccountConflict: it is erased."""
     if account.is_erased:
         raise being_erased(account.name)
+    own = {*account.scopes, *((Scope.KEYS,) if Scope.WRITE in account.scopes else ())}
     return Actor(
         owner=account.owner,
-        scopes=frozenset(map(Scope, scopes)) & frozenset(map(Scope, account.scopes)),
+        scopes=frozenset(map(Scope, scopes)) & frozenset(map(Scope, own)),
         client=client,
         account=account.id,
         account_name=account.name,
@@ -282,7 +284,7 @@ class Accounts:
         """Create an API key; return the key itself, which is not stored, and its record.
 
         Args:
-            maker_id: the id of the key that makes it, if a key does.
+            maker_id: the id of the key that makes it, or of the OAuth grant.
 
         Raises:
             Forbidden: the maker is the last of eight keys of which each made the next one.

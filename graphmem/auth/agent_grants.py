@@ -30,10 +30,6 @@ TYPED_OPERATIONS: Final = frozenset({
 })  # fmt: skip
 """The operations that touch no entity type but those of the types and entities that their arguments name, and
 those that the reference fields among their arguments name."""
-GRANTING: Final = frozenset({
-    "agents.grant", "agents.revoke", "agents.suspend", "keys.create", "keys.rotate",
-})  # fmt: skip
-"""What no agent does that has a grant: it would give itself another one, or a key that no grant narrows."""
 
 
 class Capability(NamedTuple):
@@ -134,7 +130,8 @@ class AgentGrants:
         if capabilities is None:
             return
         kind = "read" if scope is Scope.READ else "write"
-        fitting = [each for each in capabilities if each.op in ("*", kind, name) and name not in GRANTING]
+        # No agent with a grant says who may call: it would give itself another grant, or a key without one.
+        fitting = [each for each in capabilities if each.op in ("*", kind, name) and scope is not Scope.KEYS]
         if any(not each.entity_types for each in fitting):
             return
         types: set[str] = set()

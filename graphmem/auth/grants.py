@@ -31,6 +31,8 @@ REQUEST_SECONDS: Final = 600
 """Seconds in which a person may decide on a request."""
 CODE_SECONDS: Final = 60
 ACCESS_SECONDS: Final = 900
+KEYS_SECONDS: Final = 300
+"""Seconds for which an access token with the scope ``keys`` is valid."""
 REFRESH_SECONDS: Final = 30 * 24 * 3600
 ATTEMPTS_LIMIT: Final = 10
 """Attempts to allow one request. A wrong password is an attempt."""
@@ -46,6 +48,8 @@ KEPT_SECONDS: Final = 24 * 3600
 """Seconds for which what has expired is kept, so that its use is told from that of an unknown secret."""
 DIRECT_CLIENT: Final = "direct"
 """The client id of a program that asks by ``/mcp/oauth/initiate`` without being registered."""
+PAGE_CLIENT: Final = "page"
+"""The client id of the page of this service: of what asks there for an answer at the address of the page."""
 
 
 class AuthorizationRequest(NamedTuple):
@@ -278,6 +282,7 @@ class Grants:
             redirect_uri=redirect_uri, client_id=presented.client_id, resource=presented.resource,
             scopes=_sorted(presented.scopes), access_digest=tokens.digest(access_token),
             access_expires_at=now + ACCESS_SECONDS * times.SECOND,
+            keys_expires_at=now + KEYS_SECONDS * times.SECOND,
             refresh_digest=tokens.digest(refresh_token),
             refresh_expires_at=now + REFRESH_SECONDS * times.SECOND, now=now,
         )  # fmt: skip
@@ -352,7 +357,8 @@ class Grants:
             error, description = _FAILURES[outcome]
             raise OAuthRefused(description, error=error)
         next_token = refresh_token if row.can_refresh else None
-        return IssuedTokens(access_token, next_token, row.scopes, ACCESS_SECONDS)
+        seconds = KEYS_SECONDS if Scope.KEYS in row.scopes else ACCESS_SECONDS
+        return IssuedTokens(access_token, next_token, row.scopes, seconds)
 
     def _remove_expired(self) -> None:
         """Remove some of what has expired, beside the request and not often."""
@@ -371,8 +377,10 @@ class Grants:
 
 
 def granted_scopes(requested: Collection[str], proof: Proof) -> list[str]:
-    """Return the scopes that a person may allow a client: those of the proof."""
+    """Return the scopes that a person may allow a client: those of the proof; ``keys`` if it is no key."""
     allowed = set(proof.account.scopes) & set(proof.account.scopes if proof.key is None else proof.key.scopes)
+    if proof.key is None and Scope.WRITE in allowed:
+        allowed.add(Scope.KEYS)
     return [scope for scope in Scope if scope in requested and scope in allowed]
 
 

@@ -100,7 +100,7 @@ def login(
     ] = None,
     scope: Annotated[
         list[str] | None,
-        typer.Option(help="What this login may do: read, write, admin. Default: read and write."),
+        typer.Option(help="What this login may do: read, write, admin, keys. Default: read and write."),
     ] = None,
     code: Annotated[
         bool,

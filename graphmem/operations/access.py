@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_KEY_ID, Arguments, NoBool, NotBlank, Nothing
-from graphmem.auth import FIRST_CREDENTIAL, Actor, Method
+from graphmem.auth import ALL_SCOPES, FIRST_CREDENTIAL, Actor, Method
 from graphmem.auth.accounts import Accounts, ApiKey
 from graphmem.errors import AccountConflict, Forbidden, InvalidCursor, KeyHasChildren, NotFound
 from graphmem.model import times
@@ -134,7 +134,8 @@ class Key(TypedDict):
     """An API key without its secret. ``last_used_at`` is exact to the minute.
 
     ``made_by`` is the id of the key that made it: it ends no later than that key, which ``expires_at`` and
-    ``state`` say. null: a person made it.
+    ``state`` say. Keys that a person made end by themselves: ``page`` (on the page of this service), the id
+    of a connection (with a program that may make keys), or null (on this machine, or unknown).
     """
 
     key_id: str
@@ -165,9 +166,9 @@ class CreateKey(Arguments):
     name: Annotated[str, Field(min_length=1, max_length=KEY_NAME_LIMIT), NotBlank, AfterValidator(_no_id)] = (
         Field(description="What the key is for, such as the program and the machine that use it.")
     )
-    scopes: list[Scope] = Field(
+    scopes: list[Literal[Scope.READ, Scope.WRITE, Scope.ADMIN]] = Field(
         default=[],
-        max_length=len(Scope),
+        max_length=len(ALL_SCOPES),
         description="What the key may do: read, write, admin. Default: read and write, as far as the caller "
         "may; never more than the caller may.",
     )
@@ -189,7 +190,7 @@ class CreatedKey(TypedDict):
     "keys.create",
     "POST /keys",
     command="auth keys create",
-    scope=Scope.WRITE,
+    scope=Scope.KEYS,
     statements=4,
     sandbox=False,
     faces=Face.REST | Face.CLI,
@@ -201,20 +202,21 @@ async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
     """Make an API key of the caller's account. Its secret is in this answer only.
 
     A program sends the secret as `Authorization: Bearer …`. A key has at most the scopes of its maker. A key
-    that another key makes ends no later than that one. The
-    first key or password of an instance turns authentication on: callers over TCP need a credential from then
+    that another key makes ends no later than that one. A program of OAuth makes keys with the scope `keys`
+    alone, which a person allows it for 5 minutes; such a key stays when the connection ends. The first key or
+    password of an instance turns authentication on: callers over TCP need a credential from then
     on, in all processes within 5 seconds.
     """
     actor, accounts = context.actor, Accounts(context.services.database)
     scopes = set(arguments.scopes) or actor.scopes & {Scope.READ, Scope.WRITE}
-    if lacking := sorted(scopes - actor.scopes):
+    if lacking := sorted((scopes or {Scope.READ}) - actor.scopes):
         message = f"a key has at most the scopes of its maker, who lacks {', '.join(lacking)}"
         raise Forbidden(message, needs=lacking[0], operation="keys.create")
     days = arguments.expires_in_days
     was_open = await accounts.is_open(context.services.settings)
     secret, key = await accounts.create_key(
         actor.account, arguments.name, scopes, None if days is None else times.now() + days * times.DAY,
-        actor.credential if actor.method is Method.KEY else None,
+        actor.credential or None,
     )  # fmt: skip
     context.services.guard.forget()
     answer: CreatedKey = {"secret": secret, "key": _shown(key), "hint": _SECRET_HINT}
@@ -262,7 +264,7 @@ class OneKey(Arguments):
     "keys.rotate",
     "POST /keys/{key_id}/rotate",
     command="auth keys rotate",
-    scope=Scope.WRITE,
+    scope=Scope.KEYS,
     sandbox=False,
     faces=Face.REST | Face.CLI,
     reason=_NO_MODEL,
@@ -283,7 +285,7 @@ async def rotate_key(context: Context, arguments: OneKey) -> CreatedKey:
         message = f"who rotates a key gets its scopes, and the caller lacks {', '.join(lacking)}"
         raise Forbidden(message, needs=lacking[0], operation="keys.rotate")
     makers = [old.id] if old is not None else []
-    while makers and (maker := keys[makers[-1]].made_by) is not None:
+    while makers and (maker := keys[makers[-1]].made_by) in keys:
         makers.append(maker)
     if makers and actor.method is Method.KEY and actor.credential not in makers:
         raise Forbidden("a key rotates itself, and what it made", operation="keys.rotate")

@@ -67,7 +67,7 @@ class AgentGrantPage(PageEnvelope):
 
 
 @operation(
-    "agents.grant", "POST /agents/grants", command="agents grant", scope=Scope.WRITE,
+    "agents.grant", "POST /agents/grants", command="agents grant", scope=Scope.KEYS,
     statements=4, sandbox=False,
     faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
     example={
@@ -125,7 +125,7 @@ class SuspendGrant(NameGrant):
 
 
 @operation(
-    "agents.suspend", "POST /agents/grants/{grant_id}/suspend", command="agents suspend", scope=Scope.WRITE,
+    "agents.suspend", "POST /agents/grants/{grant_id}/suspend", command="agents suspend", scope=Scope.KEYS,
     statements=4,
     idempotent=True, sandbox=False, faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
     example={"grant_id": EXAMPLE_GRANT_ID},
@@ -138,7 +138,7 @@ async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswe
 
 
 @operation(
-    "agents.revoke", "DELETE /agents/grants/{grant_id}", command="agents revoke", scope=Scope.WRITE,
+    "agents.revoke", "DELETE /agents/grants/{grant_id}", command="agents revoke", scope=Scope.KEYS,
     statements=4,
     idempotent=True, sandbox=False, faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
     example={"grant_id": EXAMPLE_GRANT_ID},

@@ -193,6 +193,26 @@ def test_an_account_is_proved_by_a_key_or_by_a_code_once(
     play(scenario)
 
 
+def test_a_program_that_would_make_keys_is_allowed_in_words_and_by_no_key(
+    play: Play, loop: Loop, instance_services: Services, alice: Person
+) -> None:
+    accounts = Accounts(instance_services.database)
+    key, _ = loop.run(accounts.create_key(alice.account.id, "page", ["read", "write"], None))
+    code, _ = loop.run(accounts.create_code(alice.account.id))
+
+    async def scenario(flow: Flow) -> None:
+        text = (await opened(flow, scope="read write keys")).text
+        for words in ("Make API keys", "goes on working when this connection", "for\n5 minutes"):
+            assert words in text
+        assert "Password or one-time code" in text
+        refused = await flow.decide("allow", "", key)
+        assert (refused.status_code, "enter your password" in refused.text) == (403, True)
+        assert (await flow.decide("allow", "", code)).status_code == 303
+        assert "Make API keys" not in (await opened(flow, scope="read write")).text
+
+    play(scenario)
+
+
 def test_an_account_allows_no_more_than_it_may(play: Play, bob: Person) -> None:
     async def scenario(flow: Flow) -> None:
         sent = await flow.allow(bob.name, bob.password, scope="read write admin")

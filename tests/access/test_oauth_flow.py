@@ -404,6 +404,77 @@ def test_metadata_documents_can_be_turned_off(play: Play) -> None:
     play(scenario, oauth_client_documents=False)
 
 
+async def makes(flow: Flow, token: str) -> httpx.Response:
+    """Make a key by a token."""
+    return await flow.http.post("/keys", json={"name": "of a program"}, headers=bearer(token))
+
+
+def test_a_program_makes_keys_for_5_minutes_once_a_person_allowed_it(
+    play: Play, alice: Person, forward: Callable[[int], None]
+) -> None:
+    async def scenario(flow: Flow) -> None:
+        plain = (await issued(flow, alice, resource=BASE))["access_token"]
+        for path in ("/keys", "/keys/x/rotate", "/agents/grants", "/agents/grants/x/suspend"):
+            refused = await flow.http.post(path, headers=bearer(plain))
+            assert (refused.status_code, refused.json()["details"]["needs"]) == (403, "keys"), path
+            # No challenge: a client would ask for the scope unasked.
+            assert "www-authenticate" not in refused.headers
+        body = await issued(flow, alice, resource=BASE, scope="read write keys")
+        assert ({*body["scope"].split()}, body["expires_in"]) == ({"read", "write", "keys"}, 300)
+        made = (await makes(flow, body["access_token"])).json()
+        (connection,) = (
+            await flow.http.get("/mcp/oauth/connections", headers=bearer(body["access_token"]))
+        ).json()["connections"][:1]
+        assert (made["key"]["made_by"], made["key"]["scopes"]) == (
+            connection["connection_id"],
+            ["read", "write"],
+        )
+        assert connection["scopes"] == ["read", "write"]
+        forward(301_000_000)
+        assert (await makes(flow, body["access_token"])).status_code == 401
+        assert error_of(await flow.refresh(body["refresh_token"], scope="keys")) == "invalid_scope"
+        renewed = (await flow.refresh(body["refresh_token"])).json()
+        assert (renewed["scope"], renewed["expires_in"]) == ("read write", 900)
+        assert (await makes(flow, renewed["access_token"])).status_code == 403
+        # A token for keys alone makes none, because a key has the scopes of its maker, and is not renewed.
+        bare = await issued(flow, alice, resource=BASE, scope="keys")
+        assert (bare["scope"], "refresh_token" in bare) == ("keys", False)
+        assert (await makes(flow, bare["access_token"])).status_code == 403
+
+    play(scenario)
+
+
+def test_a_key_of_the_page_says_so_and_outlives_the_connection(play: Play, alice: Person) -> None:
+    async def scenario(flow: Flow) -> None:
+        made: dict[str, str] = {}
+        for page in (f"{BASE}/", "http://localhost:9999/"):
+            body = {
+                "auth_provider": "local", "redirect_uri": page, "resource": BASE, "scope": "read write keys",
+                "client_name": "Inspector of this service",
+            }  # fmt: skip
+            asked = (await flow.http.post("/mcp/oauth/initiate", json=body)).json()
+            await flow.open(asked["authorization_url"])
+            decided = await flow.decide("allow", alice.name, alice.password)
+            back = await flow.http.get(decided.headers["location"], headers={"Cookie": flow.cookie})
+            sent = {"code": parameters(back)["code"], "code_verifier": asked["code_verifier"]}
+            token = (await flow.http.post("/mcp/oauth/token", json=sent)).json()["access_token"]
+            made[page] = (await makes(flow, token)).json()["secret"]
+            me = (await flow.http.get("/me", headers=bearer(token))).json()
+            assert "keys" in me["scopes"]
+            path = f"/mcp/oauth/connections/{me['credential']}"
+            assert (await flow.http.delete(path, headers=bearer(token))).status_code == 200
+            assert (await makes(flow, token)).status_code == 401
+        other, own = (await flow.http.get("/keys", headers=bearer(made[f"{BASE}/"]))).json()["keys"]
+        assert (own["made_by"], own["state"], own["expires_at"]) == ("page", "active", None)
+        # A name proves nothing: a program at another address is no page.
+        assert other["made_by"].startswith("con_")
+        secret = made[f"{BASE}/"]
+        rotated = await flow.http.post(f"/keys/{own['key_id']}/rotate", headers=bearer(secret))
+        assert rotated.json()["key"]["made_by"] == "page"
+
+    play(scenario)
+
+
 def test_a_token_in_the_address_is_none(play: Play, alice: Person) -> None:
     async def scenario(flow: Flow) -> None:
         token = (await issued(flow, alice, resource=BASE))["access_token"]

@@ -1,5 +1,6 @@
 // account.create_key: store an API key of an account by its digest; no row if there is no such account. `key` is null if
-// `maker_id` is the last of eight keys of which each made the next one.
+// `maker_id` is the last of eight keys of which each made the next one. `made_with`, if `maker_id` is a grant: `page` for
+// that of the page of this service, else its id. Such a key does not end with the grant.
 //
 // params  account_id: STRING, maker_id: STRING, id: STRING, digest: STRING, name: STRING, scopes: LIST<STRING>,
 //         created_at: INTEGER, expires_at: INTEGER
@@ -15,7 +16,9 @@ CALL (account, maker) {
   WITH account, maker
   WHERE NOT EXISTS { (:ApiKey)-[:made*7]->(maker) }
   CREATE (account)-[:has_key]->(key:ApiKey {
-    id: $id, digest: $digest, name: $name, scopes: $scopes, created_at: $created_at, expires_at: $expires_at
+    id: $id, digest: $digest, name: $name, scopes: $scopes, created_at: $created_at, expires_at: $expires_at,
+    made_with: head([(account)-[:granted]->(grant:OAuthGrant) WHERE grant.id = $maker_id |
+      CASE grant.client_id WHEN 'page' THEN 'page' ELSE grant.id END])
   })
   FOREACH (each IN CASE WHEN maker IS NULL THEN [] ELSE [maker] END | CREATE (each)-[:made]->(key))
   RETURN collect(key) AS made

@@ -35,6 +35,7 @@ CALL (key, outcome) {
   MATCH (key)-[edge:made]->(child)
   OPTIONAL MATCH (maker:ApiKey)-[:made]->(key)
   FOREACH (each IN CASE WHEN maker IS NULL THEN [] ELSE [maker] END | CREATE (each)-[:made]->(child))
+  SET child.made_with = key.made_with
   DELETE edge
 }
 RETURN <account._key> AS key, outcome

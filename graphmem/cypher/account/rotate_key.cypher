@@ -15,7 +15,8 @@ MATCH (account)-[:has_key]->(old:ApiKey)
 WHERE old.id = $id AND old.revoked_at IS NULL
 SET old.revoked_at = $created_at
 CREATE (account)-[:has_key]->(key:ApiKey {
-  id: $new_id, digest: $digest, name: old.name, scopes: old.scopes, created_at: $created_at, expires_at: old.expires_at
+  id: $new_id, digest: $digest, name: old.name, scopes: old.scopes, created_at: $created_at, expires_at: old.expires_at,
+  made_with: old.made_with
 })
 WITH old, key
 CALL (old, key) {

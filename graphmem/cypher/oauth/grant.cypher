@@ -20,7 +20,7 @@ WHERE NOT coalesce(account.disabled, false)
 SET request.granted_at = $now, request.code_digest = $code_digest, request.browser = $browser
 CREATE (account)-[:granted]->(grant:OAuthGrant {
   id: $grant_id, account_id: account.id, client_id: request.client_id, client_name: request.client_name, scopes: $scopes,
-  resource: request.resource, can_refresh: request.can_refresh, created_at: $now, expires_at: $expires_at
+  resource: request.resource, can_refresh: request.can_refresh AND $scopes <> ['keys'], created_at: $now, expires_at: $expires_at
 })
 CREATE (grant)-[:issued]->(:OAuthCode {
   digest: $code_digest, redirect_uri: request.redirect_uri, code_challenge: request.code_challenge,

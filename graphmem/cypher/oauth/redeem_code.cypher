@@ -1,8 +1,9 @@
 // oauth.redeem_code: redeem a code: its tokens, once. Every failure burns the code and ends its grant. `outcome` is
-// valid, or names the failure; no row for an unknown code.
+// valid, or names the failure; no row for an unknown code. The scope `keys` is that of the first access token alone, which
+// then ends at `keys_expires_at`: no refresh gives it again.
 //
 // params  digest: STRING, challenge: STRING, client_id: STRING, redirect_uri: STRING, resource: STRING, scopes:
-//         LIST<STRING>, access_digest: STRING, access_expires_at: INTEGER, refresh_digest: STRING,
+//         LIST<STRING>, access_digest: STRING, access_expires_at: INTEGER, keys_expires_at: INTEGER, refresh_digest: STRING,
 //         refresh_expires_at: INTEGER, now: INTEGER
 // returns outcome: STRING, grant_id: STRING, can_refresh: BOOLEAN, scopes: LIST<STRING>
 // mode    write
@@ -25,17 +26,19 @@ WITH code, grant,
       THEN 'resource'
     WHEN any(scope IN coalesce($scopes, []) WHERE NOT scope IN grant.scopes) THEN 'scope'
     ELSE 'valid'
-  END AS outcome
+  END AS outcome, coalesce($scopes, grant.scopes) AS scopes,
+  CASE WHEN 'keys' IN coalesce($scopes, grant.scopes) THEN $keys_expires_at ELSE $access_expires_at END AS access_expires_at
 SET code.used_at = coalesce(code.used_at, $now)
 FOREACH (ended IN CASE WHEN outcome <> 'valid' THEN [grant] ELSE [] END |
   SET ended.revoked_at = coalesce(ended.revoked_at, $now)
 )
 FOREACH (valid IN CASE WHEN outcome = 'valid' THEN [grant] ELSE [] END |
   SET valid.redeemed_at = coalesce(valid.redeemed_at, $now), valid.last_used_at = $now,
-    valid.expires_at = CASE WHEN valid.can_refresh THEN $refresh_expires_at ELSE $access_expires_at END
+    valid.expires_at = CASE WHEN valid.can_refresh THEN $refresh_expires_at ELSE access_expires_at END,
+    valid.scopes = [scope IN valid.scopes WHERE scope <> 'keys']
   CREATE (valid)-[:issued]->(:OAuthToken {
-    digest: $access_digest, kind: 'access', scopes: coalesce($scopes, valid.scopes),
-    resource: coalesce($resource, valid.resource), expires_at: $access_expires_at
+    digest: $access_digest, kind: 'access', scopes: scopes,
+    resource: coalesce($resource, valid.resource), expires_at: access_expires_at
   })
 )
 FOREACH (refreshable IN CASE WHEN outcome = 'valid' AND grant.can_refresh THEN [grant] ELSE [] END |
@@ -43,4 +46,4 @@ FOREACH (refreshable IN CASE WHEN outcome = 'valid' AND grant.can_refresh THEN [
     digest: $refresh_digest, kind: 'refresh', expires_at: $refresh_expires_at
   })
 )
-RETURN outcome, grant.id AS grant_id, grant.can_refresh AS can_refresh, coalesce($scopes, grant.scopes) AS scopes
+RETURN outcome, grant.id AS grant_id, grant.can_refresh AS can_refresh, scopes

@@ -58,11 +58,19 @@ def until_refused(service: Service, token: str | None) -> None:
 def test_keys_are_made_and_revoked_and_connections_end(
     instance: Instance, own_service: Service, browser: Browser
 ) -> None:
-    page = log_in(browser, own_service, instance.key(instance.account("ada")))
+    account = instance.account("ada")
+    page = log_in(browser, own_service, instance.key(account))
     assert "code=" not in page.url
     expect(page.get_by_text("You are ada with the scopes read, write.")).to_be_visible()
     keys = page.get_by_role("region", name="API keys")
     expect(keys).to_contain_text("of a test")
+    keys.get_by_role("button", name="Make a key …").click()
+    code, _ = instance.loop.run(instance.accounts.create_code(account.id))
+    page.get_by_label("Password or one-time code").fill(code)
+    page.get_by_role("button", name="Allow").click()
+    expect(page.get_by_text("You are ada with the scopes keys, read, write.")).to_be_visible()
+    # The login of before ended.
+    expect(page.get_by_role("region", name="Connected programs").get_by_role("listitem")).to_have_count(1)
     keys.get_by_text("Make a key").click()
     keys.get_by_label("Name").fill("of a robot")
     keys.get_by_label("write").uncheck()
@@ -72,6 +80,7 @@ def test_keys_are_made_and_revoked_and_connections_end(
     assert status(own_service, secret) == 200
     robot = keys.get_by_role("listitem").filter(has_text="of a robot")
     expect(robot).to_contain_text("scopes read;")
+    expect(robot).to_contain_text("on this page")
     robot.get_by_role("button", name="Revoke the key of a robot").click()
     confirm(page, "Revoke")
     expect(page.get_by_text("The key is revoked.")).to_be_visible()

@@ -1,6 +1,6 @@
 // Who writes, how the service is, and by what the account is reached.
 import { html, useEffect, useRef, useState } from '../vendor/preact.js';
-import { get, isOffered, post, remove, withQuery } from './api.js';
+import { begin, get, isOffered, post, remove, withQuery } from './api.js';
 import { ChangeList, Dialog, Json, Problem, Time, Waiting, count, many, quietly, useLoad, useTitle, view, words } from './parts.js';
 
 const WRITERS = 50;
@@ -191,17 +191,24 @@ function Secret({ secret, hint }) {
     <p><code class="secret">${secret}</code> <button class="quiet" ref=${copy} onClick=${() => navigator.clipboard?.writeText(secret)}>Copy</button></p><p class="soft">${hint}</p></div>`;
 }
 
+/** Who made a key, as the list says it. @param {any[]} keys @param {string | null} id */
+function maker(keys, id) {
+  if (!id) return '';
+  return id === 'page' ? ' on this page' : ` with ${keys.find((each) => each.key_id === id)?.name ?? id}`;
+}
+
 /** @param {{keys: any[], act: (deed: any) => void}} props */
 function Keys({ keys, act }) {
   if (!keys.length) return html`<p class="empty">There is no key. A program that has one may call the API; make one for each program.</p>`;
   return html`<ul class="rows">${keys.map((each) => html`<li key=${each.key_id}><span><b><bdi>${each.name}</bdi></b> ${each.state !== 'active' && html`<span class="badge warn">${each.state}</span>`}
-      <br /><span class="soft">scopes ${each.scopes.join(', ')}; made <${Time} at=${each.created_at} />, ${each.last_used_at ? html`last used <${Time} at=${each.last_used_at} />` : 'never used'}${each.expires_at && html`, until <${Time} at=${each.expires_at} />`}</span></span>
+      <br /><span class="soft">scopes ${each.scopes.join(', ')}; made <${Time} at=${each.created_at} />${maker(keys, each.made_by)}, ${each.last_used_at ? html`last used <${Time} at=${each.last_used_at} />` : 'never used'}${each.expires_at && html`, until <${Time} at=${each.expires_at} />`}</span></span>
     ${each.state === 'active' && html`<button class="quiet" aria-label=${`Revoke the key ${each.name}`} onClick=${() => act({ path: [`/keys/${each.key_id}`], title: 'Revoke this key?', about: `No process accepts ${each.name} after 5 seconds. A program that uses it needs another one.`, said: 'The key is revoked.', verb: 'Revoke' })}>Revoke …</button>`}</li>`)}</ul>`;
 }
 
 /** @param {{me: any, done: (what: any) => void}} props */
 function NewKey({ me, done }) {
-  const [form, fill] = useState({ name: '', scopes: me.scopes.filter((/** @type {string} */ each) => each !== 'admin'), days: '' });
+  const offered = [...me.scopes].filter((each) => each !== 'keys').sort();
+  const [form, fill] = useState({ name: '', scopes: offered.filter((each) => each !== 'admin'), days: '' });
   const [state, set] = useState(/** @type {any} */ ({}));
   const make = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -210,9 +217,13 @@ function NewKey({ me, done }) {
     post('/keys', body).then((answer) => { set({}); fill({ ...form, name: '' }); done({ secret: answer.secret, hint: answer.hint }); }, (error) => set({ error }));
   };
   const turn = (/** @type {string} */ scope) => fill({ ...form, scopes: form.scopes.includes(scope) ? form.scopes.filter((/** @type {string} */ each) => each !== scope) : [...form.scopes, scope] });
+  if (me.authentication === 'oauth' && !me.scopes.includes('keys')) {
+    return html`<p>To make a key, say once more who you are, by your password or a one-time code: a key goes on working when you have logged out.
+      <button onClick=${() => begin('read write keys').catch((error) => set({ error }))}>Make a key …</button></p>${state.error && html`<${Problem} error=${state.error} />`}`;
+  }
   return html`<details><summary>Make a key</summary><form class="filters" onSubmit=${make}>
       <label>Name <input required maxlength="100" value=${form.name} onInput=${(/** @type {any} */ event) => fill({ ...form, name: event.target.value })} /></label>
-      ${[...me.scopes].sort().map((each) => html`<label key=${each}><input type="checkbox" checked=${form.scopes.includes(each)} onChange=${() => turn(each)} /> ${each}</label>`)}
+      ${offered.map((each) => html`<label key=${each}><input type="checkbox" checked=${form.scopes.includes(each)} onChange=${() => turn(each)} /> ${each}</label>`)}
       <label>Days <input type="number" min="1" max="3650" placeholder="no end" value=${form.days} onInput=${(/** @type {any} */ event) => fill({ ...form, days: event.target.value })} /></label>
       <button class="strong" disabled=${state.busy || !form.name.trim() || !form.scopes.length}>Make</button></form>
     ${me.authentication === 'none' && html`<p class="warning">Nothing guards this service yet. Its first key does: from then on every caller over the network needs a key or a login, and so does this page.</p>`}

@@ -194,8 +194,11 @@ export async function follow(after, take, signal) {
 const base64url = (bytes) => btoa(String.fromCharCode(...bytes)).replace(/\+/g, '-').replace(/\//g, '_').replace(/=/g, '');
 const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 
-/** Go to the page of the service that asks the person; it sends the browser back here. */
-export async function begin() {
+/**
+ * Go to the page of the service that asks the person; it sends the browser back here.
+ * @param {string} scope with `keys` the page may make keys, until its token is renewed
+ */
+export async function begin(scope = 'read write') {
   if (!crypto.subtle) {
     throw new Refused('A login needs https, or an address of this computer such as http://localhost.', 0, 'INSECURE', '');
   }
@@ -203,9 +206,10 @@ export async function begin() {
   const challenge = base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))));
   const { api_base: base } = await get('/server-info');
   const asked = await post('/mcp/oauth/initiate', {
-    auth_provider: 'local', client_name: 'Inspector of this service', redirect_uri: BASE.href, resource: base, scope: 'read write',
+    auth_provider: 'local', client_name: 'Inspector of this service', redirect_uri: BASE.href, resource: base, scope,
     code_challenge: challenge, code_challenge_method: 'S256', state: random(),
   });
+  await logout();
   // The browser leaves the page, so what proves that this tab began waits here. It is no token.
   sessionStorage.setItem(PENDING, JSON.stringify({ verifier, state: asked.state, view: location.hash }));
   location.assign(asked.authorization_url);
