@@ -13,10 +13,12 @@ import orjson
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from graphmem.api.body import Replayed
 from graphmem.auth import Actor, request_actor
+from graphmem.database.jobs import waited_for
 from graphmem.errors import Forbidden, InvalidInput, MethodNotAllowed
 from graphmem.mcp.tools import create_server
 from graphmem.mcp.toolsets import TOOLSETS, all_tools
@@ -83,7 +85,8 @@ class McpEndpoint:
             receive = replayed.receive
         token = _actor.set(actor.named("mcp") if actor.client == "rest" else actor)
         try:
-            await manager.asgi_app(scope, receive, send)
+            with waited_for(Request(scope, receive).is_disconnected):
+                await manager.asgi_app(scope, receive, send)
         finally:
             _actor.reset(token)
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ class ForwardedRequest:
     params: Mapping[str, Any]
     version: str
     has_envelope: bool
+    connections: list[socket.socket] = field(default_factory=list, compare=False)
+    """Those over which it is under way."""
 
     @property
     def headers(self) -> dict[str, str]:

@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import secrets
+import socket
 import sys
 import threading
 import time
@@ -102,7 +103,11 @@ class StdioClient:
             self._request(message["id"], message["method"], message.get("params") or {})
         elif message.get("method") == "notifications/cancelled":
             with self._writing:
-                self._calls.pop(str((message.get("params") or {}).get("requestId")), None)
+                call = self._calls.pop(str((message.get("params") or {}).get("requestId")), None)
+            for connection in call[0].connections if call else ():
+                # The service hears that nobody waits.
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def end(self) -> None:
         """Wait for the calls under way, but not for long: nobody may be there to read their answers."""
@@ -160,7 +165,10 @@ class StdioClient:
             self._write_of(call, _notification("notifications/progress", params))
 
         wants_progress = call.progress_token is not None
-        status, body = calling.send(self._settings, url, request, headers, tell if wants_progress else None)
+        told = tell if wants_progress else None
+        status, body = calling.send(
+            self._settings, url, request, headers, told, opened=call.connections.append
+        )
         if status == 200:
             return body
         answer = json.loads(body)

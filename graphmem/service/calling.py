@@ -253,6 +253,7 @@ def send(
     *,
     timeout: float | None = None,
     starts: bool = True,
+    opened: wire.Opened | None = None,
 ) -> tuple[int, bytes]:
     """Post JSON as :func:`call` does, and raise what it raises; return status and body of the answer.
 
@@ -267,7 +268,7 @@ def send(
         record = ensure(settings, tell) if starts else place(settings).record()
         try:
             return wire.request(
-                Path(record.get("socket", os.devnull)), "POST", url, content, headers, timeout, sign
+                Path(record.get("socket", os.devnull)), "POST", url, content, headers, timeout, sign, opened
             )
         except wire.NotConnected:
             continue  # it ended in this moment: nothing was sent

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 Sign = Callable[[str, str, bytes], Mapping[str, str]]
+Opened = Callable[[socket.socket], object]
+"""What hears of the connection of a request, to end it from another thread."""
 SOCKET_URL = "http://localhost"
 """The address for which requests over a Unix socket are signed, whatever the service has over TCP."""
 
@@ -47,6 +49,7 @@ def request(
     headers: Mapping[str, str] | None = None,
     timeout: float | None = None,
     sign: Sign | None = None,
+    opened: Opened | None = None,
 ) -> tuple[int, bytes]:
     """Send one request to the socket at ``path``; return status and body of the answer.
 
@@ -65,6 +68,8 @@ def request(
             connection.sock.connect(str(path))
         except OSError as exc:
             raise NotConnected(str(exc)) from exc
+        if opened is not None:
+            opened(connection.sock)
         body = None if content is None else json.dumps(content).encode()
         sent = {"Content-Type": "application/json", "Connection": "close", **(headers or {})}
         sent |= secret_headers(path)

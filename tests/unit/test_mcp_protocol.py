@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -165,6 +166,8 @@ class Wire:
         self.refusal: tuple[int, Any] | None = None
         self.may_answer = threading.Event()
         self.sent: list[Any] = []
+        self.ends: list[socket.socket] = []
+        """Of each call, the end of its connection that the service has."""
         self._out, wire = os.pipe()
         self.client = thin.StdioClient(Settings(data_dir=tmp_path, mcp_tools=mcp_tools), wire)
         self._wire = wire
@@ -173,7 +176,12 @@ class Wire:
         if handshake:
             self.take(method="initialize", id=0, params=opening("2025-11-25")["params"])
 
-    def _send(self, settings: Any, url: str, request: Any, headers: Any, tell: Any) -> tuple[int, bytes]:
+    def _send(
+        self, settings: Any, url: str, request: Any, headers: Any, tell: Any, *, opened: Any
+    ) -> tuple[int, bytes]:
+        connection, end = socket.socketpair()
+        opened(connection)
+        self.ends.append(end)
         if tell:
             tell("starting … 1 s")
         self.sent.append((url, request))
@@ -310,6 +318,8 @@ def test_a_cancelled_call_is_not_answered_and_others_are(wire: Wire) -> None:
         time.sleep(0.01)
     wire.take(method="tools/call", id=2, params={"name": "store"})
     wire.take(method="notifications/cancelled", params={"requestId": 1})
+    # The service hears of it.
+    assert wire.ends[0].recv(1) == b""
     wire.take(method="ping", id=3)
     wire.may_answer.set()
     progress, *answers = wire.messages()

@@ -6,6 +6,8 @@ import socket
 import threading
 from pathlib import Path
 
+import pytest
+
 from graphmem.service import wire
 
 
@@ -25,4 +27,17 @@ def test_a_refusal_that_comes_before_the_body_was_sent_is_read(tmp_path: Path) -
     # The body does not fit into the buffers of a socket: the service is gone before it is sent.
     assert wire.request(tmp_path / "s", "POST", "/stats", "x" * 8_000_000) == (401, b"{}")
     thread.join()
+    listening.close()
+
+
+def test_a_request_ends_when_its_connection_is_ended_from_another_thread(tmp_path: Path) -> None:
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(tmp_path / "s"))
+    listening.listen()
+
+    def end(connection: socket.socket) -> None:
+        threading.Timer(0.1, connection.shutdown, (socket.SHUT_RDWR,)).start()
+
+    with pytest.raises(wire.Interrupted):
+        wire.request(tmp_path / "s", "POST", "/parse_file", {}, opened=end)
     listening.close()
