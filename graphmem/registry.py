@@ -178,6 +178,8 @@ class Operation(Generic[A]):
     answer_members: frozenset[str] = frozenset()
     leaves_out: str = ""
     statements: int = 0
+    typed: bool = False
+    withheld: bool = False
 
     @property
     def description(self) -> str:
@@ -267,16 +269,21 @@ class Operation(Generic[A]):
             raise Forbidden(needs=self.scope, operation=self.name)
         if self.scope is not Scope.READ:
             _check_writer(actor, services.settings)
-            if self.name.startswith(_OF_ACCESS):
+            if not self.withheld and "idempotency_key" not in self.arguments.model_fields:
+                # The owner's writer decides on the others: it knows of a quarantine in their turn.
                 await _check_quarantine(services, actor, self.name)
+        if not self.typed:
+            await services.agent_grants.check(actor, self.name, self.scope)
         arguments = read(self.arguments, self.name, asking_something(self.arguments, raw, actor))
         if self.scope is Scope.READ and named_types(arguments):
             arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
-        await services.agent_grants.check(actor, self.name, self.scope, arguments)
+        named = arguments if self.typed else None
+        if named:
+            await services.agent_grants.check(actor, self.name, self.scope, named)
         begin = time.monotonic()
         answer = await self._answer(Context(actor, services), arguments)
         if self.scope is Scope.READ and time.monotonic() - begin > CHECK_SECONDS:
-            await services.agent_grants.check_again(actor, self.name, arguments)
+            await services.agent_grants.check_again(actor, self.name, named)
         text = orjson.dumps(reworded_answer(answer, face))
         # To look for them in each answer takes longer than to write it.
         if b'"relationship_type"' in text and await services.vocabulary.show(actor.owner, answer):
@@ -323,12 +330,9 @@ def _check_writer(actor: Actor, settings: Settings) -> None:
 UNBOUNDED: Final = 10**9
 """The ``statements`` of an operation whose number of them grows with what its owner has."""
 
-_OF_ACCESS: Final = ("agents.", "connections.", "keys.", "subscriptions.")
-"""The writes that no owner's writer decides on, and that therefore do not learn of a quarantine from it."""
-
 
 async def _check_quarantine(services: Services, actor: Actor, name: str) -> None:
-    """Refuse a change of who may call, or who is called, by a writer in quarantine."""
+    """Refuse a writer in quarantine."""
     writers = writers_of(actor.owner, actor.agent, actor.client, actor.by)
     reads = services.database.reads(actor.owner)
     spans = await reads.only("exclusion.writings", list[WrittenSpan], writers=writers)
@@ -413,6 +417,8 @@ def operation(
     limited: bool = True,
     rate: RateClass | None = None,
     takes_file: bool = False,
+    typed: bool = False,
+    withheld: bool = False,
     errors: tuple[type[GraphmemError], ...] = (),
     example: Mapping[str, Any] | None = None,
     people: Mapping[str, Any] | None = None,
@@ -436,6 +442,10 @@ def operation(
         rate: the class of its rate limit, if it has one that its scope does not tell.
         takes_file: whether its arguments may hold a file, so that its body may be as large as
             that of the largest file.
+        typed: whether it touches no entity type but those of the types and entities that its arguments name,
+            and those that the reference fields among its arguments name. Every other operation needs a grant
+            of its agent for every type.
+        withheld: whether a writer in quarantine may call it: what it adds does not count meanwhile.
         errors: the errors that it raises beyond those of every operation.
         example: arguments of a call that works on an owner who has what it names; filters stand beside the
             other arguments. ``--help`` shows it as a command line, and the tests that walk the registry call
@@ -489,6 +499,8 @@ def operation(
             result=TypeAdapter(hints["return"]),
             answer_members=members,
             leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""),
+            typed=typed,
+            withheld=withheld,
         )
         return function
 

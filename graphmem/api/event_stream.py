@@ -52,7 +52,7 @@ async def stream(request: Request) -> Response:
         raw["after"] = last
     arguments = read(FollowChanges, "changes.stream", raw)
     arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
-    await services.agent_grants.check(actor, "changes.list", Scope.READ, arguments)
+    await services.agent_grants.check(actor, "changes.list", Scope.READ)
     context = Context(actor, services)
     wanted, standing = arguments.wanted, None
     if arguments.subscription_id is not None:
@@ -61,7 +61,7 @@ async def stream(request: Request) -> Response:
     if arguments.after is not None:
         place = await change_cursors.place_of(context, arguments.after, is_standing=standing is not None)
     services.of(ChangeFeed).check_room()
-    holds = partial(services.agent_grants.check_again, actor, "changes.list", arguments)
+    holds = partial(services.agent_grants.check_again, actor, "changes.list")
     chunks = _chunks(holds, context, wanted, place, standing, values=arguments.values)
     return EventSourceResponse(chunks, ping=PING_SECONDS, send_timeout=SEND_SECONDS)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import orjson
 from cachetools import TTLCache
@@ -24,12 +24,6 @@ from graphmem.model.identity import normalise_type
 from graphmem.model.schema.schema_document import SchemaDocument
 
 GrantStatus = Literal["active", "suspended", "revoked"]
-TYPED_OPERATIONS: Final = frozenset({
-    "entities.correct", "entities.delete", "entities.get", "entities.history", "entities.query",
-    "entities.restore", "entities.snapshot", "relationships.create", "store",
-})  # fmt: skip
-"""The operations that touch no entity type but those of the types and entities that their arguments name, and
-those that the reference fields among their arguments name."""
 
 
 class Capability(NamedTuple):
@@ -123,6 +117,8 @@ class AgentGrants:
     async def check(self, actor: Actor, name: str, scope: Scope, arguments: Arguments | None = None) -> None:
         """Refuse a call of an agent that its grants do not cover, or cannot be shown to cover.
 
+        ``arguments``: those of a call that touches no types but those that they name.
+
         Raises:
             CapabilityDenied: they do not.
         """
@@ -135,7 +131,7 @@ class AgentGrants:
         if any(not each.entity_types for each in fitting):
             return
         types: set[str] = set()
-        if fitting and arguments is not None and name in TYPED_OPERATIONS:
+        if fitting and arguments is not None:
             types = await self._touched(actor.owner, arguments)
             aliases = await self._aliases.of(actor.owner)
             allowed = {aliases.get(each, each) for capability in fitting for each in capability.entity_types}

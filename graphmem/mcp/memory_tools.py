@@ -385,6 +385,7 @@ def _operation(
     *,
     destructive: bool = False,
     idempotent: bool = True,
+    withheld: bool = False,
 ) -> Operation[Any]:
     return Operation(
         name=PREFIX + function.__name__,
@@ -409,13 +410,14 @@ def _operation(
         function=function,
         arguments=arguments,
         result=TypeAdapter(result),
+        withheld=withheld,
     )
 
 
 OPERATIONS: Final[dict[str, Operation[Any]]] = {
     operation.name: operation
     for operation in (
-        _operation(create_entities, CreateEntities, EntitiesAnswer),
+        _operation(create_entities, CreateEntities, EntitiesAnswer, withheld=True),
         _operation(create_relations, Relations, RelationsAnswer),
         _operation(add_observations, AddObservations, MemoryAdditions),
         _operation(delete_entities, DeleteEntities, Deleted, destructive=True),

@@ -56,6 +56,7 @@ class GetEntity(Arguments):
     command="entities get",
     scope=Scope.READ,
     statements=2,
+    typed=True,
     errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
@@ -104,6 +105,7 @@ class Snapshot(OneEntity):
     command="entities snapshot",
     scope=Scope.READ,
     statements=3,
+    typed=True,
     errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "at": "2026-06-01T00:00:00Z"},
     people={"expand_provenance": True},

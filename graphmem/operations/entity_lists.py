@@ -162,6 +162,7 @@ class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
     command="entities list",
     scope=Scope.READ,
     statements=8,
+    typed=True,
     heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"entity_type": "person", "sort_by": "last_observation_at", "sort_order": "desc", "limit": 20},

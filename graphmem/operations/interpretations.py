@@ -104,6 +104,7 @@ class CreatedInterpretation(Budgeted):
     command="interpretations create",
     scope=Scope.WRITE,
     statements=6,
+    withheld=True,
     errors=(NotFound, StoreRefused, IdempotencyMismatch),
     example={
         "source_id": EXAMPLE_SOURCE_ID,
@@ -304,6 +305,7 @@ class Reinterpreted(Interpretation, Budgeted):
     command="interpretations run",
     scope=Scope.WRITE,
     statements=4,
+    withheld=True,
     errors=(NotFound, IdempotencyMismatch, *READING_ERRORS),
     example={"source_id": EXAMPLE_SOURCE_ID},
 )

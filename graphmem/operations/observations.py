@@ -162,6 +162,7 @@ class EntityHistory(Paged):
     command="history",
     scope=Scope.READ,
     statements=2,
+    typed=True,
     heavy=True,
     faces=Face.REST | Face.CLI,
     reason="list_observations with entity_id and field answers the same",
@@ -409,6 +410,7 @@ class CreatedObservation(Budgeted):
     command="observations create",
     scope=Scope.WRITE,
     statements=4,
+    withheld=True,
     errors=(NotFound, StoreRefused, IdempotencyMismatch),
     example={"entity_id": EXAMPLE_ENTITY_ID, "fields": {"phone": "+44 1632 960000"}},
 )

@@ -73,6 +73,7 @@ class CreatedRelationship(StoredRelationship, Budgeted):
     command="relationships create",
     scope=Scope.WRITE,
     statements=4,
+    typed=True,
     errors=(StoreRefused, IdempotencyMismatch),
     example={
         "relationship_type": "WORKS_AT",

@@ -119,6 +119,8 @@ class Stored(StoredFile, InterpretedFile, Budgeted):
     command="store",
     scope=Scope.WRITE,
     statements=6,
+    typed=True,
+    withheld=True,
     takes_file=True,
     errors=(StoreRefused, IdempotencyMismatch, VersionConflict, ObjectStoreUnavailable, *FILE_ERRORS),
     example={"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]},

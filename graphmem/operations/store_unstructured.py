@@ -41,6 +41,7 @@ class StoredAlone(StoredFile, InterpretedFile):
     "POST /store/unstructured",
     scope=Scope.WRITE,
     statements=7,
+    withheld=True,
     faces=Face.REST,
     reason="the tool store and the commands store and upload store a file alone",
     takes_file=True,

@@ -94,7 +94,7 @@ def test_a_command_that_acts_as_no_account_refuses_one(word: str) -> None:
 def test_mcp_over_stdio_acts_as_an_account(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Any] = []
 
-    def send(settings: Any, url: str, content: Any, headers: Any, tell: Any = None) -> tuple[int, bytes]:
+    def send(settings: Any, url: str, content: Any, headers: Any, *_: Any, **__: Any) -> tuple[int, bytes]:
         sent.append(headers)
         return 200, b"{}"
 

@@ -16,7 +16,8 @@ OF_ACCOUNTS: Final = frozenset(
         "test_account_dumps", "test_acting", "test_attacks_on_identity", "test_authentication",
         "test_connections", "test_consent", "test_erasing",
         "test_guard", "test_keys", "test_oauth_flow", "test_oauth_served", "test_sdk_flow", "test_secrets",
-        "test_signing", "test_agent_grants", "test_taking_back", "test_webhooks", "test_who_wrote",
+        "test_signing", "test_agent_grants", "test_taking_back", "test_webhooks", "test_who_may",
+        "test_who_wrote",
     )
 ) | {"tests/faces/test_database_schema.py"}  # fmt: skip
 """Files whose tests use the database of accounts (tests/access/conftest.py).
