@@ -21,6 +21,9 @@ Queries demand their index seeks (``USING INDEX SEEK``). Neo4j may plan to read 
 to be empty, and keeps that plan later. For a node by its unique key, such as
 ``MATCH (entity:Entity {id: $id})``, :func:`parse` adds the demand.
 
+How a sealed instance writes each parameter, and which columns it opens, is declared in ``sealing.toml``. For
+names that are not there the header says so: ``// sealing name: equal client, text: sealed at id``.
+
 The order of a page is that of an index and cannot be a parameter. So a query with ``WAY`` in its text has two
 forms, ``entity.page[asc]`` and ``entity.page[desc]``: ``WAY`` becomes ``ASC`` or ``DESC``, and ``BEYOND``
 becomes ``>`` or ``<``. A query whose header says ``// keys    name_key, created_at`` has both forms for each
@@ -41,6 +44,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Literal, LiteralString, cast
 
+from graphmem.cypher.declared_sealing import Declared, declared
 from graphmem.model import ending, facts, relationship, times, valid_time
 
 _HEADER = re.compile(
@@ -52,6 +56,7 @@ _HEADER = re.compile(
     r"// cost {4}(?P<cost>light|heavy)\n"
     r"(?:// keys {4}(?P<keys>\w+(?:, \w+)*)\n)?"
     r"(?:// forms {3}(?P<forms>\w+(?:, \w+)*)\n)?"
+    r"(?:// sealing (?P<sealing>[^\n]*(?:\n// {9}[^\n]*)*)\n)?"
     r"(?:// tenancy global: (?P<tenancy>[^\n]*)\n)?",
     re.DOTALL,
 )
@@ -94,6 +99,7 @@ class Query:
     mode: Literal["read", "write"]
     cost: Literal["light", "heavy"]
     tenancy: str | None
+    sealing: Declared
     text: LiteralString
 
     @property
@@ -128,14 +134,20 @@ def parse(name: str, source: str) -> Query:
     bound = set() if match["tenancy"] else {"owner"}
     if "owner" in params or set(params) | bound != set(_USED.findall(_lines_of(body, None))):
         raise ValueError(f"{name}: header and text disagree on parameters")
+    returns = _fields(match["returns"])
+    try:
+        sealing = declared(params, returns, match["mode"], _fields(match["sealing"] or ""))
+    except ValueError as exc:
+        raise ValueError(f"{name}: {exc}") from exc
     return Query(
         name=name,
         doc=re.sub(r"\n// ?", " ", match["doc"]),
         params={param: kind for param, kind in params.items() if re.search(rf"\${param}\b", text)},
-        returns=_fields(match["returns"]),
+        returns=returns,
         mode="read" if match["mode"] == "read" else "write",
         cost="heavy" if match["cost"] == "heavy" else "light",
         tenancy=match["tenancy"],
+        sealing=sealing,
         # Our own files, shipped in the package: as safe as a literal in the code.
         text=cast("LiteralString", Text(_USED.sub(_in_one_map, text))),
     )

@@ -357,8 +357,11 @@ class Database:
         if self.sealer is None:
             return rows
         try:
-            is_lenient, names_nodes = left_out.checking() is not None, cypher.query(name).names_nodes
-            return self.sealer.open(rows, owner, names_nodes=names_nodes, is_lenient=is_lenient)
+            query = cypher.query(name)
+            return self.sealer.open(
+                rows, owner, names_nodes=query.names_nodes, is_lenient=left_out.checking() is not None,
+                columns=query.sealing.opened,
+            )  # fmt: skip
         except DecryptionFailed as exc:
             _log.error("a sealed value does not open", query=name, reason=str(exc))
             raise

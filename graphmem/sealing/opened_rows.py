@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MARK: Final = facts.SEALED_MARK
 TEXT, BOUND, NUMBER, KEY = "t", "f", "n", "k"
 """What a sealed text is: a text of a node, one of several, a number, or what is looked up."""
-_IN_CLEAR: Final = frozenset({int, float, bool, type(None)})
+IN_CLEAR: Final = frozenset({int, float, bool, type(None)})
 """Types of which no value is sealed: a number that is sealed is a text."""
 _ID: Final = re.compile(r"[a-z]{3}_[0-9a-f]{24}")
 _ELSEWHERE: Final = "@"
@@ -68,6 +68,14 @@ class RowOpening:
         self._bound_above: Above = None
         self._bound_at = -1
 
+    def row(self, row: Mapping[str, Any], columns: frozenset[str] | None) -> dict[str, Any]:
+        """Return a row, with those columns opened that are named, or all."""
+        here = row.values(), None
+        return {
+            name: self.value(each, here) if columns is None or name in columns else each
+            for name, each in row.items()
+        }
+
     def value(self, value: Any, above: Above = None) -> Any:
         kind = type(value)
         if kind is str:
@@ -78,7 +86,7 @@ class RowOpening:
             return self._writing(value) if value[:4] == ids.WRITING else value
         if kind is list:
             here = value, above
-            return [each if type(each) in _IN_CLEAR else self.value(each, here) for each in value]
+            return [each if type(each) in IN_CLEAR else self.value(each, here) for each in value]
         if kind is dict:
             here = value.values(), above
             return {self._names.get(name, name): self.value(each, here) for name, each in value.items()}

@@ -1,19 +1,19 @@
 """Seals what queries write into the database.
 
 The parameters of a query pass through :meth:`RowSealer.seal`, its rows through :meth:`RowSealer.open`
-(:mod:`graphmem.sealing.opened_rows`). What is sealed is declared here, by the parameters that have it.
+(:mod:`graphmem.sealing.opened_rows`). Each query declares how its parameters are written, and which of its
+columns are opened (:mod:`graphmem.cypher.declared_sealing`).
 
 A sealed text stands in the place of a text: :data:`MARK`, a mark of the instance, and in base64 the id of
 the data key and what AES-SIV (RFC 5297) made of the text. It opens only beside the id of the node that it
 was written to: in the same row, or in a list of it. AES-SIV needs no nonce: a text that is written again to
 the same node is equal to the earlier one.
 
-A node has several values of one kind (:data:`_FIELD_OF`, :data:`_TRANSACTION_OF`). Such a value opens only
-where the text is that says which of them it is: at the same place of another list, or beside the value.
+A node may have several values of one kind. Such a value opens only where the text is that says which of them
+it is: at the same place of another list, or beside the value.
 
-What queries look up by equality (:data:`_PAIRS`, :data:`_KEYS`), or answer without the id of its node
-(:data:`_KEYED`), is bound to its kind instead. It is sealed with the first key of its owner, so that it is
-found while newer keys seal the rest anew.
+What queries look up by equality, or answer without the id of its node, is bound to its kind instead. It is
+sealed with the first key of its owner, so that it is found while newer keys seal the rest anew.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from graphmem import cypher
+from graphmem.cypher.declared_sealing import NEVER, Treatment, shape_of, written_names
 from graphmem.errors import InvalidInput
 from graphmem.model import ids
 from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES, InstanceKeys, OwnerKey
 from graphmem.sealing.opened_rows import (
     BOUND,
+    IN_CLEAR,
     KEY,
     MARK,
     NUMBER,
@@ -46,61 +49,8 @@ if TYPE_CHECKING:
 LOOK_SECONDS: Final = 0.05
 """How long a process may use a key that another one destroys."""
 _OF_NODES: Final = TEXT, BOUND, NUMBER
-
-_PLACED: Final[Mapping[str, frozenset[str]]] = {
-    "entities": frozenset({"canonical_name", "name", "values", "own", "evidence", "text", "check"}),
-    "relationships": frozenset({"values", "own", "check"}),
-    "observations": frozenset({"values", "places"}),
-    "transactions": frozenset({"answer", "request_hash"}),
-    "events": frozenset({"text"}),
-    "sources": frozenset({"name", "declared_type"}),
-    "interpretations": frozenset({"error", "warnings", "model", "interpreter", "version", "config"}),
-    "interpretation": frozenset({"error", "warnings", "model", "interpreter", "version", "config"}),
-    "exclusions": frozenset({"reason"}),
-    "dismissals": frozenset({"reason"}),
-    "splits": frozenset({"reason"}),
-    "meaning": frozenset({"of", "packed", "vector", "fresh"}),
-    "rows": frozenset({"of", "was", "packed", "vector"}),
-    "subscription": frozenset({"webhook_url", "secret", "last_error", "query"}),
-}
-"""The properties that are sealed, by the parameter or the member whose rows have them."""
-_KEYED: Final = {
-    "name_key": "name", "idempotency_key": "key", "file_key": "file", "client": "client", "by": "by",
-    "writers": "writer",
-}  # fmt: skip
-"""Properties that are looked up, or answered without the id of their node, each with its kind."""
-_FIELD_OF: Final = frozenset({("observations", "values")})
-"""Lists of values of which each is bound to its field."""
-_TRANSACTION_OF: Final = frozenset({("sources", "name"), ("sources", "declared_type")})
-"""Values that each transaction gives anew, which are bound to it."""
-_UNINDEXED: Final[Mapping[str, Mapping[str, str | None]]] = {
-    "entities": {"text": "sealed_text"},
-    "meaning": {"vector": None, "fresh": None},
-    "rows": {"vector": None},
-}
-"""Properties that an index of words or of vectors would read, and under what name they are written."""
-_SEALED_NAMES: Final = {name: member for each in _UNINDEXED.values() for member, name in each.items() if name}
-_PAIRS: Final = frozenset(
-    {"identifiers_added", "identifiers_removed", "former_added", "former_removed", "values", "pairs",
-     "exact", "beside", "names", "borne", "near"}
-)  # fmt: skip
-"""Lists of pairs of a kind and of what is looked up, which a row may go on behind."""
-_OF_QUERIES: Final[Mapping[str, frozenset[str]]] = {
-    "passages.set": frozenset({"title", "key", "texts", "packed"}),
-    "interpretation.postpone": frozenset({"error"}),
-}
-"""Parameters of single queries that are sealed; each of these queries says of which node by an id."""
-_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
-    "write.look": {"keys": "key", "file_keys": "file"},
-    "dump.present": {"keys": "key"},
-    "entity.named": {"name": "name"},
-    "oauth.create_client": {"metadata": "client"},
-    "oauth.create_request": {"client_name": "client"},
-    "account.create_key": {"name": "client"},
-    "account.create_agent_grant": {"label": "client"},
-    "secret.make": {"proposed": "secret"},
-}
-"""Parameters of single queries that are looked up, each with its kind."""
+_WRITER: Final = "writer"
+"""The kind of the key of a writer in the id of a writing."""
 
 
 class RowSealer:
@@ -121,17 +71,13 @@ class RowSealer:
             EncryptionKeyInvalid, DataDirectoryRefused: the key file cannot be used.
         """
         self._forget_changed()
-        if name == "meaning.set":
-            # The worker writes the vectors of all owners.
-            rows = [self._sealing(row["owner"]).row(row, "rows") for row in params["rows"]]
-            return {**params, "rows": rows}
-        return self._sealing(owner or INSTANCE).params(name.partition("[")[0], params)
+        return self._sealing(owner or INSTANCE).params(cypher.query(name).sealing.params, params)
 
     def _sealing(self, owner: str) -> _Sealing:
         if (known := self._sealings.get(owner)) is None:
             # A key is made where there is something to seal.
             keys = partial(self._keys.of, owner), partial(self._keys.first_of, owner)
-            known = self._sealings[owner] = _Sealing(*keys, self._mark, self._near)
+            known = self._sealings[owner] = _Sealing(*keys, self._mark, self._near, self._sealing)
         return known
 
     def _forget_changed(self) -> None:
@@ -149,10 +95,12 @@ class RowSealer:
         *,
         names_nodes: bool = False,
         is_lenient: bool = False,
+        columns: frozenset[str] | None = None,
     ) -> list[dict[str, Any]]:
         """Return the rows of a query, opened.
 
         Args:
+            columns: those that are opened; None: all.
             names_nodes: the query writes the id of its node before a value, as ``entity/_placed.cypher``
                 does. No stored value may do so.
             is_lenient: the error of a value that does not open stands in its place.
@@ -162,8 +110,8 @@ class RowSealer:
             KeyDestroyed: its key was destroyed before the parameters of the query were sealed.
         """
         kind = LenientOpening if is_lenient else RowOpening
-        opening = kind(self._mark, self._cipher, owner, _SEALED_NAMES, names_nodes=names_nodes)
-        return [opening.value(row) for row in rows]
+        opening = kind(self._mark, self._cipher, owner, written_names(), names_nodes=names_nodes)
+        return [opening.row(row, columns) for row in rows]
 
     def anew(self, properties: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]:
         """Return those properties of a node that older keys sealed, sealed with the newest key of the owner.
@@ -176,7 +124,7 @@ class RowSealer:
             KeyDestroyed: its key was destroyed.
         """
         self._forget_changed()
-        opening = RowOpening(self._mark, self._cipher, None, _SEALED_NAMES)
+        opening = RowOpening(self._mark, self._cipher, None, written_names())
         changed: dict[str, Any] = {}
         for name, value in properties.items():
             values = value if type(value) is list else [value]
@@ -215,9 +163,14 @@ class _Sealing:
     """The sealing of the parameters of one query."""
 
     def __init__(
-        self, newest: Callable[[], OwnerKey], first: Callable[[], OwnerKey], mark: str, near: str
+        self,
+        newest: Callable[[], OwnerKey],
+        first: Callable[[], OwnerKey],
+        mark: str,
+        near: str,
+        of: Callable[[str], _Sealing],
     ) -> None:
-        self._newest_of, self._first_of, self._mark, self._near = newest, first, mark, near
+        self._newest_of, self._first_of, self._mark, self._near, self._of = newest, first, mark, near, of
 
     @cached_property
     def newest(self) -> tuple[bytes, AESSIV]:
@@ -228,72 +181,82 @@ class _Sealing:
     def _first(self) -> tuple[bytes, AESSIV]:
         return _cipher_of(self._first_of())
 
-    def params(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        own, keys = _OF_QUERIES.get(name), _KEYS.get(name)
-        place = params.get("id") or params.get("source_id") or ""
+    def params(self, declared: Mapping[str, Treatment], params: Mapping[str, Any]) -> dict[str, Any]:
         sealed: dict[str, Any] = {}
-        for member, value in params.items():
-            if own is not None and member in own:
-                sealed[member] = self.placed(value, place)
-            elif keys is not None and member in keys:
-                sealed[member] = self._looked_up(value, keys[member])
-            elif member == "writers":
-                sealed[member] = self._looked_up(value, _KEYED[member])
-            elif name == "entity.by_value" and member == "values":
-                sealed[member] = self._looked_up(value, params["field"])
-            elif isinstance(value, list) and value:
-                sealed[member] = self._rows(member, value)
-            elif isinstance(value, dict):
-                sealed[member] = self.row(value, name.partition(".")[0], place)
-            else:
-                sealed[member] = self._in_clear(value)
+        for name, value in params.items():
+            how = declared[name]
+            place = params[how.at] if how.at else ""
+            kind = params[how.of[1:]] if how.of[:1] == "$" else how.of
+            sealed[name] = self._treated(how, value, place, kind)
         return sealed
 
-    def _rows(self, member: str, rows: list[Any]) -> list[Any]:
-        if isinstance(rows[0], list | tuple) and member in _PAIRS:
-            return [self._pair(each) for each in rows]
-        if isinstance(rows[0], dict):
-            return [self.row(each, member) for each in rows]
-        return rows if isinstance(rows[0], float) else [self._in_clear(each) for each in rows]
+    def row(
+        self, row: Mapping[str, Any], name: str, above: str = "", around: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return a map of a parameter, sealed.
+
+        Args:
+            name: what its members are declared under.
+            above: the id of the node of the map that it is in.
+            around: the members of that map.
+
+        Raises:
+            ValueError: nothing declares how one of its members is written.
+        """
+        shape = shape_of(name)
+        if shape.owner is not None and (other := self._of(row[shape.owner])) is not self:
+            return other.row(row, name, above, around)
+        place = row[shape.at] if shape.at else above
+        members = shape.members
+        sealed: dict[str, Any] = {}
+        for member, value in row.items():
+            how = members.get(member)
+            if how is CLEAR:
+                sealed[member] = value if type(value) in IN_CLEAR else self._in_clear(value)
+            elif how is None:
+                raise ValueError(f"nothing declares whether {member} of {name} is sealed (sealing.toml)")
+            elif how.kind == "map":
+                sealed[member] = self._maps(value, how.of, place, row)
+            elif how.written_as is not None:
+                sealed[member] = None
+                if how.written_as != NEVER:
+                    sealed[how.written_as] = self.placed(value, place)
+            elif how.by is not None:
+                bound = row[how.by] if how.by in row else (around or {})[how.by]
+                sealed[member] = self.placed(value, place, bound)
+            else:
+                sealed[member] = self._treated(how, value, place, how.of)
+        return sealed
+
+    def _maps(self, value: Any, name: str, place: str, around: Mapping[str, Any] | None = None) -> Any:
+        if isinstance(value, Mapping):
+            return self.row(value, name, place, around)
+        # Maps of a list have ids of their own.
+        return value and [self.row(each, name) for each in value]
+
+    def _treated(self, how: Treatment, value: Any, place: str, kind: str) -> Any:
+        match how.kind:
+            case "sealed":
+                return self.placed(value, place)
+            case "equal":
+                return self._looked_up(value, kind)
+            case "pairs":
+                return value and [self._pair(each) for each in value]
+            case "fields":
+                return self._names(value)
+            case "map":
+                return self._maps(value, kind, place)
+            case _:
+                return value if type(value) in IN_CLEAR else self._in_clear(value)
 
     def _in_clear(self, value: Any) -> Any:
         """Return what is not sealed; of the id of a writing, the writer is."""
         if type(value) is str and value[:4] == ids.WRITING and ids.WRITING_ID.fullmatch(value):
             times, writer = value[: ids.WRITER_AT], value[ids.WRITER_AT :]
-            return times + self._looked_up(writer, _KEYED["writers"])
-        return [self._in_clear(each) for each in value] if isinstance(value, list | tuple) else value
-
-    def row(
-        self, row: Mapping[str, Any], group: str, above: str = "", transaction: str | None = None
-    ) -> dict[str, Any]:
-        """Return a row of a parameter, sealed.
-
-        Args:
-            above: the id of the row that it is in.
-            transaction: the transaction of that row.
-        """
-        place = row.get("subject_id") or above or row.get("id", "")
-        transaction = row.get("transaction_id", transaction)
-        placed = frozenset[str]() if "properties" in row else _PLACED.get(group, frozenset())
-        sealed: dict[str, Any] = {}
-        for member, value in row.items():
-            if member == "fields":
-                sealed[member] = self._names(value)
-            elif member in placed and member in (other := _UNINDEXED.get(group, {})):
-                sealed[member] = None
-                if (name := other[member]) is not None:
-                    sealed[name] = self.placed(value, place)
-            elif member in placed:
-                sealed[member] = self.placed(value, place, _bound(group, member, row, transaction))
-            elif member in _KEYED:
-                sealed[member] = self._looked_up(value, _KEYED[member])
-            elif isinstance(value, dict):
-                sealed[member] = self.row(value, member if member in _PLACED else group, place, transaction)
-            elif isinstance(value, list) and value:
-                sealed[member] = self._rows(member, value)
-            else:
-                sealed[member] = self._in_clear(value)
-        return sealed
+            return times + self._looked_up(writer, _WRITER)
+        if not isinstance(value, list | tuple) or (value and isinstance(value[0], float)):
+            return value
+        return [self._in_clear(each) for each in value]
 
     def _names(self, names: Any) -> Any:
         """Return names of fields, which stay in clear; InvalidInput: one is like a sealed value."""
@@ -343,15 +306,6 @@ class _Sealing:
         key_id, cipher = key
         body = key_id + cipher.encrypt(data, [kind.encode(), *map(encoded, beside)])
         return self._mark + kind + base64.b64encode(body).decode()
-
-
-def _bound(
-    group: str, member: str, row: Mapping[str, Any], transaction: str | None
-) -> str | Sequence[str] | None:
-    """Return what says which of the values of its node a value is; for a list, which each value is."""
-    if (group, member) in _FIELD_OF:
-        return row["fields"]
-    return transaction if (group, member) in _TRANSACTION_OF else None
 
 
 def _cipher_of(key: OwnerKey) -> tuple[bytes, AESSIV]:

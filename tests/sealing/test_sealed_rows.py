@@ -80,8 +80,9 @@ def test_a_sealed_value_that_was_moved_cut_or_changed_does_not_open(sealer: RowS
 
 
 def test_a_value_of_an_observation_opens_as_that_of_its_field_alone(sealer: RowSealer) -> None:
-    row = {"id": "obs_1", "properties": {"fields": ["a", "b"], "values": ["1", "2"]}}
-    (sealed,) = sealer.seal("write.turn", {"observations": [row]}, OWNER)["observations"]
+    row = {"properties": {"id": "obs_1", "fields": ["a", "b"], "values": ["1", "2"]}}
+    entities = [{"subject_id": ADA, "observations": [row]}]
+    (sealed,) = sealer.seal("write.turn", {"entities": entities}, OWNER)["entities"][0]["observations"]
     first, second = sealed["properties"]["values"]
     assert read(sealer, "obs_1", ["a", "b"], [first, second]) == ["obs_1", ["a", "b"], ["1", "2"]]
     assert read(sealer, ["b", 2, "obs_1", second], ["a", 1, "obs_1", first])[0] == ["b", 2, "obs_1", "2"]
@@ -169,3 +170,20 @@ def test_vectors_are_sealed_as_bytes(sealer: RowSealer) -> None:
     assert read(sealer, ADA, sealed["meaning"]["packed"], sealed["meaning"]["of"]) == [ADA, b"\x01", "k"]
     with pytest.raises(DecryptionFailed):
         read(sealer, EVE, sealed["meaning"]["packed"])
+
+
+def test_a_member_that_nothing_declares_is_refused(sealer: RowSealer) -> None:
+    row = {"subject_id": ADA, "properties": {"nickname": "Countess"}}
+    with pytest.raises(ValueError, match=r"nickname of entities\.properties is sealed"):
+        sealer.seal("write.turn", {"entities": [row]}, OWNER)
+
+
+def test_what_is_declared_says_how_each_parameter_is_written(sealer: RowSealer) -> None:
+    texts = {"key": "k", "texts": ["a", "b"], "packed": b"v", "title": "t"}
+    params = {"source_id": "src_1", "reader": "r", "places": [0, 1], "is_cut": False, **texts}
+    written = sealer.seal("passages.set", params, OWNER)
+    assert {name for name in params if written[name] != params[name]} == texts.keys()
+    assert read(sealer, "src_1", *(written[name] for name in texts)) == ["src_1", *texts.values()]
+    asked = sealer.seal("entity.by_value[asc]", {"field": "motto", "values": ["x"]}, OWNER)["values"]
+    pairs = [{"subject_id": ADA, "values": [["motto", "x"]]}]
+    assert sealer.seal("write.turn", {"entities": pairs}, OWNER)["entities"][0]["values"][0][1] == asked[0]

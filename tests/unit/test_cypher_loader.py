@@ -16,14 +16,14 @@ HEADER = """\
 // thing.get: one thing,
 // by its id.
 //
-// params  thing_id: STRING, limit: INTEGER
+// params  entity_id: STRING, limit: INTEGER
 // returns thing: LIST, total: INTEGER
 // mode    read
-// index   thing_id
+// index   entity_id
 // cost    light
 """
-TEXT = "MATCH (thing:Thing {owner: $owner, id: $thing_id})\nRETURN thing LIMIT $limit\n"
-SENT = "MATCH (thing:Thing {owner: $owner, id: $args.thing_id})\nRETURN thing LIMIT $args.limit"
+TEXT = "MATCH (thing:Thing {owner: $owner, id: $entity_id})\nRETURN thing LIMIT $limit\n"
+SENT = "MATCH (thing:Thing {owner: $owner, id: $args.entity_id})\nRETURN thing LIMIT $args.limit"
 
 
 def parsed(source: str, name: str = "thing.get") -> cypher.Query:
@@ -35,7 +35,7 @@ def test_a_header_is_what_the_query_is_for():
     query = parsed(HEADER + TEXT)
     assert query.name == "thing.get"
     assert query.doc == "one thing, by its id."
-    assert query.params == {"thing_id": "STRING", "limit": "INTEGER"}
+    assert query.params == {"entity_id": "STRING", "limit": "INTEGER"}
     assert query.returns == {"thing": "LIST", "total": "INTEGER"}
     assert (query.mode, query.cost, query.tenancy) == ("read", "light", None)
     assert query.text == SENT
@@ -44,12 +44,12 @@ def test_a_header_is_what_the_query_is_for():
 
 def test_parameters_may_go_on_in_the_next_line():
     query = parsed(HEADER.replace("STRING, limit", "STRING,\n//         limit") + TEXT)
-    assert query.params == {"thing_id": "STRING", "limit": "INTEGER"}
+    assert query.params == {"entity_id": "STRING", "limit": "INTEGER"}
 
 
 @pytest.mark.parametrize("nothing", ["", "none"])
 def test_a_query_may_take_nothing_but_its_owner(nothing):
-    header = HEADER.replace("thing_id: STRING, limit: INTEGER", nothing)
+    header = HEADER.replace("entity_id: STRING, limit: INTEGER", nothing)
     assert parsed(header + "RETURN $owner").params == {}
 
 
@@ -57,9 +57,37 @@ def test_comments_are_no_part_of_the_text():
     assert parsed(HEADER + "// Why: $nothing.\n" + TEXT).text == SENT
 
 
+@pytest.mark.parametrize(
+    ("params", "sealing", "fault"),
+    [
+        ("entity_id: STRING, motto: STRING", "", "motto"),
+        ("entity_id: STRING, rows: LIST<MAP>", "", "rows"),
+        ("entity_id: STRING, motto: LIST<MAP>", "motto: sealed at entity_id", "motto"),
+        ("entity_id: STRING", "motto: clear", "motto"),
+        ("entity_id: STRING, motto: STRING", "motto: hidden", "hidden"),
+        ("entity_id: STRING, motto: STRING", "motto: sealed at", "sealed at"),
+    ],
+)
+def test_a_query_that_does_not_say_how_a_parameter_is_sealed_does_not_load(params, sealing, fault):
+    header = HEADER.replace("entity_id: STRING, limit: INTEGER", params)
+    header += f"// sealing {sealing}\n" if sealing else ""
+    with pytest.raises(ValueError, match=fault):
+        parsed(header + "RETURN $owner" + re.sub(r"(\w+): [^,]+(, )?", r", $\1", params))
+
+
+def test_a_column_that_may_be_sealed_says_so():
+    header = HEADER.replace("total: INTEGER", "total: INTEGER, motto: STRING")
+    with pytest.raises(ValueError, match="motto"):
+        parsed(header + TEXT)
+    query = parsed(header + "// sealing motto: equal motto, entity_id: equal entity\n" + TEXT)
+    assert query.sealing.opened == {"thing", "motto"}
+    assert query.sealing.params["entity_id"] == ("equal", "entity", None, None, None)
+    assert query.sealing.params["limit"].kind == "clear"
+
+
 FORMS = HEADER + "// forms   plain, linked\n"
 PARTS = """\
-MATCH (thing:Thing {id: $thing_id})
+MATCH (thing:Thing {id: $entity_id})
 // only linked, whole
 WITH thing SKIP 1
   // only whole
@@ -73,9 +101,9 @@ RETURN $owner
 @pytest.mark.parametrize(
     ("name", "text", "params"),
     [
-        ("thing.get[plain]", ["MATCH", "RETURN"], {"thing_id"}),
-        ("thing.get[linked]", ["MATCH", "WITH", "RETURN"], {"thing_id"}),
-        ("thing.get", ["MATCH", "WITH", "LIMIT", "RETURN"], {"thing_id", "limit"}),
+        ("thing.get[plain]", ["MATCH", "RETURN"], {"entity_id"}),
+        ("thing.get[linked]", ["MATCH", "WITH", "RETURN"], {"entity_id"}),
+        ("thing.get", ["MATCH", "WITH", "LIMIT", "RETURN"], {"entity_id", "limit"}),
     ],
 )
 def test_a_form_has_its_parts_and_takes_the_parameters_of_these(name, text, params):
@@ -141,7 +169,7 @@ def test_a_header_without_a_query_is_refused():
           for key in ("params", "returns", "mode", "index", "cost")],
         HEADER.replace("mode    read", "mode    delete") + TEXT,
         HEADER.replace("cost    light", "cost    cheap") + TEXT,
-        HEADER.replace("// mode    read\n// index   thing_id", "// index   thing_id\n// mode    read") + TEXT,
+        HEADER.replace("mode    read\n// index   entity_id", "index   entity_id\n// mode    read") + TEXT,
         "\n" + HEADER + TEXT,
     ],
 )  # fmt: skip
@@ -167,7 +195,7 @@ def test_a_header_that_names_other_parameters_than_the_text_is_refused(text):
 
 def test_a_header_that_lists_the_owner_is_refused():
     with pytest.raises(ValueError, match="disagree on parameters"):
-        parsed(HEADER.replace("thing_id: STRING", "owner: STRING, thing_id: STRING") + TEXT)
+        parsed(HEADER.replace("entity_id: STRING", "owner: STRING, entity_id: STRING") + TEXT)
 
 
 def test_a_fragment_stands_for_the_text_of_its_file():

@@ -6,6 +6,7 @@
 // mode    write
 // index   account_name
 // cost    light
+// sealing name: clear
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 // The account itself stays until its data is erased, so that its name still leads to the owner.
 MATCH (account:Account {name: $name})

@@ -6,6 +6,7 @@
 // mode    write
 // index   account_id
 // cost    light
+// sealing issuer: sealed at id, label: sealed at id, subject: sealed at id
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 MATCH (account:Account {id: $account_id})
 CREATE (account)-[:has_agent_grant]->(grant:AgentGrant {

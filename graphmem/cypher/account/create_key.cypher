@@ -8,6 +8,7 @@
 // mode    write
 // index   account_id
 // cost    light
+// sealing name: equal client
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 MATCH (account:Account {id: $account_id})
 OPTIONAL MATCH (account)-[:has_key]->(maker:ApiKey)

@@ -6,6 +6,7 @@
 // mode    write
 // index   account_name
 // cost    light
+// sealing name: clear
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 MATCH (account:Account {name: $name})
 <account._credentials>

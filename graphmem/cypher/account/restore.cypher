@@ -7,6 +7,7 @@
 // mode    write
 // index   account_name
 // cost    light
+// sealing name: clear
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 MERGE (account:Account {name: $name})
 ON CREATE SET account.id = $id, account.owner = $owner_id, account.scopes = $scopes, account.disabled = $disabled,

@@ -5,6 +5,7 @@
 // mode    write
 // index   owner_id, entity_id
 // cost    light
+// sealing rows: map merge_dates
 // A row is {subject_id, stored, spans}, a span {into, alternative, from, until}. `stored` are the spans that were read, as
 // [into, alternative, from, until]: where a turn wrote others meanwhile, they stay. The version of an entity counts when
 // its merges began and ended: all that was ever merged with one of the rows is folded again. The revision tells turns that

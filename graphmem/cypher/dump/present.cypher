@@ -8,6 +8,7 @@
 // mode    read
 // index   transaction_id, transaction_key, observation_id, schema_id, entity_id, relationship_key
 // cost    light
+// sealing keys: equal key
 // `entities` are those of the ids that the owner has. `foreign` are ids that belong to another owner. A row of `repeats`
 // is [transaction, observation]: those that the transaction recorded, first or again.
 CALL () {

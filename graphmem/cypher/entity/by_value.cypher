@@ -9,6 +9,7 @@
 // index   field_value (owner, type, field, value, entity_id), a seek for each type and key; entity_id, count_type
 //         (owner, kind, type), schema_head (owner, head)
 // cost    light
+// sealing values: equal $field
 // `entries` is the number of index entries that were read; `last` is the last of them. The index holds live entities
 // only.
 <entity._types>

@@ -7,6 +7,7 @@
 // mode    read
 // index   identifier_value (owner, kind, value), one seek; merged
 // cost    light
+// sealing name: equal name
 // No types means every type. `name` is folded. What has it through a member alone is left out.
 CALL () {
   MATCH (identifier:Identifier)

@@ -5,6 +5,7 @@
 // mode    write
 // index   interpretation_due (due_at)
 // cost    light
+// sealing account: clear, agent: clear
 // tenancy global: the worker interprets the sources of all owners; each run acts for one of them
 // The first SET takes the lock of the node, so that the time is read again after another process had it.
 // Nothing waits longer than until `latest`: what is due later was written before the clock was set back.

@@ -5,6 +5,7 @@
 // mode    write
 // index   owner_id, source_id, interpretation_id
 // cost    light
+// sealing properties: map interpretation at id
 // The first SET takes the owner's lock, as of a turn, so that the owner counts the interpretation once.
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true

@@ -5,6 +5,7 @@
 // mode    write
 // index   interpretation_id
 // cost    light
+// sealing error: sealed at id
 // The first SET takes the lock and changes nothing: a transaction may end the interpretation before, and Neo4j does
 // not evaluate a condition again after it waited for a lock.
 MATCH (interpretation:Interpretation {id: $id})

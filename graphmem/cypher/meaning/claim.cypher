@@ -6,6 +6,7 @@
 // mode    write
 // index   model_use
 // cost    light
+// sealing before: clear
 // tenancy global: one model serves every owner, because one index cannot hold vectors of several models
 // `before` is the model that was set before.
 MERGE (used:Model {use: 'meaning'})

@@ -5,6 +5,7 @@
 // mode    write
 // index   meaning_entity, owner_id
 // cost    light
+// sealing rows: map vectors
 // tenancy global: the worker serves every owner; each row names one entity by its id
 // A row has id, was (the key of the text when the worker read it), of (the key of the text that it embedded), vector
 // and packed. Owners and rows come in the order of ids, as in a turn of the writer: a turn locks the owner first. A text

@@ -5,6 +5,7 @@
 // mode    write
 // index   none
 // cost    light
+// sealing metadata: equal client
 // tenancy global: what OAuth keeps belongs to the instance, and is no owner's data
 MATCH (client:OAuthClient)
 WITH count(client) AS clients

@@ -6,6 +6,7 @@
 // mode    write
 // index   none
 // cost    light
+// sealing redirect_uri: equal redirect, state: equal state
 // tenancy global: what OAuth keeps belongs to the instance, and is no owner's data
 CREATE (request:OAuthRequest {
   digest: $digest, client_id: $client_id, client_name: $client_name, redirect_uri: $redirect_uri, state: $state,

@@ -9,6 +9,7 @@
 // mode    write
 // index   oauth_code_digest
 // cost    light
+// sealing redirect_uri: equal redirect
 // tenancy global: what OAuth keeps belongs to the instance, and is no owner's data
 // The first SET takes the lock of the code before `used_at` is read, so that of two callers one gets tokens.
 MATCH (code:OAuthCode {digest: $digest})

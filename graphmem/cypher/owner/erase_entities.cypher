@@ -6,6 +6,7 @@
 // mode    write
 // index   entity_by_state (owner, type, live, id), relationship_key, meaning_entity
 // cost    light
+// sealing crowded: clear
 // `limit` bounds the entities, and their weight, that are erased. If the first entity alone has more edges, none is
 // erased: `crowded` is its id then, and owner.thin takes edges from it. Nothing is left if no entity was erased and
 // `crowded` is null.

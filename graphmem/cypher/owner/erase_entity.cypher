@@ -7,6 +7,7 @@
 // index   account_name, owner_id, entity_id, relationship_key, meaning_entity, schema_head (owner, head),
 //         passages_source
 // cost    heavy
+// sealing contents: clear, kept_sources: clear, name: clear
 // The locks of the account and the owner are taken before anything is read, in the order in which a wipe takes them. The
 // new node key tells copies in memory, streams and cursors that they know a past that is not there any more. Relationships
 // of the entity go with it. A file that says something about others stays: `kept_sources`. Of another one the node goes,

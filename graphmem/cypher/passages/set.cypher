@@ -6,6 +6,8 @@
 // mode    write
 // index   owner_id, source_id, passages_source
 // cost    light
+// sealing key: sealed at source_id, packed: sealed at source_id, reader: clear,
+//         texts: sealed at source_id, title: sealed at source_id
 // `places` has four numbers for each text: where it begins and ends in the text of the file, its page and its line; the
 // page is 0 where the format has none. `packed` has a vector for each text. `is_cut`: the text goes on behind its
 // passages. The first SET takes the lock of the owner. Copies in memory follow `passages_changed`: the number of the last change, and how many sources it

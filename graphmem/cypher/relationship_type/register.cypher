@@ -7,6 +7,7 @@
 // mode    write
 // index   relationship_type_name
 // cost    light
+// sealing agent: clear, description: clear, inverse: clear, name: clear
 // tenancy global: the vocabulary belongs to the database, so that a type means the same to every owner
 // The first SET takes the lock of the vocabulary before the revision is compared. Of two processes that register at
 // the same time, the second finds another revision, and reads the vocabulary again.

@@ -5,6 +5,7 @@
 // mode    write
 // index   account_name
 // cost    light
+// sealing name: clear
 // tenancy global: the shared account belongs to the instance, and is no owner's data
 MATCH (account:Account {name: $name})
 SET account.retired = [each IN account.retired WHERE each <> $owner_id]

@@ -5,6 +5,7 @@
 // mode    write
 // index   account_name
 // cost    light
+// sealing name: clear, retired: clear
 // tenancy global: the shared account belongs to the instance, and is no owner's data
 MERGE (account:Account {name: $name})
 ON CREATE SET account.id = $id, account.owner = $owner_id, account.scopes = ['read', 'write'], account.created_at = $now,

@@ -6,6 +6,7 @@
 // mode    read
 // index   account_name
 // cost    light
+// sealing retired: clear
 // tenancy global: the shared account belongs to the instance, and is no owner's data
 MATCH (account:Account {name: $name})
 RETURN account.owner AS owner, account.wiped_at AS wiped_at, account.is_seeded AS is_seeded, account.retired AS retired

@@ -6,6 +6,7 @@
 // mode    write
 // index   account_name, owner_id
 // cost    light
+// sealing name: clear, retired: clear
 // tenancy global: the shared account belongs to the instance, and is no owner's data
 // The first SET takes the lock of the account before it is read, so that of several processes one wipes. The owner before
 // has no revision afterwards, so that no write for it ends well after this statement.

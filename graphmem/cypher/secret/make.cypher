@@ -5,6 +5,7 @@
 // mode    write
 // index   instance_secret_name
 // cost    light
+// sealing name: clear, proposed: equal secret, secret: equal secret
 // tenancy global: a secret belongs to the instance, and is no owner's data
 MERGE (secret:InstanceSecret {name: $name})
 ON CREATE SET secret.value = $proposed, secret.created_at = $created_at

@@ -6,6 +6,7 @@
 // mode    write
 // index   account_id, owner_id
 // cost    light
+// sealing properties: map subscription at id
 // tenancy global: subscriptions belong to the instance, and each is of one account
 MATCH (account:Account {id: $account_id})-[:subscribed]->(subscription:Subscription)
 WHERE subscription.id = $id

@@ -17,6 +17,7 @@
 //         last_observation_at, id), writing_by_writer (owner, writer), agent_by_owner (owner), writing_id (owner, id), split_id
 // cost    light
 // forms   plain
+// sealing borne: pairs, keys: equal key, names: pairs, near: pairs
 // The form `plain` reads things that are not merged with others. A turn runs it first, because it is planned in a
 // fraction of the time, and runs the whole query only if one of the things is merged, if the turn merges, or if it
 // ends an interpretation.
