@@ -276,6 +276,7 @@ class Accounts:
     async def create_key(
         self,
         account_id: str,
+        owner: str,
         name: str,
         scopes: Collection[str],
         expires_at: int | None,
@@ -284,13 +285,14 @@ class Accounts:
         """Create an API key; return the key itself, which is not stored, and its record.
 
         Args:
+            owner: the owner of the account, whose key seals its name.
             maker_id: the id of the key that makes it, or of the OAuth grant.
 
         Raises:
             Forbidden: the maker is the last of eight keys of which each made the next one.
         """
         secret = tokens.make(tokens.KEY_PREFIX)
-        row = await self._writes.one(
+        row = await self.database.writes(owner).one(
             "account.create_key", NewKey, account_id=account_id, maker_id=maker_id, id=_new_key_id(),
             digest=tokens.digest(secret), name=name, scopes=sorted(scopes), created_at=times.now(),
             expires_at=expires_at,

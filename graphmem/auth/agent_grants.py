@@ -84,12 +84,13 @@ class AgentGrants:
         self._known: TTLCache[str, list[AgentGrant]] = TTLCache(CREDENTIALS_LIMIT, REMEMBERED_SECONDS)
 
     async def create(
-        self, account_id: str, label: str, agent: tuple[str | None, ...], capabilities: Collection[Capability]
+        self, actor: Actor, label: str, agent: tuple[str | None, ...], capabilities: Collection[Capability]
     ) -> AgentGrant:
-        """Store a grant. ``agent``: thumbprint, issuer and subject."""
+        """Store a grant of the account of an actor. ``agent``: thumbprint, issuer and subject."""
+        account_id = actor.account
         thumbprint, issuer, subject = agent
         allowed = orjson.dumps([tuple(each) for each in capabilities]).decode()
-        row = await self._writes.one(
+        row = await self._database.writes(actor.owner).one(
             "account.create_agent_grant", GrantResult, account_id=account_id,
             id=f"agr_{secrets.token_hex(8)}", label=label, thumbprint=thumbprint, issuer=issuer,
             subject=subject, capabilities=allowed, created_at=times.now(),

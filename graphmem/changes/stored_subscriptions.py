@@ -105,7 +105,7 @@ async def create(
         "created_at": now,
         **({} if query is None else {"query": query, "clock": now, "wakes_at": now}),
     }
-    row = await context.services.database.writes(None).one(
+    row = await context.services.database.writes(context.actor.owner).one(
         "subscription.create", SubscriptionResult, account_id=account_id, id=f"sub_{secrets.token_hex(8)}",
         properties=properties,
     )  # fmt: skip
@@ -152,7 +152,7 @@ async def wake(context: Context, subscription_id: str) -> None:
     Raises:
         NotFound: the account has no such subscription.
     """
-    row = await context.services.database.writes(None).one(
+    row = await context.services.database.writes(context.actor.owner).one(
         "subscription.wake", SubscriptionResult, account_id=context.actor.account, id=subscription_id,
         properties=_awake(context.actor),
     )  # fmt: skip

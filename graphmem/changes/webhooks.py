@@ -108,7 +108,7 @@ async def _deliver(services: Services, subscription_id: str, standing_of: Standi
         else:
             await delivery.sleep("the account or the credential that made it has ended, or may not read")
     except GraphmemError as exc:
-        _log.warning("a webhook goes on later", subscription=subscription_id, reason=str(exc)[:500])
+        _log.warning("a webhook goes on later", subscription=subscription_id, reason=exc.code)
     except Exception:
         _log.exception("unexpected fault of a webhook: it goes on later", subscription=subscription_id)
     return 0 if delivery is None else delivery.count
@@ -170,7 +170,8 @@ class _Delivery:
         await self._note(**_at(place, head.node_key), due_at=0, wakes_at=wakes_at)
 
     async def sleep(self, reason: str) -> None:
-        _log.warning("a webhook sleeps", subscription=self._subscription.id, reason=reason)
+        # The reason names the host, or what is asked for: the list of subscriptions has it.
+        _log.warning("a webhook sleeps: its last_error says why", subscription=self._subscription.id)
         await self._note(status="asleep", due_at=None, last_error=reason, failures=self._failures)
 
     async def _post(self, change: Change, node_key: str) -> bool:
@@ -204,7 +205,7 @@ class _Delivery:
 
     async def _note(self, **properties: Any) -> bool:
         """Note properties; return whether this process has the subscription still."""
-        noted = await self._services.database.writes(None).only(
+        noted = await self._services.database.writes(self._subscription.owner).only(
             "subscription.note", _Noted, id=self._subscription.id, token=self._token, properties=properties
         )
         return noted.noted > 0

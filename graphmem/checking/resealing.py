@@ -12,7 +12,9 @@ from typing import Any, Final, LiteralString
 
 import structlog
 
+from graphmem import cypher
 from graphmem.checking.unused_objects import content_hashes
+from graphmem.cypher.declared_sealing import shape_of
 from graphmem.database.driver import Database
 from graphmem.errors import DecryptionFailed, KeyDestroyed, ObjectDamaged, ObjectMissing
 from graphmem.model import times
@@ -37,23 +39,36 @@ _WRITES: Final[tuple[LiteralString, ...]] = tuple(
     for pattern in ("(n)", "()-[n:stored]->()")
 )
 
+_WRITTEN_BY: Final = {"ApiKey": "account.create_key", "AgentGrant": "account.create_agent_grant"}
+"""The queries that declare how the properties of nodes are sealed which belong to an account."""
+_OF_ACCOUNTS: Final[LiteralString] = (
+    "MATCH (account:Account)-[:has_key|has_agent_grant|subscribed]->(n) RETURN elementId(n) AS id, "
+    "labels(n)[0] AS label, n.id AS node_id, account.owner AS owner, properties(n) AS properties"
+)
+
 _log = structlog.get_logger("graphmem.sealing")
 
 
 async def reseal(database: Database, store: ObjectStore, keys: InstanceKeys, *, write_seconds: float) -> int:
     """Seal anew what replaced keys sealed, if there are such; return how many nodes, edges and files.
 
+    The first call of a process also seals for its owner what earlier versions wrote of accounts.
+
     Args:
         write_seconds: limit of a statement. Nothing is done before those have ended that an older key sealed.
     """
+    done = missed = 0
+    if (sealer := database.sealer) is not None and not sealer.has_sealed_accounts:
+        done = await reseal_accounts(database, sealer)
+        sealer.has_sealed_accounts = True
     record = await asyncio.to_thread(keys.record)
     replaced = instance_keys.replaced(record)
     newest = max((each.made_at for each in record.keys), default=0)
     if not replaced or times.now() - newest < (write_seconds + GRACE_SECONDS) * 1_000_000:
-        return 0
+        return done
     owners = list(dict.fromkeys(each.owner for each in replaced))
-    done = missed = 0
-    if (sealer := database.sealer) is not None:
+    if sealer is not None:
+        done += await reseal_accounts(database, sealer)
         for read, write in zip(_READS, _WRITES, strict=True):
             changed, written = await _rows(database, sealer, owners, read, write)
             done, missed = done + written, missed + changed - written
@@ -63,6 +78,28 @@ async def reseal(database: Database, store: ObjectStore, keys: InstanceKeys, *, 
         await asyncio.to_thread(keys.note_resealed, replaced)
         _log.info("data is sealed anew", done=done, keys=len(replaced))
     return done
+
+
+async def reseal_accounts(database: Database, sealer: RowSealer) -> int:
+    """Seal for its owner what belongs to an account, if it is in clear or sealed otherwise; return how many.
+
+    Earlier versions sealed it with the key of the instance, which outlives the account, or not at all.
+    """
+    declared = {label: cypher.query(name).sealing.params for label, name in _WRITTEN_BY.items()}
+    declared["Subscription"] = shape_of("subscription").members
+    rows: list[dict[str, Any]] = []
+    async for row in database.stream(_OF_ACCOUNTS, PAGE_ROWS):
+        properties, how = row["properties"], declared[row["label"]]
+        try:
+            new = await asyncio.to_thread(sealer.as_declared, row["owner"], properties, how, row["node_id"])
+        except (DecryptionFailed, KeyDestroyed) as exc:
+            _log.error("a sealed value does not open", reason=str(exc))
+            continue
+        if new:
+            rows.append({"id": row["id"], "was": {name: properties[name] for name in new}, "new": new})
+    for start in range(0, len(rows), PAGE_ROWS):
+        await database.script(_WRITES[0], rows=rows[start : start + PAGE_ROWS])
+    return len(rows)
 
 
 async def _rows(

@@ -215,7 +215,8 @@ async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
     days = arguments.expires_in_days
     was_open = await accounts.is_open(context.services.settings)
     secret, key = await accounts.create_key(
-        actor.account, arguments.name, scopes, None if days is None else times.now() + days * times.DAY,
+        actor.account, actor.owner, arguments.name, scopes,
+        None if days is None else times.now() + days * times.DAY,
         actor.credential or None,
     )  # fmt: skip
     context.services.guard.forget()

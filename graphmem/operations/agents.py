@@ -97,7 +97,7 @@ async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
         capabilities.append(Capability(name, types))
     agent = arguments.thumbprint, arguments.issuer, arguments.subject
     grants = context.services.agent_grants
-    return {"grant": _grant(await grants.create(context.actor.account, arguments.label, agent, capabilities))}
+    return {"grant": _grant(await grants.create(context.actor, arguments.label, agent, capabilities))}
 
 
 @operation(

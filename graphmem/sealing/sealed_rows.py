@@ -25,7 +25,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from graphmem import cypher
-from graphmem.cypher.declared_sealing import NEVER, Treatment, shape_of, written_names
+from graphmem.cypher.declared_sealing import CLEAR, NEVER, Treatment, shape_of, written_names
 from graphmem.errors import InvalidInput
 from graphmem.model import ids
 from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES, InstanceKeys, OwnerKey
@@ -63,6 +63,8 @@ class RowSealer:
         self._record, self._look_at = keys.record(), 0.0
         self._ciphers: dict[bytes, tuple[str, AESSIV]] = {}
         self._sealings: dict[str, _Sealing] = {}
+        self.has_sealed_accounts = False
+        """Whether this process has seen to what earlier versions wrote of accounts."""
 
     def seal(self, name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, Any]:
         """Return the parameters of a query, with what it writes or looks up sealed.
@@ -132,6 +134,30 @@ class RowSealer:
             sealed = [self._anew(each, above, opening) for each in values]
             if (new := sealed if type(value) is list else sealed[0]) != value:
                 changed[name] = new
+        return changed
+
+    def as_declared(
+        self, owner: str, properties: Mapping[str, Any], declared: Mapping[str, Treatment], place: str
+    ) -> dict[str, Any]:
+        """Return those properties of a node that are not sealed as they are declared, sealed for its owner.
+
+        Raises:
+            DecryptionFailed, KeyDestroyed: as :meth:`anew`.
+        """
+        self._forget_changed()
+        if not any(each.owner == owner for each in self._record.keys) and not any(
+            str(each).startswith(self._mark) for each in properties.values()
+        ):
+            # This instance has written nothing of the owner.
+            return {}
+        opening = RowOpening(self._mark, self._cipher, None, written_names())
+        sealing, changed = self._sealing(owner), dict[str, Any]()
+        for name, value in properties.items():
+            if (how := declared.get(name, CLEAR)).kind in ("sealed", "equal"):
+                opened = opening.value(value, ([place], None))
+                # What is sealed so already is sealed equally.
+                if (new := sealing._treated(how, opened, place, how.of)) != value:
+                    changed[name] = new
         return changed
 
     def key_of(self, value: Any) -> bytes | None:

@@ -89,7 +89,9 @@ class Instance:
         self, account: Account, scopes: Sequence[str] = ("read", "write"), expires_at: int | None = None
     ) -> str:
         """Create an API key."""
-        return self.loop.run(self.accounts.create_key(account.id, "of a test", scopes, expires_at))[0]
+        return self.loop.run(
+            self.accounts.create_key(account.id, account.owner, "of a test", scopes, expires_at)
+        )[0]
 
     def rows(self, query: Any, **params: Any) -> list[dict[str, Any]]:
         """Run a statement of Cypher."""

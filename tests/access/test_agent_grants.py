@@ -237,7 +237,9 @@ def test_a_read_that_waits_answers_nothing_after_its_grant_or_its_key_has_ended(
     monkeypatch.setattr(registry, "CHECK_SECONDS", 0.0)
     account = instance.loop.run(instance.accounts.by_name("ada"))
     person = {"Authorization": f"Bearer {instance.key(account)}"}
-    made = instance.loop.run(instance.accounts.create_key(account.id, "planner", ["read"], None))
+    made = instance.loop.run(
+        instance.accounts.create_key(account.id, account.owner, "planner", ["read"], None)
+    )
     agent.bearer, key = made
     http = agent.http
     assert http("POST", "/store", json=item("task"), headers=person).status_code == 200

@@ -196,7 +196,7 @@ def test_the_shapes_of_the_caller_and_of_connections(
 ) -> None:
     async def scenario(flow: Flow, there: httpx.AsyncClient) -> None:
         key, _ = await Accounts(instance_services.database).create_key(
-            alice.account.id, "shapes", ["read"], None
+            alice.account.id, alice.account.owner, "shapes", ["read"], None
         )
 
         async def get(path: str, **params: str) -> dict[str, Any]:

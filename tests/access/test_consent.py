@@ -182,7 +182,7 @@ def test_an_account_is_proved_by_a_key_or_by_a_code_once(
     play: Play, loop: Loop, instance_services: Services, alice: Person
 ) -> None:
     accounts = Accounts(instance_services.database)
-    key, _ = loop.run(accounts.create_key(alice.account.id, "page", ["read"], None))
+    key, _ = loop.run(accounts.create_key(alice.account.id, alice.account.owner, "page", ["read"], None))
     code, _ = loop.run(accounts.create_code(alice.account.id))
 
     async def scenario(flow: Flow) -> None:

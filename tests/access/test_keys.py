@@ -280,8 +280,8 @@ def test_what_a_person_allows_by_a_key_is_no_wider_than_the_key_and_ends_with_it
     )  # fmt: skip
 
     async def steps() -> list[bool]:
-        _, root = await accounts.create_key(account.id, "root", ["read", "write"], None)
-        secret, child = await accounts.create_key(account.id, "child", ["read"], None, root.id)
+        _, root = await accounts.create_key(account.id, account.owner, "root", ["read", "write"], None)
+        secret, child = await accounts.create_key(account.id, account.owner, "child", ["read"], None, root.id)
         proof = await accounts.prove("", secret)
         assert proof is not None
         assert granted_scopes(["read", "write"], proof) == ["read"]

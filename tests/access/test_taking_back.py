@@ -55,7 +55,7 @@ def studio(instance: Instance) -> Iterator[Studio]:
     account = instance.account("studio")
     keys, key_ids = {}, {}
     for name in ("ada", "bot"):
-        create = instance.accounts.create_key(account.id, name, ["read", "write"], None)
+        create = instance.accounts.create_key(account.id, account.owner, name, ["read", "write"], None)
         keys[name], key = instance.loop.run(create)
         key_ids[name] = key.id
     made = Studio(instance.application(), keys, key_ids)

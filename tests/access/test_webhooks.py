@@ -289,16 +289,16 @@ def test_a_subscription_ends_with_what_made_it(
 ) -> None:
     loop, accounts = instance.loop, instance.accounts
     account = loop.run(accounts.by_name("ada"))
-    _, key = loop.run(accounts.create_key(account.id, "k", ["read", "write"], None))
+    _, key = loop.run(accounts.create_key(account.id, account.owner, "k", ["read", "write"], None))
     signer = SignedAgent("thumbprint", "Ed25519", "software")
     with_key = calling(instance, actor_of(account, "rest", Method.KEY, credential=key.id))
     signed = calling(instance, ada.signed(signer))
     agents = instance.services.agent_grants
     of_agent = "thumbprint", None, None
-    grant = loop.run(agents.create(account.id, "a", of_agent, [Capability("write", [])]))
+    grant = loop.run(agents.create(ada, "a", of_agent, [Capability("write", [])]))
     with pytest.raises(CapabilityDenied):
         signed("subscriptions.add", webhook_url=URL)
-    grant = loop.run(agents.create(account.id, "a", of_agent, [Capability("*", [])]))
+    grant = loop.run(agents.create(ada, "a", of_agent, [Capability("*", [])]))
     no_read = actor_of(account, "rest", Method.KEY, [Scope.WRITE])
     with pytest.raises(Forbidden):
         calling(instance, no_read)("subscriptions.add", webhook_url=URL)

@@ -27,8 +27,8 @@ def names(answer: Any) -> list[str]:
 def test_what_a_key_wrote_names_the_key_and_lists_filter_by_it(instance: Instance) -> None:
     studio, other = instance.account("studio"), instance.account("other")
     create = instance.accounts.create_key
-    laptop, key = instance.loop.run(create(studio.id, "ada-laptop", ["read", "write"], None))
-    phone, phone_key = instance.loop.run(create(studio.id, "phone", ["read", "write"], None))
+    laptop, key = instance.loop.run(create(studio.id, studio.owner, "ada-laptop", ["read", "write"], None))
+    phone, phone_key = instance.loop.run(create(studio.id, studio.owner, "phone", ["read", "write"], None))
     application = instance.application()
     first = stored(application, laptop, "notes-app", ADA, BYRON, relationships=[KNOWS])
     stored(application, phone, "rest", {"entity_type": "person", "name": "Charles Babbage"})
@@ -82,7 +82,7 @@ def test_what_a_key_wrote_names_the_key_and_lists_filter_by_it(instance: Instanc
 def test_sources_say_who_stored_them_and_filter_by_it(instance: Instance) -> None:
     studio = instance.account("studio")
     laptop, key = instance.loop.run(
-        instance.accounts.create_key(studio.id, "laptop", ["read", "write"], None)
+        instance.accounts.create_key(studio.id, studio.owner, "laptop", ["read", "write"], None)
     )
     application = instance.application(bearer_token=None)
     file = {"file_content": "U29tZSB3b3Jkcy4=", "mime_type": "text/plain", "original_filename": "words.txt"}
@@ -95,7 +95,7 @@ def test_sources_say_who_stored_them_and_filter_by_it(instance: Instance) -> Non
 def test_a_caller_reads_what_the_next_write_would_carry(instance: Instance) -> None:
     studio = instance.account("studio")
     laptop, key = instance.loop.run(
-        instance.accounts.create_key(studio.id, "laptop", ["read", "write"], None)
+        instance.accounts.create_key(studio.id, studio.owner, "laptop", ["read", "write"], None)
     )
     application = instance.application()
     said = application("GET", "/session", laptop, headers={"X-Client-Name": "notes"}).json()
@@ -113,7 +113,7 @@ def test_entities_and_the_timeline_filter_by_who_wrote(instance: Instance) -> No
     studio = instance.account("studio")
     create = instance.accounts.create_key
     keys = {
-        name: instance.loop.run(create(studio.id, name, ["read", "write"], None))[0]
+        name: instance.loop.run(create(studio.id, studio.owner, name, ["read", "write"], None))[0]
         for name in ("laptop", "phone")
     }
     application = instance.application()

@@ -27,7 +27,7 @@ from graphmem.auth.client_rules import code_challenge_of, make_code_verifier
 from graphmem.auth.grants import Grants, NewRequest, Presented
 from graphmem.registry import Services
 from graphmem.runtime import open_services
-from graphmem.settings import LOCAL_ACCOUNT, Settings
+from graphmem.settings import DEFAULT_OWNER, LOCAL_ACCOUNT, Settings
 from tests.bench.run import PORT, serving
 
 TOKEN = "token-of-the-benchmark-0123456789abcdef"
@@ -94,7 +94,8 @@ def requests_a_second(credentials: Credentials) -> float:
 async def issued(services: Services, resource: str) -> dict[str, Credentials]:
     """Return new credentials of the local account, by kind."""
     accounts, grants = Accounts(services.database), Grants(services.database)
-    keys = [(await accounts.create_key(LOCAL_ACCOUNT, "bench", SCOPES, None))[0] for _ in range(NEW_KEYS + 1)]
+    local = LOCAL_ACCOUNT, DEFAULT_OWNER
+    keys = [(await accounts.create_key(*local, "bench", SCOPES, None))[0] for _ in range(NEW_KEYS + 1)]
     account = await accounts.by_name("local")
     verifier, redirect = make_code_verifier(), "http://127.0.0.1/callback"
     challenge = code_challenge_of(verifier)

@@ -94,7 +94,9 @@ async def keys_of(chosen: Settings, accounts: int) -> list[str]:
     async with open_services(chosen) as services:
         kept = Accounts(services.database)
         made = [await kept.create(f"client-{accounts}-{number}", SCOPES, None) for number in range(accounts)]
-        return [(await kept.create_key(account.id, "bench", SCOPES, None))[0] for account in made]
+        return [
+            (await kept.create_key(account.id, account.owner, "bench", SCOPES, None))[0] for account in made
+        ]
 
 
 def crowd(port: int, keys: list[str], entities: int, seconds: float) -> list[Answered]:

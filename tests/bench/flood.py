@@ -158,7 +158,10 @@ async def keys_of(chosen: Settings) -> list[str]:
     async with open_services(chosen) as services:
         accounts = Accounts(services.database)
         made = [await accounts.create(name, SCOPES, None) for name in ("sender", "other")]
-        return [(await accounts.create_key(account.id, "bench", SCOPES, None))[0] for account in made]
+        return [
+            (await accounts.create_key(account.id, account.owner, "bench", SCOPES, None))[0]
+            for account in made
+        ]
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -130,14 +130,15 @@ async def write_account(services: Services) -> None:
     await write_connection(services, account)
     await accounts.set_disabled(name, True)
     await accounts.set_password(name, "a password of the tests")
-    key, record = await accounts.create_key(account.id, "a key", ["read"], 1)
+    key, record = await accounts.create_key(account.id, account.owner, "a key", ["read"], 1)
     await accounts.use_key(tokens.digest(key), 1)
-    await accounts.create_key(account.id, "a key that it made", ["read"], 1, record.id)
+    await accounts.create_key(account.id, account.owner, "a key that it made", ["read"], 1, record.id)
     await accounts.revoke_key(account.id, record.id)
     of_subject = None, "https://issuer.example", "aauth:bot@issuer.example"
-    grant = await services.agent_grants.create(account.id, "bot", of_subject, [Capability("store", ["task"])])
+    actor = full_actor(account.owner)
+    grant = await services.agent_grants.create(actor, "bot", of_subject, [Capability("store", ["task"])])
     of_key = "thumbprint", None, None
-    await services.agent_grants.create(account.id, "bot", of_key, [Capability("*", [])])
+    await services.agent_grants.create(actor, "bot", of_key, [Capability("*", [])])
     await services.agent_grants.change(account.id, grant.id, "revoked")
     code, _ = await accounts.create_code(account.id)
     assert await accounts.prove("", code) is None
