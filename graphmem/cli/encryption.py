@@ -24,9 +24,9 @@ SEALED: Final = (
     "backups",
 )
 IN_CLEAR: Final = (
-    "ids, types, names of fields, schemas, times, counts, sizes, and names of who wrote in the database",
+    "ids, types, names of fields, schemas, times, counts, sizes, and names of accounts in the database",
     "what `graphmem export` writes",
-    "settings",
+    "settings, logs, and prompts of hooks while their turn lasts",
 )
 WRITE_DOWN: Final = (
     "Write these 24 words down, and keep them apart from this machine. They are shown once. Without them, or "

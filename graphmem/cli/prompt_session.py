@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_origin
 
 import typer
 
@@ -17,8 +17,13 @@ from graphmem.cli.command_groups import SHORT
 from graphmem.cli.commands import listed
 from graphmem.cli.session import Session, console, tell_progress
 
+if TYPE_CHECKING:
+    from prompt_toolkit.history import History
+
+    from graphmem.settings import Settings
+
 HISTORY: Final = "session_history"
-"""The file of the data directory that keeps the lines, for this user only."""
+"""The file of the data directory that keeps the lines, for this user only; a sealed instance has none."""
 RECENT: Final = 200
 """Entities whose ids and names are completed without a look-up."""
 REFUSED: Final = frozenset({"session", "mcp"})
@@ -210,21 +215,29 @@ def _choices(annotation: Any) -> Iterator[str]:
             yield from _choices(each)
 
 
+def history_of(chosen: Settings) -> History:
+    """Return what was asked before; of a sealed instance no file has it, as it names what is stored."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    from graphmem.neo4j_local.private_files import private_directory, used_as_data
+
+    history = Path(chosen.data_path / HISTORY)
+    with used_as_data(chosen.data_path):
+        private_directory(chosen.data_path)
+        if chosen.keys_path.exists():
+            history.unlink(missing_ok=True)
+            return InMemoryHistory()
+        history.touch(0o600)
+        history.chmod(0o600)
+    return FileHistory(str(history))
+
+
 def _at_prompt(session: Session, run: LineRunner) -> None:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
     from prompt_toolkit.completion import CompleteEvent, Completer, Completion
     from prompt_toolkit.document import Document
-    from prompt_toolkit.history import FileHistory
 
-    from graphmem.neo4j_local.private_files import private_directory, used_as_data
-
-    chosen = session.settings()
-    history = Path(chosen.data_path / HISTORY)
-    with used_as_data(chosen.data_path):
-        private_directory(chosen.data_path)
-        history.touch(0o600)
-        history.chmod(0o600)
     completions = Completions(session, run.group)
 
     class Tab(Completer):
@@ -234,7 +247,7 @@ def _at_prompt(session: Session, run: LineRunner) -> None:
                 yield Completion(word, start_position=-length)
 
     prompt: PromptSession[str] = PromptSession(
-        history=FileHistory(str(history)),
+        history=history_of(session.settings()),
         completer=Tab(),
         complete_while_typing=False,
         complete_in_thread=True,

@@ -30,6 +30,8 @@ PROGRAM = "larkspurvine" * 8
 """The name of a program. Logs may have it, and files of no other kind."""
 ENCODINGS = "utf-8", "utf-16-le", "utf-16-be"
 KILLS = 3
+EXCEPTIONS = ("prompts/",)
+"""Where in the data directory words of somebody may be in clear: prompts of hooks, while their turn lasts."""
 
 
 class Instance:
@@ -159,6 +161,14 @@ def write(instance: Instance, number: int) -> None:
         thumbprint="x" * 43,
         capabilities=[{"op": "store", "entity_types": ["person"]}],
     )
+    call(
+        "POST",
+        "/agents/grants",
+        label=text[:90],
+        issuer=f"https://{CANARY[:60]}.example.org",
+        subject=text[:90],
+        capabilities=[{"op": "store", "entity_types": ["person"]}],
+    )
     # Nobody is there: the failure of a delivery is written too.
     call(
         "POST",
@@ -166,8 +176,25 @@ def write(instance: Instance, number: int) -> None:
         entity_types=["person"],
         delivery_method="webhook",
         webhook_url=f"https://{CANARY[:60]}.example.org/{CANARY}",
+        fields=[CANARY[:60]],
+        max_failures=1,
     )
+    call("POST", "/subscribe", delivery_method="sse", query={"search": text})
+    ask_for_access(instance, text)
     write_files(instance, text)
+
+
+def ask_for_access(instance: Instance, text: str) -> None:
+    """Have a client register, and ask for a permission that nobody gives."""
+    redirect, call = f"https://{CANARY[:60]}.example.org/callback", instance.call
+    client = call("POST", "/mcp/oauth/register", redirect_uris=[redirect], client_name=text[:90])["client_id"]
+    with instance.service.http() as http:
+        asked = {
+            "response_type": "code", "client_id": client, "redirect_uri": redirect, "state": text,
+            "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "code_challenge_method": "S256",
+        }  # fmt: skip
+        shown = http.get("/mcp/oauth/authorize", params=asked)
+    assert shown.status_code in (200, 302, 303), shown.text[:500]
 
 
 def write_files(instance: Instance, text: str) -> None:
@@ -260,6 +287,7 @@ def test_no_file_of_an_instance_that_was_killed_now_and_then_has_a_canary(instan
     for part in ("neo4j/data/databases", "neo4j/data/transactions", "objects", "logs", "all.dump"):
         assert any(str(path.relative_to(folder)).startswith(part) for path in files), part
     assert any("🔒".encode() in path.read_bytes() for path in files), "the files of the database"
-    canaries = {str(path.relative_to(folder)): canaries_in(path) for path in files}
+    names = [str(path.relative_to(folder)) for path in files]
+    canaries = {name: canaries_in(folder / name) for name in names if not name.startswith(EXCEPTIONS)}
     assert {path: forms for path, forms in canaries.items() if forms} == {}
     assert [str(path) for path in files if WORD in str(path)] == []

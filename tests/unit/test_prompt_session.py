@@ -11,8 +11,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graphmem.cli.main import app
-from graphmem.cli.prompt_session import HISTORY, Completions, LineRunner
+from graphmem.cli.prompt_session import HISTORY, Completions, LineRunner, history_of
 from graphmem.cli.session import Session
+from graphmem.sealing import InstanceKeys, RootKey
+from graphmem.settings import load
 
 ADA = {"entity_id": "ent_0123456789abcdef01234567", "canonical_name": "Ada Lovelace", "entity_type": "person"}
 GRACE = {"entity_id": "ent_fedcba98765432100123456789", "canonical_name": "Grace", "entity_type": "person"}
@@ -127,3 +129,14 @@ def test_the_commands_of_a_session_share_a_connection_that_its_end_closes() -> N
     runner = LineRunner(outer)
     runner.close()
     assert clients[0]._http.is_closed
+
+
+def test_what_was_asked_of_a_sealed_instance_is_in_no_file(tmp_path: Path) -> None:
+    chosen = load(env="test", data_dir=tmp_path)
+    history_of(chosen).append_string("entities search Ada")
+    assert "Ada" in (tmp_path / HISTORY).read_text()
+    InstanceKeys.create(chosen.keys_path, RootKey.new())
+    history = history_of(chosen)
+    history.append_string("entities search Ada")
+    assert history.get_strings() == ["entities search Ada"]
+    assert {each.name for each in tmp_path.iterdir() if b"Ada" in each.read_bytes()} == set()
