@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from graphmem.checking import resealing
 from graphmem.checking.resealing import GRACE_SECONDS, reseal
+from graphmem.database import failpoints
+from graphmem.errors import InternalError
 from graphmem.objects.keys import owner_segment
 from graphmem.registry import Services
 from graphmem.sealing.instance_keys import INSTANCE, replaced
@@ -78,3 +82,29 @@ def test_what_old_keys_sealed_is_sealed_anew_and_every_answer_stays(
     assert {key_id(path.read_bytes()[:HEAD_BYTES]) for path in files} <= {each.id for each in new}
     dumps.wipe()
     dumps.restore(made)
+
+
+def lists(call: Call) -> list[Any]:
+    """Return what some lists answer: of each kind of sealed value some."""
+    return [call(name) for name in ("entities.query", "relationships.list", "timeline.list", "sources.list")]
+
+
+def test_sealing_anew_that_is_interrupted_goes_on_and_both_keys_open_meanwhile(
+    run: Call, loop: Loop, sealed_services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, settings = sealed_services.keys, sealed_services.settings
+    assert keys is not None
+    store_rich_example(run)
+    old, before = {each.id for each in keys.record().keys}, lists(run)
+    keys.renew()
+    monkeypatch.setattr(resealing, "PAGE_ROWS", 7)
+    for side in ("before", "after"):
+        failpoints.arm(settings.model_copy(update={"failpoints": f"{side}:script=raise@3"}))
+        with pytest.raises(InternalError):
+            seal_anew(loop, sealed_services)
+        failpoints.arm(settings)
+        assert replaced(keys.record()), "whoever was interrupted begins again"
+        assert lists(run) == before
+    seal_anew(loop, sealed_services)
+    assert (sealed_by(loop, sealed_services, owner, old), replaced(keys.record())) == (set(), [])
+    assert lists(run) == before
