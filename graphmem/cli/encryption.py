@@ -26,7 +26,7 @@ SEALED: Final = (
 IN_CLEAR: Final = (
     "ids, types, names of fields, schemas, times, counts, sizes, and names of accounts in the database",
     "what `graphmem export` writes",
-    "settings, logs, and prompts of hooks while their turn lasts",
+    "settings, logs, and for a day prompts of hooks",
 )
 WRITE_DOWN: Final = (
     "Write these 24 words down, and keep them apart from this machine. They are shown once. Without them, or "

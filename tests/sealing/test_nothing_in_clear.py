@@ -31,7 +31,7 @@ PROGRAM = "larkspurvine" * 8
 ENCODINGS = "utf-8", "utf-16-le", "utf-16-be"
 KILLS = 3
 EXCEPTIONS = ("prompts/",)
-"""Where in the data directory words of somebody may be in clear: prompts of hooks, while their turn lasts."""
+"""Where in the data directory words of somebody may be in clear: prompts of hooks, for a day."""
 
 
 class Instance:

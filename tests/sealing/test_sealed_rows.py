@@ -184,6 +184,13 @@ def test_what_is_declared_says_how_each_parameter_is_written(sealer: RowSealer) 
     written = sealer.seal("passages.set", params, OWNER)
     assert {name for name in params if written[name] != params[name]} == texts.keys()
     assert read(sealer, "src_1", *(written[name] for name in texts)) == ["src_1", *texts.values()]
+    column = {"title": written["title"], "source_id": "src_1"}
+    assert sealer.open([column], OWNER, columns=frozenset({"title"})) == [
+        {"title": "t", "source_id": "src_1"}
+    ]
+    assert sealer.open([column], OWNER, columns=frozenset({"source_id"})) == [column], (
+        "it is declared in clear"
+    )
     asked = sealer.seal("entity.by_value[asc]", {"field": "motto", "values": ["x"]}, OWNER)["values"]
     pairs = [{"subject_id": ADA, "values": [["motto", "x"]]}]
     assert sealer.seal("write.turn", {"entities": pairs}, OWNER)["entities"][0]["values"][0][1] == asked[0]
