@@ -6,7 +6,7 @@
 // mode    write
 // index   sandbox_report_by_status (status, submitted_at, id)
 // cost    light
-// sealing address: equal address, contact: sealed at id, description: sealed at id, reason: clear,
+// sealing address: clear, contact: sealed at id, description: sealed at id, reason: clear,
 //         url: sealed at id
 // tenancy global: reports are for whoever runs the sandbox, and no owner's data
 CALL () {
