@@ -18,6 +18,7 @@ from pydantic_core.core_schema import ValidationInfo
 from graphmem import cypher
 from graphmem.arguments import invalid
 from graphmem.cypher import Way
+from graphmem.database import left_out
 from graphmem.database.left_out import as_read
 from graphmem.errors import InvalidInput
 from graphmem.model import comparison, identity
@@ -162,6 +163,17 @@ class _EntityPageRows(NamedTuple):
     total: int | None
 
 
+class _NamedRows(NamedTuple):
+    """The row of ``entity/named.cypher``."""
+
+    page: list[EntityRow]
+    merged: list[MergedEntity]
+    truncated: bool
+    more: bool
+    total: int | None
+    unlike: list[tuple[str, str | None]]
+
+
 class _SortedRows(NamedTuple):
     """The row of ``entity/sorted.cypher``; ``keys`` are the values of the sorted property."""
 
@@ -192,8 +204,13 @@ async def page(
         del common["counted"], common["reach"]
         name = identity.index_key(identity.fold_text(request.name))
         row = await context.graph.only(
-            cypher.form("entity.named", order.way), _EntityPageRows, name=name, **common
+            cypher.form("entity.named", order.way), _NamedRows, name=name, **common
         )
+        for entity_id, stored in row.unlike:
+            if identity.index_key(identity.fold_text(stored or "")) == name:
+                left_out.note(
+                    entity_id, "its folded name is not that of its name: `graphmem rebuild` mends it"
+                )
     elif order.key is None:
         row = await context.graph.only(cypher.form("entity.page", order.way), _EntityPageRows, **common)
     else:

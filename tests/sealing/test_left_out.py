@@ -20,6 +20,11 @@ CUT: LiteralString = (
     "ELSE left(entity[$name], size(entity[$name]) - 8) END"
 )
 
+SWAP: LiteralString = (
+    "MATCH (one:Entity {id: $one}), (other:Entity {id: $other}) WITH one, other, one.name_key AS key "
+    "SET one.name_key = other.name_key, other.name_key = key"
+)
+
 
 @pytest.mark.parametrize("name", ["values", "canonical_name", "sealed_text"])
 def test_one_damaged_sealed_entity_takes_no_other_from_the_answers(
@@ -52,6 +57,23 @@ def test_one_damaged_sealed_entity_takes_no_other_from_the_answers(
     else:
         assert len(listed["entities"]) == 3
     assert fresh("entities.snapshot", entity_id=grace)["canonical_name"] == "Grace"
+
+
+def test_a_filter_by_a_name_names_the_entity_whose_folded_name_was_exchanged(
+    loop: Loop, sealed_services: Services, owner: str
+) -> None:
+    run = by_runner(loop, sealed_services, owner)
+    people = [{"entity_type": "person", "name": each} for each in ("Ada", "Grace")]
+    ada, grace = (each["entity_id"] for each in run("store", entities=people)["entities"])
+    loop.run(sealed_services.database.script(SWAP, one=ada, other=grace))
+    for name, entity_id in (("Ada", ada), ("Grace", grace)):
+        answer = run("entities.query", name=name)
+        assert (answer["entities"], [each["entity_id"] for each in answer["left_out"]]) == ([], [entity_id])
+    run("server.check_snapshots", auto_fix=True)
+    assert [each["entity_id"] for each in run("entities.query", name="Ada")["entities"]] == [ada]
+    # What has the name through a member alone is no damage.
+    run("entities.merge", source_entity_id=grace, target_entity_id=ada)
+    assert "left_out" not in run("entities.query", name="Grace")
 
 
 def fresh_process(loop: Loop, services: Services, owner: str) -> Call:
