@@ -124,6 +124,11 @@ def declared(
         raise ValueError(
             f"a map is declared as a map of sealing.toml, and nothing else is: {', '.join(wrong)}"
         )
+    if loose := sorted(
+        name for name, how in treatments.items()
+        if how and (how.at or how.kind == "sealed") and how.at not in params
+    ):  # fmt: skip
+        raise ValueError(f"of which node by `at`: {', '.join(loose)}")
     in_clear = {name for name, how in columns.items() if how is not None and how.kind == "clear"}
     in_clear |= {name for name, kind in returns.items() if kind in _NUMBERS}
     return Declared({name: how for name, how in treatments.items() if how}, frozenset(returns) - in_clear)

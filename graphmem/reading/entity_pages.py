@@ -206,11 +206,7 @@ async def page(
         row = await context.graph.only(
             cypher.form("entity.named", order.way), _NamedRows, name=name, **common
         )
-        for entity_id, stored in row.unlike:
-            if identity.index_key(identity.fold_text(stored or "")) == name:
-                left_out.note(
-                    entity_id, "its folded name is not that of its name: `graphmem rebuild` mends it"
-                )
+        _note_exchanged(row.unlike, name)
     elif order.key is None:
         row = await context.graph.only(cypher.form("entity.page", order.way), _EntityPageRows, **common)
     else:
@@ -228,6 +224,13 @@ async def page(
     if row.more and read:
         following = place_of(request, SortPlace(keys[len(read) - 1] if keys else "", read[-1].id))
     return Page(rows, following, row.truncated, row.total)
+
+
+def _note_exchanged(unlike: list[tuple[str, str | None]], name: str) -> None:
+    """Note the entities that have a folded name, and are not stored with it."""
+    for entity_id, stored in unlike:
+        if identity.index_key(identity.fold_text(stored or "")) == name:
+            left_out.note(entity_id, "its folded name is not that of its name: `graphmem rebuild` mends it")
 
 
 def place_of(request: EntityRequest, place: SortPlace, skip: int = 0) -> dict[str, Any]:

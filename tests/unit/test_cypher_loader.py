@@ -66,6 +66,8 @@ def test_comments_are_no_part_of_the_text():
         ("entity_id: STRING", "motto: clear", "motto"),
         ("entity_id: STRING, motto: STRING", "motto: hidden", "hidden"),
         ("entity_id: STRING, motto: STRING", "motto: sealed at", "sealed at"),
+        ("entity_id: STRING, motto: STRING", "motto: sealed", "of which node"),
+        ("entity_id: STRING, motto: STRING", "motto: sealed at place", "of which node"),
     ],
 )
 def test_a_query_that_does_not_say_how_a_parameter_is_sealed_does_not_load(params, sealing, fault):
