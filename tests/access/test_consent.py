@@ -197,7 +197,9 @@ def test_a_program_that_would_make_keys_is_allowed_in_words_and_by_no_key(
     play: Play, loop: Loop, instance_services: Services, alice: Person
 ) -> None:
     accounts = Accounts(instance_services.database)
-    key, _ = loop.run(accounts.create_key(alice.account.id, "page", ["read", "write"], None))
+    key, _ = loop.run(
+        accounts.create_key(alice.account.id, alice.account.owner, "page", ["read", "write"], None)
+    )
     code, _ = loop.run(accounts.create_code(alice.account.id))
 
     async def scenario(flow: Flow) -> None:

@@ -185,7 +185,7 @@ class World:
     def make(self) -> None:
         """Make the callers."""
         instance, account = self.instance, self.account
-        create = partial(instance.accounts.create_key, account.id)
+        create = partial(instance.accounts.create_key, account.id, account.owner)
 
         def key(title: str, *scopes: Scope, expires_at: int | None = None) -> str:
             secret, made = instance.loop.run(create(title, scopes, expires_at))
