@@ -273,7 +273,7 @@ class _Deriver:
         self._known |= {each.id: each for each in row.entities}
         self._seen.update(row.older)
         for entity_type, document in row.documents:
-            self._rules[entity_type] = SchemaDocument.read(document).rules()
+            self._rules[entity_type] = SchemaDocument.read(document).rules
 
     async def _entities(self, entity_ids: Sequence[str], at_ingested: int) -> _States:
         """Return what is shown of entities as of a time of recording, survivors of merged ones included."""

@@ -83,7 +83,7 @@ class SchemaRecord(Record):
     def model_post_init(self, context: Any, /) -> None:
         """Refuse a document that is not a schema."""
         try:
-            SchemaDocument.read(self.document).rules()
+            _ = SchemaDocument.read(self.document).rules
         except (KeyError, ValueError, TypeError, AttributeError) as exc:
             raise ValueError("the document is not a schema") from exc
 

@@ -38,7 +38,7 @@ class _Own(NamedTuple):
 
     @property
     def rules(self) -> Rules:
-        return SchemaDocument.read(self.document).rules() if self.document else PLAIN
+        return SchemaDocument.read(self.document).rules if self.document else PLAIN
 
     def summed(self, at: int) -> Sum:
         """Return its state without those of other members, under plain rules."""

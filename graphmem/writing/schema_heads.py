@@ -68,7 +68,7 @@ class Head:
 
     def with_active(self, active: Active) -> Head:
         """Return it with another registered version."""
-        rules = active.document.rules()
+        rules = active.document.rules
         return replace(self, active=active, rules=rules, changed=self.changed or rules.key != self.rules.key)
 
     def row(self, owner: str, updated_at: int) -> dict[str, Any]:
@@ -98,4 +98,4 @@ class Head:
 def _read(document: str) -> tuple[SchemaDocument, Rules]:
     """Return a document and its rules; a text that was read before is not read again."""
     parsed = SchemaDocument.read(document)
-    return parsed, parsed.rules()
+    return parsed, parsed.rules

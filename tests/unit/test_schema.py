@@ -232,7 +232,7 @@ def test_stored_document_with_keys_without_effect_is_read_as_it_is_and_updated()
     raw |= {"query_synonyms": {"vin": ["wine"]}, "name_collision_policy": "reject"}
     stored = SchemaDocument.read(canonical.encode(raw))
     assert stored.text == canonical.encode(raw)
-    assert stored.rules() == wine().rules()
+    assert stored.rules == wine().rules
     change = schema.update("wine", new_fields={"colour": "string"})
     grown = schema.decide(schema.Active("1.0", stored), None, change).document
     assert grown.as_json()["query_synonyms"] == {"vin": ["wine"]}
@@ -266,35 +266,35 @@ def test_a_document_that_shows_all_and_writes_last_is_plain(raw: dict):
     }
     shown = {"additional_fields": "show", "mismatch": "show", "hidden_fields": []}
     document = schema.parse("wine", {**raw, **shown, "fields": fields})
-    assert document.rules() == PLAIN
-    assert document.rules().key == ""
+    assert document.rules == PLAIN
+    assert document.rules.key == ""
 
 
 @given(DOCUMENTS)
 def test_rules_show_what_the_document_shows(raw: dict):
     document = schema.parse("wine", raw)
-    rules = Rules.read(document.rules().text)
-    assert rules == document.rules()
+    rules = Rules.read(document.rules.text)
+    assert rules == document.rules
     for name in ("a", "b", "x", "y", "nowhere"):
         assert rules.shows(name) == document.shows(name)
 
 
 def test_the_rules_of_a_document():
-    assert wine().rules() == Rules(
+    assert wine().rules == Rules(
         policies={"grapes": "merge_array", "price": "highest_priority"},
         types={"name": "string", "year": "number", "price": "number"},
         converters={"price": ("string_to_number",)},
         only=frozenset(WINE["fields"]),
     )
-    opened = wine(additional_fields="show", hidden_fields=["secret"], mismatch="show").rules()
+    opened = wine(additional_fields="show", hidden_fields=["secret"], mismatch="show").rules
     assert (opened.only, opened.hidden, opened.types) == (None, frozenset({"secret"}), {})
 
 
 def test_an_order_of_writers_matters_only_where_a_policy_asks_for_it():
     order: list[ObservationSource] = ["human", "sensor"]
-    assert wine(observation_source_priority=order).rules().sources == {"human": 2, "sensor": 1}
+    assert wine(observation_source_priority=order).rules.sources == {"human": 2, "sensor": 1}
     plain = {"fields": {"a": "string"}, "observation_source_priority": order}
-    assert schema.parse("wine", plain).rules().sources is None
+    assert schema.parse("wine", plain).rules.sources is None
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_an_update_of_what_was_discovered_hides_nothing_else():
     seen = {"a": frozenset({"string"}), "b": frozenset({"number", "string"}), "c": frozenset[str]()}
     active = updated(None, seen, "thing", new_fields={"a": "number", "d": "date"})
     assert (active.version, active.added) == ("1.0", ("a", "d"))
-    rules = active.document.rules()
+    rules = active.document.rules
     assert (rules.only, rules.types) == (None, {"a": "number", "d": "date"})
     assert all(active.document.shows(name) for name in "abcdz")
     less = updated(active, seen, "thing", remove=["b"])
@@ -148,7 +148,7 @@ def test_an_update_of_a_shipped_type_goes_on_from_it():
     active = updated(None, None, "event", new_fields={"venue": "string"})
     assert (active.version, active.added) == ("1.1", ("venue",))
     assert {"title", "date_start", "venue"} <= set(active.document.fields)
-    assert active.document.rules() == Rules(types={"venue": "string"})
+    assert active.document.rules == Rules(types={"venue": "string"})
     firm = updated(None, None, "event", new_fields={"date_start": "date"}).document
     assert (firm.mismatch_of("date_start"), firm.mismatch_of("title")) == ("hide", "show")
 

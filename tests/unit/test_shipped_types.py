@@ -31,7 +31,7 @@ def test_there_is_no_file_that_is_no_type():
 @walk_over("name", TYPES)
 def test_a_shipped_type_hides_and_converts_nothing(name: str):
     document = shipped(name)
-    assert document.rules().key == ""
+    assert document.rules.key == ""
     assert document.alternatives() is None
     assert not document.strict
     assert schema.warnings_of(document) == []

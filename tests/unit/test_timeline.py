@@ -120,7 +120,7 @@ def test_declared_fields_are_times_and_no_others():
 
 
 def registered(kind: str, temporal: list[dict[str, str]], **fields: str) -> Rules:
-    return schema.parse(kind, {"fields": fields, "temporal_fields": temporal}).rules()
+    return schema.parse(kind, {"fields": fields, "temporal_fields": temporal}).rules
 
 
 def test_temporal_fields_are_part_of_the_rules_and_their_key():

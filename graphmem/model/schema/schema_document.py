@@ -133,8 +133,9 @@ class SchemaDocument:
     def shows(self, name: str) -> bool:
         return name in self.fields or (self.additional_fields == "show" and name not in self.hidden_fields)
 
+    @cached_property
     def rules(self) -> Rules:
-        """Return the rules by which observations of the type are reduced to snapshots."""
+        """The rules by which observations of the type are reduced to snapshots."""
         policies: dict[str, Policy] = {}
         types: dict[str, FieldType] = {}
         converters: dict[str, tuple[Converter, ...]] = {}
