@@ -31,7 +31,7 @@ from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, first_of, start_of
 from graphmem.reading.timeline_pages import Event, EventRow, WantedEvents
 from graphmem.reading.writer_filters import ByWriter
-from graphmem.registry import UNBOUNDED, Context, Scope, operation
+from graphmem.registry import Context, Scope, operation
 
 
 class ListTimeline(ByWriter, Paged):
@@ -89,7 +89,8 @@ class TimelinePage(AsOf, Warned, IndexedPageEnvelope):
     tool="list_timeline_events",
     command="timeline list",
     scope=Scope.READ,
-    statements=UNBOUNDED,
+    # As of a time: up to 7 for each 100 of 2,000 entities.
+    statements=150,
     errors=(NotFound, InvalidCursor),
     example={"entity_type": "task", "start_date": "2026-01-01", "end_date": "2026-01-31", "order": "asc"},
 )
