@@ -129,7 +129,11 @@ class Audit:
         self, entity_types: Iterable[str], relationship_types: Iterable[str]
     ) -> AsyncIterator[None]:
         """Check all entities and relationships of these types, from ``place`` on; yield after each page."""
-        entity_types = sorted(set(entity_types), key=str)
+        # Of a type that is a list the counters tell.
+        entity_types, relationship_types = (
+            sorted({each for each in types if not isinstance(each, list)}, key=str)
+            for types in (entity_types, relationship_types)
+        )
         kinds = kinds_of(entity_types, relationship_types)
         if self.place.phase == "stamps":
             if (await self._read_counts()).is_behind:
@@ -173,7 +177,7 @@ class Audit:
         try:
             yield
         except _DAMAGE as exc:
-            _log.warning("what is stored is too damaged to be compared", what=what, exc_info=exc)
+            _log.warning("what is stored is too damaged to be compared", what=what, reason=repr(exc)[:500])
             self.report.settled = False  # the counters would lack it
             self.report.note([AuditDifference(what, "damaged", str(exc), None, is_fact=True)])
 
@@ -386,10 +390,10 @@ class Audit:
         async with self._locked():
             if (await self._read_counts()).revision != self.revision:
                 return
-            state = await self._look(set(), [], sorted(self.seen))
+            state = await self._look(set(), [], sorted(self.seen, key=str))
             if state is None:
                 return
-            for kind, seen in sorted(self.seen.items()):
+            for kind, seen in sorted(self.seen.items(), key=str):
                 head = state.heads.get(kind) or Head(kind)
                 if head.seen != seen:
                     self.report.note(

@@ -139,14 +139,13 @@ class Stretch:
         labels = _display_labels(stored)
         if labels != node.labels:
             differences.append(AuditDifference(subject_id, "labels", labels, node.labels))
-        identifiers = sorted(map(list, node.identifiers))
-        if sorted(stored.identifiers) != identifiers:
-            differences.append(
-                AuditDifference(subject_id, "identifiers", sorted(stored.identifiers), identifiers)
-            )
-        former = sorted(map(list, node.former))
-        if sorted(stored.former) != former:
-            differences.append(AuditDifference(subject_id, "former names", sorted(stored.former), former))
+        for what, stored_names, names in (
+            ("identifiers", stored.identifiers, node.identifiers),
+            ("former names", stored.former, node.former),
+        ):
+            there, expected = sorted(stored_names, key=str), sorted(map(list, names), key=str)
+            if there != expected:
+                differences.append(AuditDifference(subject_id, what, there, expected))
         if stored.merged_into != ([into] if into else []):
             differences.append(AuditDifference(subject_id, "MERGED_INTO", stored.merged_into, into))
         stored_values, values = sorted(stored.values), self._values(node)
@@ -179,7 +178,7 @@ class Stretch:
         self, subject_id: str, node: turn_rows.Node, stored: list[dict[str, Any]]
     ) -> list[AuditDifference]:
         """Return the differences of an entity's events, each named by its id."""
-        stored_by_id = {event["id"]: event for event in stored}
+        stored_by_id = {str(event.get("id")): event for event in stored}
         derived = events.listed(self.owner, node.as_listed, self.derived.rules(node.view.kind))
         names = [
             name for name in sorted({*stored_by_id, *derived}) if stored_by_id.get(name) != derived.get(name)
@@ -203,7 +202,7 @@ class Stretch:
             row["labels_removed"] = sorted(stored_labels - labels)
             actual = set(map(tuple, stored.identifiers))
             row["identifiers_added"] = sorted(map(list, derived - actual))
-            row["identifiers_removed"] = sorted(map(list, actual - derived))
+            row["identifiers_removed"] = sorted(map(list, actual - derived), key=str)
             row["former_added"] = sorted(map(list, node.former)) if node else []
             row["former_removed"] = None
             row["values"] = self._values(node) if node else []

@@ -147,7 +147,9 @@ class Vocabulary:
         row = await self._database.reads(owner).only("relationship_type.of_owner", _OwnersTypes)
         known = self._read(started, _StoredTypes(row.revision, row.types))
         counts = dict(row.counts)
-        types = {**dict(row.renamings), **{name: name for name in counts}}
+        types = dict(row.renamings)
+        # A renaming that is damaged names a type of which there is nothing.
+        types |= {name: name for name in (*types.values(), *counts)}
         own = _OwnTypes(
             started,
             {name: RelationshipKind(type_, is_own=True) for name, type_ in types.items()},

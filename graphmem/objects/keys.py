@@ -17,7 +17,7 @@ SEGMENT_LENGTH_MAX: Final = 120
 """Characters of a segment. A file name has room for 255, a key of S3 for 1,024."""
 _BEGINNING_LENGTH: Final = 48
 _PLAIN: Final = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
-_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _KEY = re.compile(r"([^/]+)/([0-9a-f]{2})/(\2[0-9a-f]{62})", re.ASCII)
 _WHOLE = re.compile(r"(?:[a-z0-9_-]|%[0-9a-f]{2})+", re.ASCII)
 _ESCAPE = re.compile(rb"%([0-9a-f]{2})")
@@ -48,7 +48,7 @@ def owner_of(segment: str) -> str | None:
 
 def object_key(owner: str, sha256: str) -> str:
     """Return the key of an object; ValueError: the hash is no SHA-256, or the owner has no segment."""
-    if not _SHA256.fullmatch(sha256):
+    if not SHA256.fullmatch(sha256):
         raise ValueError(f"{sha256[:100]!r} is no SHA-256 in lower-case hexadecimal digits")
     return key_below(owner_segment(owner), sha256)
 

@@ -94,7 +94,8 @@ async def entities(
         own |= (await _own(context, more, at, known))[0]
     once_merged = [survivor_id for survivor_id in members if survivor_id in merges.entity_ids]
     changes = await refolding.changes(context.graph, merges, once_merged, at, known)
-    groups = {each: [own[id] for id in ids if id in own] for each, ids in members.items()}
+    # A survivor without a node is damage: there is nothing to show.
+    groups = {each: [own[id] for id in ids if id in own] for each, ids in members.items() if each in own}
     sums = {each.id: each.summed(at) for group in groups.values() for each in group}
     histories = await _folds(context, groups, sums, at, known)
     folds = {

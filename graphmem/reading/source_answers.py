@@ -13,6 +13,7 @@ from graphmem.database.left_out import Json
 from graphmem.errors import NotFound
 from graphmem.ingest.document import CHARACTERS_DEFAULT, CHARACTERS_LIMIT
 from graphmem.model import canonical, times
+from graphmem.objects.keys import SHA256
 from graphmem.reading import answers
 from graphmem.registry import Context
 from graphmem.writing.new_interpretation import Interpretation as NewInterpretation
@@ -91,6 +92,10 @@ class SourceRow(NamedTuple):
     observation_count: int
     withdrawn: bool
     names: list[NameRow]
+
+    @property
+    def fault(self) -> str | None:
+        return None if SHA256.fullmatch(self.content_hash) else "its hash is no SHA-256"
 
     @property
     def name(self) -> str | None:

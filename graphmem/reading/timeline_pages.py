@@ -68,6 +68,10 @@ class EventRow(NamedTuple):
     agent: str
     written: tuple[str, str | None]
 
+    @property
+    def fault(self) -> str | None:
+        return None if dates.parse(self.text) else "its text is no date"
+
 
 class _PendingType(NamedTuple):
     """An entity type with entities that were folded under other rules than these."""
@@ -147,7 +151,8 @@ class EventPage:
 
 def event(row: EventRow) -> Event:
     written = dates.parse(row.text)
-    assert written is not None
+    if written is None:
+        raise ValueError(f"{row.id} has no date")
     return {
         "id": row.id,
         "event_type": row.event_type,

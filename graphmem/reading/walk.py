@@ -11,12 +11,12 @@ and leaves out the entities of earlier pages. So pages tile while nothing is wri
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from typing_extensions import TypedDict
 
+from graphmem.database.left_out import checking, refused
 from graphmem.model import ids, membership
 from graphmem.reading import answers, as_of, current_relationships
 from graphmem.reading.as_of import Clocks
@@ -207,17 +207,17 @@ class _Walk(Reached):
         room = max(limit, _CURRENT_ROOM) if leaves_out else limit
         while True:
             row = await self.expand([self.root], after=after, room=room, most=_NO_LIMIT, through=True)
-            neighbours = [Neighbour.of(values) for values in row.neighbours]
+            neighbours = Neighbour.of(row.neighbours)
             await self.add(neighbours, 1)
             self.entities = sorted((1, entity_id) for entity_id, depth in self.depths.items() if depth)
-            is_full = len(self.entities) >= limit or len(neighbours) == row.total
+            is_full = len(self.entities) >= limit or len(row.neighbours) == row.total
             if is_full or not leaves_out:
                 break
-            after = neighbours[-1].id
+            after = row.neighbours[-1][0]
         self.answered, self.rows = place.answered, None
         for key, ends in self.edges.items():
             self.links.setdefault(next(end for end in ends if end != self.root), []).append(key)
-        self.more = row.total - len(neighbours)
+        self.more = row.total - len(row.neighbours)
         self.more_links = row.links - sum(len(neighbour.keys) for neighbour in neighbours)
 
     async def run(self) -> bool:
@@ -238,7 +238,7 @@ class _Walk(Reached):
             self.hubs.update(membership.survivor(hub, self.into) for hub in row.hubs)
             self.unexplored = row.unexplored
             left -= row.spent
-            frontier = sorted(await self.add(map(Neighbour.of, row.neighbours), depth))
+            frontier = sorted(await self.add(Neighbour.of(row.neighbours), depth))
             if not frontier or self.unexplored:
                 break
         return True
@@ -282,7 +282,7 @@ class _Walk(Reached):
         self._start_from(row.origin)
         if row.whole:
             for depth, level in enumerate(row.levels, 1):
-                await self.add(map(Neighbour.of, level), depth)
+                await self.add(Neighbour.of(level), depth)
         return row.whole
 
     async def expand(
@@ -321,9 +321,8 @@ class _Walk(Reached):
                     self.absent.add(edge.key)
         return row
 
-    async def add(self, neighbours: Iterable[Neighbour], depth: int) -> list[str]:
+    async def add(self, neighbours: list[Neighbour], depth: int) -> list[str]:
         """Add the entities that a step reaches; return the ids of those that no earlier step reached."""
-        neighbours = list(neighbours)
         if not self.clocks.now:
             # The survivors as of the clocks, and which of the survivors were deleted.
             ends = {end for _, keys in neighbours for key in keys for end in ids.ends(key)}
@@ -338,6 +337,8 @@ class _Walk(Reached):
             for near, key in steps:
                 self.edges[key] = (near, to)
             if to not in self.depths:
+                if checking() and (lost := [key for near, key in steps if near not in self.paths]):
+                    raise refused(lost[0])
                 self.depths[to] = depth
                 self.paths[to] = min([(*self.paths[near], key) for near, key in steps])
                 fresh.append(to)

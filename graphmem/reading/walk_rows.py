@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from graphmem.database.left_out import each_sound
+from graphmem.model import ids
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.tallies import Tally
 
@@ -87,7 +89,12 @@ class Neighbour(NamedTuple):
     id: str
     keys: list[str]
 
+    @property
+    def fault(self) -> str | None:
+        wrong = [key for key in self.keys if key.count(":") != 2 or self.id not in ids.ends(key)]
+        return f"no key of a relationship to it is {wrong[0]}" if wrong else None
+
     @classmethod
-    def of(cls, values: list[str]) -> Neighbour:
-        """Return the neighbour that a row holds as one list: its id, then the keys."""
-        return cls(values[0], values[1:])
+    def of(cls, rows: list[list[str]]) -> list[Neighbour]:
+        """Return the neighbours that rows hold as lists: an id, then the keys."""
+        return each_sound(lambda values: cls(values[0], values[1:]), rows)

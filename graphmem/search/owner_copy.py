@@ -204,9 +204,10 @@ class CopiedEntity(NamedTuple):
     thread: str | None = None
 
     def without_damage(self) -> CopiedEntity:
-        """Return the row of an entity without words."""
+        """Return the row of an entity without words; of a type that is no text it is not found at all."""
         at = self.at if type(self.at) is int else 0
-        return self._replace(at=at, text=None, packed=None, fields=None, thread=None)
+        kind = self.type if isinstance(self.type, str) else None
+        return self._replace(type=kind, at=at, text=None, packed=None, fields=None, thread=None)
 
     @property
     def version(self) -> tuple[int, int]:

@@ -436,8 +436,11 @@ class ThingRow(NamedTuple):
         Raises:
             Torn: a commit fell into the reading of it, and it is wanted ``whole``.
         """
+        turn = self.lifecycle or None
+        is_sound = turn is None or (len(turn) == len(Lifecycle._fields) and turn[-1] in facts.LIFECYCLE_KINDS)
         parts = self.version, self.fields, self.values, self.winners, self.own_state, self.name
-        if whole and not (reduction.is_whole(self.checksum, *parts) and len(self.ranks) == len(self.fields)):
+        is_whole = reduction.is_whole(self.checksum, *parts) and len(self.ranks) == len(self.fields)
+        if whole and not (is_sound and is_whole):
             raise reduction.Torn(self.subject_id)
         columns = zip(self.fields, self.ranks, self.winners, self.values, strict=whole)
         thing = Thing(
@@ -449,7 +452,7 @@ class ThingRow(NamedTuple):
             created_at=self.created_at,
             last_observation_at=self.last_observation_at,
             fold={name: Winner(rank, winner, value) for name, rank, winner, value in columns},
-            lifecycle=Lifecycle(*self.lifecycle) if self.lifecycle else None,
+            lifecycle=Lifecycle(*turn) if turn and is_sound else None,
             # An absent entity is stored as merged into nothing; see ``rows.Node``.
             into=(self.into or None) if ":" not in self.subject_id else self.into,
             projection=self.projection or "",

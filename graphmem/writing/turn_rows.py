@@ -121,7 +121,7 @@ def parameters(state: State, always: Collection[str] = ()) -> dict[str, Any]:
 def count_rows(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
     return [
         {"kind": kind, "type": name, **dict(zip(_COUNTED, numbers, strict=True))}
-        for (kind, name), numbers in sorted(counts.items())
+        for (kind, name), numbers in sorted(counts.items(), key=str)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any, Final, LiteralString
 
@@ -31,6 +32,7 @@ LISTS: dict[str, tuple[str, dict[str, Any], str, str, str, Any]] = {
         "relationships.list", {"current": True}, "relationships", "Relationship", "values", 7,
     ),
     "events": ("timeline.list", {}, "events", "TimelineEvent", "text", 7),
+    "events without a date": ("timeline.list", {}, "events", "TimelineEvent", "text", "text"),
     "runs": ("interpretations.list", {}, "interpretations", "Interpretation", "started_at", "x"),
 }  # fmt: skip
 
@@ -106,6 +108,9 @@ def test_a_damaged_size_ends_no_page(
         ("Entity", "live", "text"), ("Entity", "live", None), ("Entity", "type", 7), ("Entity", "type", None),
         ("Relationship", "last_observation_at", "text"), ("Relationship", "last_observation_at", None),
         ("Relationship", "version", "text"), ("Relationship", "type", None),
+        ("Entity", "type", ["text"]), ("Entity", "id", "ent_0"), ("Entity", "id", None),
+        ("Relationship", "key", 7), ("Relationship", "turn", ["text"]), ("Identifier", "kind", 7),
+        ("TimelineEvent", "id", None), ("Count", "type", 7),
     ],
 )  # fmt: skip
 def test_a_check_mends_what_its_order_or_its_types_would_leave_out(
@@ -122,6 +127,32 @@ def test_a_check_mends_what_its_order_or_its_types_would_leave_out(
     assert health_of(loop.run(audit(context, fix=True)))["healthy"]
     assert health_of(loop.run(audit(context, fix=False)))["healthy"]
     assert [run(read) for read in reads] == before
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    ("damage", "read", "arguments"),
+    [
+        ("MATCH (n:Entity {owner: $owner}) SET n.ranks = []", "entities.contested", {}),
+        ("MATCH (n:Entity {owner: $owner}) SET n.listed = 7", "entities.query", {"search": "Ada"}),
+        (
+            "MATCH (n:Source {owner: $owner}) SET n.content_hash = 'text'",
+            "sources.get",
+            {"include_text": True},
+        ),
+        ("MATCH (:Entity {owner: $owner})-[r:KNOWS]->() SET r.key = r.key + '0'", "entities.related", {}),
+    ],
+)
+def test_no_read_of_what_is_damaged_is_a_500(
+    run: Call, loop: Loop, services: Services, owner: str, damage: LiteralString, read: str, arguments: Any
+) -> None:
+    place = {
+        "sources.get": {"source_id": run("sources.list")["sources"][0]["source_id"]},
+        "entities.related": {"entity_id": run("entities.query")["entities"][0]["entity_id"]},
+    }
+    put(loop, services, damage, owner=owner)
+    with contextlib.suppress(DataDamaged):
+        assert run(read, **arguments, **place.get(read, {}))["left_out"]
 
 
 @pytest.mark.usefixtures("stored")

@@ -3,16 +3,34 @@
 // params  none
 // returns subjects: INTEGER
 // mode    write
-// index   transaction_by_recorded (owner, recorded_at, id)
+// index   transaction_by_recorded (owner, recorded_at, id), entity_id, relationship_key
 // cost    heavy
-// The audit then compares and mends it. It is found by its observations. A type that is no text is that of the
-// observations, or of the key of a relationship.
+// The audit then compares and mends it. It is found by its observations, of which two properties have its id or key. A
+// type that is no text is that of the observations, or of the key of a relationship.
 MATCH (transaction:Transaction)
 USING INDEX SEEK transaction:Transaction(owner, recorded_at, id)
 WHERE transaction.owner = $owner AND transaction.recorded_at IS NOT NULL AND transaction.id IS NOT NULL
-MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)<-[:OBSERVED]-(:History)<-[:HAS_HISTORY]-(thing)
+MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)<-[seen:OBSERVED]-(:History)<-[:HAS_HISTORY]-(thing)
 MATCH (thing)-[:SHOWN_AS*0..1]->(subject)
-WITH subject, min(CASE observation.entity_id WHEN subject.id THEN observation.entity_type END) AS entity_type
+WITH subject, thing, CASE seen.home WHEN coalesce(observation.relationship_key, observation.entity_id) THEN seen.home END
+  AS home, observation
+WITH subject, min(CASE subject WHEN thing THEN home END) AS home,
+  min(CASE home WHEN IS NOT NULL THEN observation.entity_type END) AS entity_type
+CALL (subject, home) {
+  WITH subject, home WHERE subject:Entity AND NOT coalesce(subject.id = home, home IS NULL)
+    AND NOT EXISTS { (:Entity {id: home}) }
+  SET subject.id = home
+  UNION ALL
+  WITH subject, home WHERE subject:Relationship AND NOT coalesce(subject.key = home, home IS NULL)
+    AND NOT EXISTS { (:Relationship {key: home}) }
+  SET subject.key = home
+}
+CALL (subject) {
+  // No statement of the audit finds these, to take them away.
+  MATCH (subject)-[:HAS_EVENT|IDENTIFIES|identified]-(named)
+  WHERE NOT coalesce(named.id STARTS WITH '' OR named.kind STARTS WITH '' AND named.value STARTS WITH '', false)
+  DETACH DELETE named
+}
 WITH subject, CASE WHEN coalesce(subject.type STARTS WITH '', false) THEN subject.type
   WHEN subject:Entity THEN entity_type ELSE split(subject.key, ':')[0] END AS type
 WHERE NOT coalesce(subject.type = type, false) OR CASE

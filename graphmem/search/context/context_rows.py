@@ -72,6 +72,8 @@ class KnownEntity(NamedTuple):
     def fault(self) -> str | None:
         winners = {each for listed in self.entity.winners for each in listed.split(",")}
         lacking = winners - {each.observation_id for each in self.winners}
+        if len(self.ranks) != len(self.entity.fields):
+            return "it has not a rank for each field"
         return f"there is no {min(lacking)}, which set a value" if lacking else None
 
 
