@@ -27,7 +27,7 @@ from graphmem.checking.stretch import AuditDifference, StoredNodes, Stretch
 from graphmem.checking.subjects import Kind, Place, kinds_of, stretches
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
-from graphmem.database.left_out import MET_DAMAGE, refused, without_wrong_types
+from graphmem.database.left_out import MET_DAMAGE, keeping_unopened, refused, without_wrong_types
 from graphmem.database.queries import Queries, Transaction
 from graphmem.errors import DatabaseFull, DataDamaged, TransactionTooLarge
 from graphmem.model import ids, state_hash, times
@@ -351,12 +351,9 @@ class Audit:
             return
 
     async def _nodes(self, state: State) -> StoredNodes:
-        return await self._queries.only(
-            "audit.nodes",
-            StoredNodes,
-            entities=list(state.entities),
-            relationships=list(state.relationships),
-        )
+        subjects = {"entities": list(state.entities), "relationships": list(state.relationships)}
+        with keeping_unopened():
+            return await self._queries.only("audit.nodes", StoredNodes, **subjects)
 
     def _add(self, stretch: Stretch) -> None:
         self.report.add(stretch)
@@ -373,7 +370,8 @@ class Audit:
         touched = Touched(entities=entities, relationships=set(relationships), types=set(types))
         if further is not None:
             touched.add(further)
-        look = await self._queries.only("write.look", LookRow, **touched.parameters)
+        with keeping_unopened():
+            look = await self._queries.only("write.look", LookRow, **touched.parameters)
         # A derived value of a wrong type differs from what it should be, and is mended: so does none.
         look = look._replace(
             entities=[without_wrong_types(row) for row in look.entities],

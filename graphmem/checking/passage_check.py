@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from graphmem.checking.stretch import AuditDifference
 from graphmem.database.driver import Database
-from graphmem.database.left_out import wrong_types
+from graphmem.database.left_out import keeping_unopened, wrong_types
 from graphmem.embedding.meaning import DIMENSIONS, Embedder
 from graphmem.ingest.passages import WAITING, key_of
 from graphmem.writing import vectors
@@ -51,9 +51,10 @@ async def pages(
     """
     queries = database.reads(owner)
     while at is not None:
-        rows = await queries.only(
-            "audit.passages", list[_Source], at=at[0], after=at[1], limit=SOURCES_AT_ONCE
-        )
+        with keeping_unopened():
+            rows = await queries.only(
+                "audit.passages", list[_Source], at=at[0], after=at[1], limit=SOURCES_AT_ONCE
+            )
         at = (rows[-1].recorded_at, rows[-1].id) if len(rows) == SOURCES_AT_ONCE else None
         found = [await _difference(owner, row, embedder) for row in rows if row.reader != WAITING]
         yield [each for each in found if each is not None], at

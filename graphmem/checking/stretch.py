@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
+from graphmem.errors import DecryptionFailed
 from graphmem.model import ids
 from graphmem.model.display_labels import DISPLAY_LABELS
 from graphmem.writing import events, turn_rows, vectors
@@ -30,6 +31,10 @@ class AuditDifference:
     stored: Any
     derived: Any
     is_fact: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("stored", "derived"):
+            object.__setattr__(self, name, _cut(getattr(self, name)))
 
 
 class AuditedEntity(NamedTuple):
@@ -148,7 +153,7 @@ class Stretch:
                 differences.append(AuditDifference(subject_id, what, there, expected))
         if stored.merged_into != ([into] if into else []):
             differences.append(AuditDifference(subject_id, "MERGED_INTO", stored.merged_into, into))
-        stored_values, values = sorted(stored.values), self._values(node)
+        stored_values, values = sorted(stored.values, key=str), self._values(node)
         if stored_values != [[*value, True] for value in values]:
             differences.append(AuditDifference(subject_id, "values", stored_values, values))
         return differences + self._of_events(subject_id, node, stored.events)
@@ -158,7 +163,7 @@ class Stretch:
     ) -> list[AuditDifference]:
         stored_vectors = [vectors.StoredVector(*columns) for columns in stored.vectors]
         return [
-            AuditDifference(stored.subject_id, "meaning", _cut(str(old)), _cut(str(new)))
+            AuditDifference(stored.subject_id, "meaning", str(old), str(new))
             for old, new in vectors.differences(stored_vectors, expected, self.owner)
         ]
 
@@ -231,7 +236,7 @@ def _display_labels(stored: AuditedEntity) -> list[str]:
 def _of_properties(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[AuditDifference]:
     """Return the fields and the other properties in which a node differs."""
     return _of_snapshot(subject_id, stored, derived) + [
-        AuditDifference(subject_id, name, _cut(stored.get(name)), _cut(value))
+        AuditDifference(subject_id, name, stored.get(name), value)
         for name, value in derived.items()
         if name not in _LISTS and stored.get(name) != value
     ]
@@ -243,7 +248,7 @@ def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any
         return []
     stored_fields, derived_fields = (
         {
-            name: [_cut(part) for part in rest]
+            name: rest
             for name, *rest in zip_longest(
                 *(snapshot[n] if isinstance(snapshot.get(n), list) else [] for n in _LISTS)
             )
@@ -262,5 +267,10 @@ def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any
 
 
 def _cut(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_cut(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _cut(each) for name, each in value.items()}
+    value = str(value) if isinstance(value, DecryptionFailed | bytes) else value
     is_long = isinstance(value, str) and len(value) > REPORTED_CHARACTERS
     return f"{value[:REPORTED_CHARACTERS]}…" if is_long else value

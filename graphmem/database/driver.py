@@ -357,11 +357,12 @@ class Database:
         if self.sealer is None:
             return rows
         try:
-            query = cypher.query(name)
+            query, damage = cypher.query(name), left_out.current()
+            is_lenient = damage is not None and (damage.is_checking or damage.keeps_unopened)
+            opened = query.sealing.opened
             return self.sealer.open(
-                rows, owner, names_nodes=query.names_nodes, is_lenient=left_out.checking() is not None,
-                columns=query.sealing.opened,
-            )  # fmt: skip
+                rows, owner, names_nodes=query.names_nodes, is_lenient=is_lenient, columns=opened
+            )
         except DecryptionFailed as exc:
             _log.error("a sealed value does not open", query=name, reason=str(exc))
             raise

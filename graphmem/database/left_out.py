@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
@@ -66,6 +66,7 @@ class Damage:
     Attributes:
         drops: rows that are damaged are left out; else the read is refused.
         is_checking: the rows that are read are checked.
+        keeps_unopened: the error of a sealed value that does not open stands in its place.
         reasons: why each thing is left out, by id.
         torn: rows whose parts did not fit together. A commit may have fallen between; a row that is read
             alike once more is damaged.
@@ -73,6 +74,7 @@ class Damage:
 
     drops: bool
     is_checking: bool = False
+    keeps_unopened: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
     torn: dict[str, Any] = field(default_factory=dict)
 
@@ -121,6 +123,11 @@ def noting(damage: Damage) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def keeping_unopened() -> AbstractContextManager[None]:
+    """Have the error of a sealed value that does not open stand in its place, in what a block reads."""
+    return noting(Damage(drops=False, keeps_unopened=True))
 
 
 async def without_damaged(read: Callable[[], Awaitable[T]]) -> tuple[T, dict[str, str]]:

@@ -109,7 +109,7 @@ def test_a_damaged_size_ends_no_page(
         ("Relationship", "last_observation_at", "text"), ("Relationship", "last_observation_at", None),
         ("Relationship", "version", "text"), ("Relationship", "type", None),
         ("Entity", "type", ["text"]), ("Entity", "id", "ent_0"), ("Entity", "id", None),
-        ("Relationship", "key", 7), ("Relationship", "turn", ["text"]), ("Identifier", "kind", 7),
+        ("Relationship", "key", None), ("Relationship", "turn", ["text"]), ("Identifier", "kind", 7),
         ("TimelineEvent", "id", None), ("Count", "type", 7),
     ],
 )  # fmt: skip
@@ -153,6 +153,19 @@ def test_no_read_of_what_is_damaged_is_a_500(
     put(loop, services, damage, owner=owner)
     with contextlib.suppress(DataDamaged):
         assert run(read, **arguments, **place.get(read, {}))["left_out"]
+
+
+def test_a_check_names_a_long_value_of_which_the_end_is_damaged(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    run("store", entities=[{"entity_type": "note", "name": "Ada", "text": "x" * 1_000}])
+    damage: LiteralString = (
+        "MATCH (n:Entity {owner: $owner}) SET n.values = [value IN n.values | replace(value, 'xx\"', 'xy\"')]"
+    )
+    put(loop, services, damage, owner=owner)
+    checked = run("server.check_snapshots")
+    assert [each["what"] for each in checked["stale_snapshots"][0]["differences"]] == ["field text"]
+    assert run("server.check_snapshots", auto_fix=True)["healthy"]
 
 
 @pytest.mark.usefixtures("stored")
