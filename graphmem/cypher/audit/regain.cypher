@@ -17,12 +17,13 @@ WITH subject, thing, CASE seen.home WHEN coalesce(observation.relationship_key, 
 WITH subject, min(CASE subject WHEN thing THEN home END) AS home,
   min(CASE home WHEN IS NOT NULL THEN observation.entity_type END) AS entity_type
 CALL (subject, home) {
+  // `LIMIT`: of sound subjects nothing is sought, for that takes locks.
   WITH subject, home WHERE subject:Entity AND NOT coalesce(subject.id = home, home IS NULL)
-    AND NOT EXISTS { (:Entity {id: home}) }
+  WITH subject, home LIMIT 1 WHERE NOT EXISTS { (:Entity {id: home}) }
   SET subject.id = home
   UNION ALL
   WITH subject, home WHERE subject:Relationship AND NOT coalesce(subject.key = home, home IS NULL)
-    AND NOT EXISTS { (:Relationship {key: home}) }
+  WITH subject, home LIMIT 1 WHERE NOT EXISTS { (:Relationship {key: home}) }
   SET subject.key = home
 }
 CALL (subject) {
