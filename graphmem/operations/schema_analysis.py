@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
@@ -65,12 +66,16 @@ async def analyze(context: Context, arguments: Analyze) -> Analyzed:
     else:
         sampled = await schema_candidates.samples_of_types(context, arguments.entity_type)
     limits = {"min_frequency": arguments.min_frequency, "min_confidence": arguments.min_confidence}
-    return {
-        "candidates": [
+
+    def candidates() -> list[Candidate]:
+        return [
             candidate
             for kind, document, sample in sampled
             for candidate in schema_candidates.candidates(kind, document, sample, **limits)
-        ],
+        ]
+
+    return {
+        "candidates": await asyncio.to_thread(candidates),
         "observations_analyzed": sum(len(sample) for _, _, sample in sampled),
     }
 
@@ -113,6 +118,6 @@ async def recommend(context: Context, arguments: Recommend) -> Recommended:
     ((kind, document, sample),) = await schema_candidates.samples_of_types(context, arguments.entity_type)
     return {
         "entity_type": kind,
-        "recommendations": schema_candidates.recommendations(kind, document, sample),
+        "recommendations": await asyncio.to_thread(schema_candidates.recommendations, kind, document, sample),
         "observations_analyzed": len(sample),
     }
