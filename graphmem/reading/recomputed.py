@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from graphmem.database.left_out import Json
+from graphmem.database.left_out import Json, holds
 from graphmem.model import canonical, identity, membership, reduction, times
 from graphmem.model.membership import Membership
 from graphmem.model.reduction import Fold, OwnState
@@ -35,6 +35,11 @@ class _Own(NamedTuple):
     document: Json | None
     name: str | None
     stale: bool
+
+    @property
+    def fault(self) -> str | None:
+        wrong = [winner[0] for _, winner in self.winners or () if not holds(Json, winner[-1])]
+        return f"what was observed of {wrong[0]} is no JSON" if wrong else None
 
     @property
     def rules(self) -> Rules:

@@ -109,7 +109,8 @@ def test_a_damaged_size_ends_no_page(
         ("Relationship", "last_observation_at", "text"), ("Relationship", "last_observation_at", None),
         ("Relationship", "version", "text"), ("Relationship", "type", None),
         ("Entity", "type", ["text"]), ("Entity", "id", "ent_0"), ("Entity", "id", None),
-        ("Relationship", "key", None), ("Relationship", "turn", ["text"]), ("Identifier", "kind", 7),
+        ("Relationship", "key", None), ("Relationship", "turn", ["text"]),
+        ("Relationship", "target", "ent_0"), ("Identifier", "kind", 7),
         ("TimelineEvent", "id", None), ("Count", "type", 7),
     ],
 )  # fmt: skip
@@ -134,6 +135,7 @@ def test_a_check_mends_what_its_order_or_its_types_would_leave_out(
     ("damage", "read", "arguments"),
     [
         ("MATCH (n:Entity {owner: $owner}) SET n.ranks = []", "entities.contested", {}),
+        ("MATCH (n:Observation {owner: $owner}) SET n.values = []", "changes.list", {}),
         ("MATCH (n:Entity {owner: $owner}) SET n.listed = 7", "entities.query", {"search": "Ada"}),
         (
             "MATCH (n:Source {owner: $owner}) SET n.content_hash = 'text'",

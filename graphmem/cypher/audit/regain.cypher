@@ -27,6 +27,11 @@ CALL (subject, home) {
   SET subject.key = home
 }
 CALL (subject) {
+  WITH subject, split(subject.key, ':') AS parts
+  WHERE subject:Relationship AND NOT coalesce(subject.source = parts[1] AND subject.target = parts[2], false)
+  SET subject.source = parts[1], subject.target = parts[2]
+}
+CALL (subject) {
   // No statement of the audit finds these, to take them away.
   MATCH (subject)-[:HAS_EVENT|IDENTIFIES|identified]-(named)
   WHERE NOT coalesce(named.id STARTS WITH '' OR named.kind STARTS WITH '' AND named.value STARTS WITH '', false)
