@@ -75,16 +75,12 @@ async def work(services: Services) -> None:
     await asyncio.gather(*(repeat(services, kind) for kind in KINDS))
 
 
-class _ReplacedModel(NamedTuple):
-    before: str | None
-
-
 async def claim(services: Services) -> None:
     """Make the model of this process the one in use for all entities."""
     model = services.embedder.model
-    replaced = await services.database.writes(None).only("meaning.claim", _ReplacedModel, model=model)
-    if replaced.before not in (None, model):
-        _log.info("another model is in use: all vectors are made anew", model=model, before=replaced.before)
+    before = await services.database.writes(None).only("meaning.claim", str, model=model)
+    if before not in (None, model):
+        _log.info("another model is in use: all vectors are made anew", model=model, before=before)
 
 
 async def repeat(services: Services, kind: WorkKind) -> None:
@@ -112,14 +108,9 @@ def _log_delay(work: str, exc: GraphmemError, *, again: bool) -> None:
     (_log.debug if again else _log.warning)("the worker goes on later", work=work, reason=str(exc)[:500])
 
 
-class _IndexedCount(NamedTuple):
-    placed: int
-
-
 async def index_vectors(services: Services) -> int:
     """Put some vectors into the vector index; return how many."""
-    indexed = await services.database.writes(None).only("meaning.place", _IndexedCount, limit=INDEXED_LIMIT)
-    return indexed.placed
+    return await services.database.writes(None).only("meaning.place", int, limit=INDEXED_LIMIT)
 
 
 class _WaitingEntity(NamedTuple):
@@ -137,22 +128,13 @@ class _WaitingEntity(NamedTuple):
         return meaning.text_of(self.name, zip(self.fields, self.values, strict=True))
 
 
-class _WaitingEntities(NamedTuple):
-    waiting: list[_WaitingEntity]
-
-
-class _VectorCount(NamedTuple):
-    done: int
-
-
 async def make_vectors(services: Services, only_owner: str | None = None) -> int:
     """Make the vectors of some entities, of all owners or of one; return how many."""
     model = services.embedder.model
-    row = await services.database.reads(None).one(
-        "meaning.waiting", _WaitingEntities, model=model, only=only_owner, limit=EMBEDDED_LIMIT
+    waiting = await services.database.reads(None).one(
+        "meaning.waiting", list[_WaitingEntity], model=model, only=only_owner, limit=EMBEDDED_LIMIT
     )
-    waiting = row.waiting if row else []
-    services.metrics.backlog.labels("vector").set(len(waiting))
+    services.metrics.backlog.labels("vector").set(len(waiting or ()))
     if not waiting:
         return 0
     texts = [entity.text for entity in waiting]
@@ -165,10 +147,10 @@ async def make_vectors(services: Services, only_owner: str | None = None) -> int
     ]
     owners = sorted({entity.owner for entity in waiting})
     stored = await services.database.writes(None).only(
-        "meaning.set", _VectorCount, model=model, rows=rows, owners=owners
+        "meaning.set", int, model=model, rows=rows, owners=owners
     )
-    _log.info("vectors made", entities=stored.done, model=model)
-    return stored.done
+    _log.info("vectors made", entities=stored, model=model)
+    return stored
 
 
 async def _embed(services: Services, texts: list[str]) -> list[Vectors]:
@@ -188,17 +170,14 @@ class _StaleType(NamedTuple):
     projection: str | None
 
 
-class _StaleTypes(NamedTuple):
-    pending: list[_StaleType]
-
-
 async def refold_stale(services: Services) -> int:
     """Fold stale entities of some types again; return how many.
 
     The types are chosen at random, so that a type that always fails keeps no other waiting.
     """
-    row = await services.database.reads(None).only("schema.pending", _StaleTypes, limit=PENDING_TYPES_LIMIT)
-    pending = row.pending
+    pending = await services.database.reads(None).only(
+        "schema.pending", list[_StaleType], limit=PENDING_TYPES_LIMIT
+    )
     services.metrics.backlog.labels("fold").set(len(pending))
     done = 0
     for owner, kind, projection in random.sample(pending, min(len(pending), REFOLDED_TYPES_LIMIT)):
@@ -236,18 +215,16 @@ async def _refold_type(services: Services, owner: str, kind: str, live: bool, pr
     return done
 
 
-class _Owners(NamedTuple):
-    owners: list[str]
-
-
 async def refold_withdrawn(services: Services) -> int:
     """Fold again things of which other observations count now; return how many.
 
     Once nothing of an owner waits, work out again when merges by rule held, where turns could not date them.
     """
-    row = await services.database.reads(None).only("exclusion.owners", _Owners, limit=PENDING_TYPES_LIMIT)
+    owners = await services.database.reads(None).only(
+        "exclusion.owners", list[str], limit=PENDING_TYPES_LIMIT
+    )
     done = 0
-    for owner in random.sample(row.owners, min(len(row.owners), REFOLDED_TYPES_LIMIT)):
+    for owner in random.sample(owners, min(len(owners), REFOLDED_TYPES_LIMIT)):
         try:
             done += await services.writers.refold_withdrawn(owner, WITHDRAWN_LIMIT)
             if dated := await rule_dates.mend_undated(services.database, owner, services.writers):

@@ -89,25 +89,9 @@ def actor_of(
     )
 
 
-class AccountResult(NamedTuple):
-    """The row of queries that answer one account."""
-
-    account: Account
-
-
 class AccountPassword(NamedTuple):
     account: Account
     password: str | None
-
-
-class KeyResult(NamedTuple):
-    """The row of queries that answer one API key."""
-
-    key: ApiKey
-
-
-class NewKey(NamedTuple):
-    key: ApiKey | None
 
 
 class RevokedKey(NamedTuple):
@@ -127,10 +111,6 @@ class KeyOfAccount(NamedTuple):
     key: ApiKey
 
 
-class Guarded(NamedTuple):
-    guarded: bool
-
-
 class AccountState(NamedTuple):
     """The row of ``account/by_owner.cypher``.
 
@@ -140,10 +120,6 @@ class AccountState(NamedTuple):
     account: Account | None
     has_data: bool
     is_erased: bool
-
-
-class OwnersWithout(NamedTuple):
-    owners: list[str]
 
 
 class DeletedAccount(NamedTuple):
@@ -193,14 +169,13 @@ class Accounts:
             if state is None or not state.has_data:
                 raise NotFound(f"nothing is stored here for the owner {owner}", owner=owner)
         account_id = owner or str(uuid.uuid4())
-        row = await self._writes.one(
-            "account.create", AccountResult, id=account_id, name=name,
-            scopes=sorted(scopes), password=password and await passwords.hashed(password),
-            created_at=times.now(),
+        account = await self._writes.one(
+            "account.create", Account, id=account_id, name=name, scopes=sorted(scopes),
+            password=password and await passwords.hashed(password), created_at=times.now(),
         )  # fmt: skip
-        if row is None:
+        if account is None:
             raise AccountConflict(f"there is an account {name!r} already: choose another name", name=name)
-        return row.account
+        return account
 
     async def is_owner_disabled(self, owner: str) -> bool:
         """Return whether the account of an owner is disabled, or the owner's data is being erased."""
@@ -210,12 +185,11 @@ class Accounts:
         return row.account is not None and row.account.disabled
 
     async def all(self) -> list[Account]:
-        return [row.account for row in await self._reads.all("account.all", AccountResult)]
+        return await self._reads.all("account.all", Account)
 
     async def owners_without(self) -> list[str]:
         """Return up to :data:`OWNERS_LIMIT` owners who have data and no account, by id."""
-        row = await self._reads.only("account.owners_without", OwnersWithout, limit=OWNERS_LIMIT)
-        return row.owners
+        return await self._reads.only("account.owners_without", list[str], limit=OWNERS_LIMIT)
 
     async def by_name(self, name: str) -> Account:
         row = await self._reads.one("account.by_name", AccountPassword, name=name)
@@ -231,17 +205,17 @@ class Accounts:
 
     async def set_password(self, name: str, password: str | None) -> Account:
         stored = password and await passwords.hashed(password)
-        row = await self._writes.one("account.set_password", AccountResult, name=name, password=stored)
-        if row is None:
+        account = await self._writes.one("account.set_password", Account, name=name, password=stored)
+        if account is None:
             raise await self._refusal(name)
-        return row.account
+        return account
 
     async def set_disabled(self, name: str, disabled: bool) -> Account:
         """Disable an account, or enable it again. A disabled one keeps its keys, and none of them works."""
-        row = await self._writes.one("account.set_disabled", AccountResult, name=name, disabled=disabled)
-        if row is None:
+        account = await self._writes.one("account.set_disabled", Account, name=name, disabled=disabled)
+        if account is None:
             raise await self._refusal(name)
-        return row.account
+        return account
 
     async def delete(self, name: str) -> DeletedAccount:
         """Delete an account with its keys, codes and grants; its owner's data stays."""
@@ -264,7 +238,7 @@ class Accounts:
 
     async def are_guarded(self) -> bool:
         """Return whether an account has a password or a key: then callers over TCP need a credential."""
-        return (await self._reads.only("account.guarded", Guarded)).guarded
+        return await self._reads.only("account.guarded", bool)
 
     async def is_open(self, settings: Settings) -> bool:
         """Return whether callers need no credential.
@@ -292,31 +266,31 @@ class Accounts:
             Forbidden: the maker is the last of eight keys of which each made the next one.
         """
         secret = tokens.make(tokens.KEY_PREFIX)
-        row = await self.database.writes(owner).one(
-            "account.create_key", NewKey, account_id=account_id, maker_id=maker_id, id=_new_key_id(),
+        keys = await self.database.writes(owner).all(
+            "account.create_key", ApiKey, account_id=account_id, maker_id=maker_id, id=_new_key_id(),
             digest=tokens.digest(secret), name=name, scopes=sorted(scopes), created_at=times.now(),
             expires_at=expires_at,
         )  # fmt: skip
-        if row is None:
+        if not keys:
             raise NotFound("the caller has no account on this instance", account_id=account_id)
-        if row.key is None:
+        if keys[0] is None:
             raise Forbidden("each of eight keys made the next one: make this key with an earlier one of them")
-        return secret, row.key
+        return secret, keys[0]
 
     async def rotate_key(self, account_id: str, key_id: str) -> tuple[str, ApiKey]:
         """Put a new key in the place of one that is not revoked; return it and its record."""
         secret = tokens.make(tokens.KEY_PREFIX)
-        row = await self._writes.one(
-            "account.rotate_key", KeyResult, account_id=account_id, id=key_id, new_id=_new_key_id(),
+        key = await self._writes.one(
+            "account.rotate_key", ApiKey, account_id=account_id, id=key_id, new_id=_new_key_id(),
             digest=tokens.digest(secret), created_at=times.now(),
         )  # fmt: skip
-        if row is None:
+        if key is None:
             raise _no_key(key_id)
-        return secret, row.key
+        return secret, key
 
     async def keys(self, account_id: str) -> list[ApiKey]:
         """Return the API keys of an account, newest first, revoked ones included."""
-        return [row.key for row in await self._reads.all("account.keys", KeyResult, account_id=account_id)]
+        return await self._reads.all("account.keys", ApiKey, account_id=account_id)
 
     async def revoke_key(
         self, account_id: str, key_id: str, children: str = "", *, spares_admin: bool = False
@@ -391,10 +365,8 @@ class Accounts:
         code = secret.upper()
         if len(code) != 5 * _CODE_GROUPS - 1:
             return None
-        redeemed = await self._writes.one(
-            "account.redeem_code", AccountResult, digest=tokens.digest(code), now=now
-        )
-        return Proof(redeemed.account) if redeemed is not None else None
+        account = await self._writes.one("account.redeem_code", Account, digest=tokens.digest(code), now=now)
+        return Proof(account) if account is not None else None
 
 
 def being_erased(name: str) -> AccountConflict:

@@ -55,12 +55,6 @@ class AgentGrant(NamedTuple):
         return agent.issuer is not None and (self.issuer, self.subject) == (agent.issuer, agent.subject)
 
 
-class GrantResult(NamedTuple):
-    """The row of queries that answer one grant."""
-
-    grant: AgentGrant
-
-
 class _Kinds(NamedTuple):
     """A row of ``entity/kinds.cypher``."""
 
@@ -90,30 +84,29 @@ class AgentGrants:
         account_id = actor.account
         thumbprint, issuer, subject = agent
         allowed = orjson.dumps([tuple(each) for each in capabilities]).decode()
-        row = await self._database.writes(actor.owner).one(
-            "account.create_agent_grant", GrantResult, account_id=account_id,
+        grant = await self._database.writes(actor.owner).one(
+            "account.create_agent_grant", AgentGrant, account_id=account_id,
             id=f"agr_{secrets.token_hex(8)}", label=label, thumbprint=thumbprint, issuer=issuer,
             subject=subject, capabilities=allowed, created_at=times.now(),
         )  # fmt: skip
         self._known.pop(account_id, None)
-        if row is None:
+        if grant is None:
             raise NotFound("the caller has no account on this instance", account_id=account_id)
-        return row.grant
+        return grant
 
     async def of_account(self, account_id: str) -> list[AgentGrant]:
         """Return the grants of an account, newest first, revoked ones included."""
-        rows = await self._reads.all("account.agent_grants", GrantResult, account_id=account_id)
-        return [row.grant for row in rows]
+        return await self._reads.all("account.agent_grants", AgentGrant, account_id=account_id)
 
     async def change(self, account_id: str, grant_id: str, status: GrantStatus) -> AgentGrant:
         """Change the status of a grant; NotFound: there is none. One that is revoked stays so."""
-        row = await self._writes.one(
-            "account.set_agent_grant", GrantResult, account_id=account_id, id=grant_id, status=status
+        grant = await self._writes.one(
+            "account.set_agent_grant", AgentGrant, account_id=account_id, id=grant_id, status=status
         )
         self._known.pop(account_id, None)
-        if row is None:
+        if grant is None:
             raise NotFound(f"there is no grant {grant_id}: the list of grants has the ids", grant_id=grant_id)
-        return row.grant
+        return grant
 
     async def check(self, actor: Actor, name: str, scope: Scope, arguments: Arguments | None = None) -> None:
         """Refuse a call of an agent that its grants do not cover, or cannot be shown to cover.

@@ -82,19 +82,11 @@ class _ErasedTransactions(NamedTuple):
     observations: int
 
 
-class _ErasedRelationships(NamedTuple):
-    relationships: int
-
-
 class _ErasedEntities(NamedTuple):
     """``crowded`` is an entity with too many edges for one statement."""
 
     entities: int
     crowded: str | None
-
-
-class _ErasedCount(NamedTuple):
-    erased: int
 
 
 async def totals_of(database: Database, owner: str) -> Totals:
@@ -205,10 +197,10 @@ class _Erasure:
         return bool(row.transactions or row.observations)
 
     async def _relationships(self, limit: int) -> bool:
-        row = await self._writes.only("owner.erase_relationships", _ErasedRelationships, limit=limit)
-        self.erased.relationships += row.relationships
-        self._progress(row.relationships)
-        return bool(row.relationships)
+        relationships = await self._writes.only("owner.erase_relationships", int, limit=limit)
+        self.erased.relationships += relationships
+        self._progress(relationships)
+        return bool(relationships)
 
     async def _entities(self, limit: int) -> bool:
         row = await self._writes.only(
@@ -224,13 +216,12 @@ class _Erasure:
         """Erase the edges of an entity, until it has too few for this to find any."""
         erased = 1
         while erased:
-            row = await self._writes.only(
-                "owner.thin", _ErasedCount, entity_id=entity_id, relationship_types=self._types, limit=limit
+            erased = await self._writes.only(
+                "owner.thin", int, entity_id=entity_id, relationship_types=self._types, limit=limit
             )
-            erased = row.erased
 
     async def _names(self, limit: int) -> bool:
-        return bool((await self._writes.only("owner.erase_names", _ErasedCount, limit=limit)).erased)
+        return bool(await self._writes.only("owner.erase_names", int, limit=limit))
 
     async def _owner_node(self, limit: int) -> bool:
         await self._writes.rows("owner.erase")

@@ -11,7 +11,7 @@ import hmac
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import urlencode
 
 from graphmem.auth.accounts import Accounts
@@ -29,10 +29,6 @@ _VERSION: Final = "1"
 _DISPOSITION: Final = "attachment"
 _SECRET_NAME: Final = "file_urls"
 _SECRET_BYTES: Final = 32
-
-
-class Secret(NamedTuple):
-    secret: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +60,10 @@ class FileUrls:
         if len(query) != len(parameters) or parameters.keys() != {*PARAMETERS, "signature"}:
             raise FileUrlRefused
         values = tuple(parameters[name] for name in PARAMETERS)
-        row = await self._reads.one("secret.get", Secret, name=_SECRET_NAME)
-        if row is None:
+        secret = await self._reads.one("secret.get", str, name=_SECRET_NAME)
+        if secret is None:
             raise FileUrlRefused
-        signature = _signature(_derived(row.secret), values)
+        signature = _signature(_derived(secret), values)
         # As bytes: hmac.compare_digest raises TypeError for text outside ASCII.
         sent = parameters["signature"].encode(errors="surrogatepass")
         if not hmac.compare_digest(sent, signature.encode()):
@@ -81,14 +77,13 @@ class FileUrls:
 
     async def _key(self) -> bytes:
         """Return the key of new signatures. The secret is made by the first call on a database."""
-        row = await self._reads.one("secret.get", Secret, name=_SECRET_NAME)
-        if row is None:
-            row = await self._writes.one(
-                "secret.make", Secret, name=_SECRET_NAME, proposed=secrets.token_hex(_SECRET_BYTES),
+        secret = await self._reads.one("secret.get", str, name=_SECRET_NAME)
+        if secret is None:
+            secret = await self._writes.only(
+                "secret.make", str, name=_SECRET_NAME, proposed=secrets.token_hex(_SECRET_BYTES),
                 created_at=times.now(),
             )  # fmt: skip
-            assert row is not None
-        return _derived(row.secret)
+        return _derived(secret)
 
 
 def _derived(secret: str) -> bytes:

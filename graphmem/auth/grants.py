@@ -83,22 +83,6 @@ class Grant(NamedTuple):
     made_by: str | None = None
 
 
-class RequestResult(NamedTuple):
-    """The row of queries that answer one request."""
-
-    request: AuthorizationRequest
-
-
-class GrantResult(NamedTuple):
-    """The row of queries that answer one grant."""
-
-    grant: Grant
-
-
-class ClientResult(NamedTuple):
-    metadata: str
-
-
 class Redemption(NamedTuple):
     outcome: str
     grant_id: str
@@ -204,8 +188,8 @@ class Grants:
         # Not above: commands that work in their own process start sooner without the rules for clients.
         from graphmem.auth.client_rules import ClientMetadata
 
-        row = await self._reads.one("oauth.client", ClientResult, id=client_id)
-        return ClientMetadata.model_validate_json(row.metadata) if row is not None else None
+        metadata = await self._reads.one("oauth.client", str, id=client_id)
+        return ClientMetadata.model_validate_json(metadata) if metadata is not None else None
 
     async def create_request(self, request: NewRequest) -> tuple[str, int]:
         """Keep a request; return the secret that names it, and when it expires."""
@@ -220,18 +204,16 @@ class Grants:
         return secret, expires_at
 
     async def request(self, secret: str) -> AuthorizationRequest | None:
-        row = await self._reads.one(
-            "oauth.request", RequestResult, digest=tokens.digest(secret), now=times.now()
+        return await self._reads.one(
+            "oauth.request", AuthorizationRequest, digest=tokens.digest(secret), now=times.now()
         )
-        return row.request if row is not None else None
 
     async def count_attempt(self, secret: str) -> AuthorizationRequest | None:
         """Count an attempt to allow a request; None if no attempt is left, or the request has ended."""
-        row = await self._writes.one(
-            "oauth.count_attempt", RequestResult, digest=tokens.digest(secret), limit=ATTEMPTS_LIMIT,
+        return await self._writes.one(
+            "oauth.count_attempt", AuthorizationRequest, digest=tokens.digest(secret), limit=ATTEMPTS_LIMIT,
             now=times.now(),
         )  # fmt: skip
-        return row.request if row is not None else None
 
     async def allow(self, secret: str, proof: Proof, scopes: Collection[str], browser: str) -> str | None:
         """Allow a request; return the code, None if it has ended.
@@ -242,7 +224,7 @@ class Grants:
         """
         code, now = secrets.token_urlsafe(32), times.now()
         row = await self._writes.one(
-            "oauth.grant", RequestResult, digest=tokens.digest(secret), account_id=proof.account.id,
+            "oauth.grant", AuthorizationRequest, digest=tokens.digest(secret), account_id=proof.account.id,
             key_id=proof.key and proof.key.id,
             grant_id=f"con_{secrets.token_hex(8)}", scopes=sorted(scopes), code_digest=tokens.digest(code),
             browser=tokens.digest(browser), now=now, expires_at=now + CODE_SECONDS * times.SECOND,
@@ -252,18 +234,16 @@ class Grants:
 
     async def deny(self, secret: str) -> AuthorizationRequest | None:
         """End a request; None if it has ended already."""
-        row = await self._writes.one(
-            "oauth.deny", RequestResult, digest=tokens.digest(secret), now=times.now()
+        return await self._writes.one(
+            "oauth.deny", AuthorizationRequest, digest=tokens.digest(secret), now=times.now()
         )
-        return row.request if row is not None else None
 
     async def finish(self, secret: str, code: str, browser: str) -> AuthorizationRequest | None:
         """End a request that was allowed; None for another code, another browser, or a second time."""
-        row = await self._writes.one(
-            "oauth.finish_request", RequestResult, digest=tokens.digest(secret),
+        return await self._writes.one(
+            "oauth.finish_request", AuthorizationRequest, digest=tokens.digest(secret),
             code_digest=tokens.digest(code), browser=tokens.digest(browser), now=times.now(),
         )  # fmt: skip
-        return row.request if row is not None else None
 
     async def redeem(
         self, code: str, challenge: str, redirect_uri: str | None, presented: Presented
@@ -331,20 +311,19 @@ class Grants:
 
     async def connections(self, account_id: str) -> list[Grant]:
         """Return the grants of an account whose tokens are in force, newest first."""
-        rows = await self._reads.all("oauth.connections", GrantResult, account_id=account_id, now=times.now())
-        return [row.grant for row in rows]
+        return await self._reads.all("oauth.connections", Grant, account_id=account_id, now=times.now())
 
     async def connection(self, account_id: str, grant_id: str) -> Grant:
         """Return a grant of an account; NotFound: the account has no such grant, or it was revoked."""
-        row = await self._reads.one("oauth.connection", GrantResult, account_id=account_id, id=grant_id)
-        return _found(row, grant_id)
+        grant = await self._reads.one("oauth.connection", Grant, account_id=account_id, id=grant_id)
+        return _found(grant, grant_id)
 
     async def revoke(self, account_id: str, grant_id: str) -> Grant:
         """End a grant of an account with all its tokens; NotFound as for :meth:`connection`."""
-        row = await self._writes.one(
-            "oauth.revoke", GrantResult, account_id=account_id, id=grant_id, now=times.now()
+        grant = await self._writes.one(
+            "oauth.revoke", Grant, account_id=account_id, id=grant_id, now=times.now()
         )
-        grant = _found(row, grant_id)
+        grant = _found(grant, grant_id)
         self._credentials.end(grant_id)
         return grant
 
@@ -384,13 +363,13 @@ def granted_scopes(requested: Collection[str], proof: Proof) -> list[str]:
     return [scope for scope in Scope if scope in requested and scope in allowed]
 
 
-def _found(row: GrantResult | None, grant_id: str) -> Grant:
-    if row is None:
+def _found(grant: Grant | None, grant_id: str) -> Grant:
+    if grant is None:
         raise NotFound(
             f"there is no connection {grant_id[:100]}: the list of connections has the ids",
             connection_id=grant_id[:100],
         )
-    return row.grant
+    return grant
 
 
 def _new_tokens() -> tuple[str, str, int]:

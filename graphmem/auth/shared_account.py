@@ -36,16 +36,6 @@ class SandboxState(NamedTuple):
     retired: list[str]
 
 
-class Retired(NamedTuple):
-    """The row of ``sandbox/wipe.cypher``: the owner before."""
-
-    retired: str
-
-
-class Holder(NamedTuple):
-    holder: str
-
-
 class SharedAccount:
     def __init__(self, database: Database) -> None:
         self._reads: Queries = database.reads(None)
@@ -85,20 +75,20 @@ class SharedAccount:
         Afterwards no process writes for the owner before, and within ``REMEMBERED_SECONDS`` none reads.
         """
         new = str(uuid.uuid4())
-        row = await self._writes.one(
-            "sandbox.wipe", Retired, name=ACCOUNT_NAME, owner_id=new, before=before, now=now
+        retired = await self._writes.one(
+            "sandbox.wipe", str, name=ACCOUNT_NAME, owner_id=new, before=before, now=now
         )
         self._actor = None
-        return row is not None
+        return retired is not None
 
     async def lease(self, holder: str, seconds: float) -> bool:
         """Take or keep the work on the account for some seconds; return whether no other process has it."""
         now = times.now()
         until = now + int(seconds * times.SECOND)
-        row = await self._writes.one(
-            "sandbox.lease", Holder, name=ACCOUNT_NAME, holder=holder, now=now, until=until
+        leased_by = await self._writes.one(
+            "sandbox.lease", str, name=ACCOUNT_NAME, holder=holder, now=now, until=until
         )
-        return row is not None
+        return leased_by is not None
 
     async def note_seeded(self, owner: str) -> None:
         await self._writes.rows("sandbox.seeded", name=ACCOUNT_NAME, owner_id=owner)

@@ -55,10 +55,6 @@ class _HeadRow(NamedTuple):
     is_settled: bool
 
 
-class _Heads(NamedTuple):
-    heads: list[_HeadRow]
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """The changes of one transaction; ``written`` has what streams send of them, by index and form."""
@@ -237,9 +233,9 @@ class ChangeFeed:
                 _log.exception("unexpected fault of the feed of changes: it goes on")
 
     async def _read(self, owners: list[str], *, settled: bool = True) -> dict[str, Head]:
-        row = await self._database.reads(None).only("change.heads", _Heads, owners=owners)
+        rows = await self._database.reads(None).only("change.heads", list[_HeadRow], owners=owners)
         heads: dict[str, Head] = {}
-        for each in row.heads:
+        for each in rows:
             if each.revision is None or settled > each.is_settled:
                 continue
             sequence, recorded_at = each.sequence, each.recorded_at

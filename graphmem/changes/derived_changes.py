@@ -122,10 +122,6 @@ class _Subjects(NamedTuple):
     documents: list[_Document]
 
 
-class _Withdrawn(NamedTuple):
-    subject_ids: list[str]
-
-
 @dataclass(frozen=True, slots=True)
 class _State:
     """What is shown of an entity or a relationship.
@@ -377,9 +373,9 @@ class _Deriver:
             entity_ids |= {split.source, split.target}
             keys |= {each for each in split.subjects if ":" in each}
         if subjects := [each.subject for each in transaction.withdrawals]:
-            row = await self._context.graph.only("change.withdrawn", _Withdrawn, subjects=subjects)
-            entity_ids |= {each for each in row.subject_ids if ":" not in each}
-            keys |= {each for each in row.subject_ids if ":" in each}
+            withdrawn = await self._context.graph.only("change.withdrawn", list[str], subjects=subjects)
+            entity_ids |= {each for each in withdrawn if ":" not in each}
+            keys |= {each for each in withdrawn if ":" in each}
         at = transaction.recorded_at
         await self._know(
             {*entity_ids, *(end for key in keys for end in ids.ends(key))}, keys | entity_ids, at

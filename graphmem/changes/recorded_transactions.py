@@ -131,10 +131,6 @@ class Touched(NamedTuple):
     moments: list[int]
 
 
-class _Moments(NamedTuple):
-    moments: list[int]
-
-
 TRANSACTIONS_PER_READ = 100
 
 
@@ -156,10 +152,10 @@ async def newest(
     """
     if touched is None:
         return await context.graph.only("change.newest", Stretch, since=start, before=before, limit=limit)
-    row = await context.graph.only(
-        "change.touches", _Moments, subject_ids=touched.subject_ids, since=start, before=before, limit=limit
+    touches = await context.graph.only(
+        "change.touches", list[int], subject_ids=touched.subject_ids, since=start, before=before, limit=limit
     )
-    moments = {*row.moments, *(each for each in touched.moments if start <= each < before)}
+    moments = {*touches, *(each for each in touched.moments if start <= each < before)}
     if not moments:
         return Stretch([], cut=False)
     newest_first = sorted(moments, reverse=True)[:limit]

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from graphmem.changes import change_cursors
 from graphmem.changes.change_cursors import END, Place
@@ -66,10 +66,6 @@ class StandingQuery(Protocol):
     def spans(self, start: int, end: int) -> list[Span]:
         """Return where dates lie of which the answer changes from one time to another, by the clock alone."""
         ...
-
-
-class _Dated(NamedTuple):
-    entity_ids: list[str]
 
 
 @dataclass(slots=True)
@@ -199,10 +195,10 @@ class _Walk:
         spans = self.query.spans(self.clock, end) if self.query.is_timed and end > self.clock else []
         if not spans:
             return set()
-        row = await self.context.graph.only(
-            "change.dated", _Dated, spans=[list(each) for each in spans], types=sorted(self.query.types)
+        entity_ids = await self.context.graph.only(
+            "change.dated", list[str], spans=[list(each) for each in spans], types=sorted(self.query.types)
         )
-        return set(row.entity_ids)
+        return set(entity_ids)
 
     async def _shown(self, entity_ids: Iterable[str], at_ingested: int) -> _Rows:
         """Return the entities that are shown as of a time of recording, ``None`` for each other one."""

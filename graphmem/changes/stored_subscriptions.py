@@ -70,16 +70,6 @@ class Subscription(NamedTuple):
         )  # fmt: skip
 
 
-class SubscriptionResult(NamedTuple):
-    """The row of queries that answer one subscription."""
-
-    subscription: Subscription
-
-
-class _Removed(NamedTuple):
-    removed: bool
-
-
 async def create(
     context: Context,
     wanted: WantedChanges,
@@ -105,21 +95,20 @@ async def create(
         "created_at": now,
         **({} if query is None else {"query": query, "clock": now, "wakes_at": now}),
     }
-    row = await context.services.database.writes(context.actor.owner).one(
-        "subscription.create", SubscriptionResult, account_id=account_id, id=f"sub_{secrets.token_hex(8)}",
+    subscription = await context.services.database.writes(context.actor.owner).one(
+        "subscription.create", Subscription, account_id=account_id, id=f"sub_{secrets.token_hex(8)}",
         properties=properties,
     )  # fmt: skip
-    if row is None:
+    if subscription is None:
         raise NotFound("the caller has no account on this instance", account_id=account_id)
-    return row.subscription
+    return subscription
 
 
 async def of_account(context: Context) -> list[Subscription]:
     """Return the subscriptions of the caller's account, newest first."""
-    rows = await context.services.database.reads(None).all(
-        "subscription.of_account", SubscriptionResult, account_id=context.actor.account
+    return await context.services.database.reads(None).all(
+        "subscription.of_account", Subscription, account_id=context.actor.account
     )
-    return [row.subscription for row in rows]
 
 
 async def active(context: Context, subscription_id: str) -> Subscription:
@@ -152,20 +141,20 @@ async def wake(context: Context, subscription_id: str) -> None:
     Raises:
         NotFound: the account has no such subscription.
     """
-    row = await context.services.database.writes(context.actor.owner).one(
-        "subscription.wake", SubscriptionResult, account_id=context.actor.account, id=subscription_id,
+    subscription = await context.services.database.writes(context.actor.owner).one(
+        "subscription.wake", Subscription, account_id=context.actor.account, id=subscription_id,
         properties=_awake(context.actor),
     )  # fmt: skip
-    if row is None:
+    if subscription is None:
         raise _missing(subscription_id)
 
 
 async def remove(context: Context, subscription_id: str) -> None:
     """Remove a subscription; NotFound: the account has none of this id."""
-    row = await context.services.database.writes(None).one(
-        "subscription.remove", _Removed, account_id=context.actor.account, id=subscription_id
+    removed = await context.services.database.writes(None).one(
+        "subscription.remove", bool, account_id=context.actor.account, id=subscription_id
     )
-    if row is None:
+    if removed is None:
         raise _missing(subscription_id)
 
 

@@ -51,17 +51,9 @@ StandingOf = Callable[[Context, Subscription], Awaitable[StandingAnswers | None]
 _log = structlog.get_logger("graphmem.webhooks")
 
 
-class _Waiting(NamedTuple):
-    ids: list[str]
-
-
 class _Claimed(NamedTuple):
     subscription: Subscription
     may_read: bool
-
-
-class _Noted(NamedTuple):
-    noted: int
 
 
 async def deliver_waiting(services: Services, standing_of: StandingOf) -> int:
@@ -75,10 +67,10 @@ async def deliver_waiting(services: Services, standing_of: StandingOf) -> int:
     try:
         while True:
             if free := CONCURRENT_DELIVERIES_LIMIT - len(running):
-                row = await services.database.reads(None).only(
-                    "subscription.waiting", _Waiting, now=_in(0), latest=_in(LONGEST_SECONDS), limit=free
+                ids = await services.database.reads(None).only(
+                    "subscription.waiting", list[str], now=_in(0), latest=_in(LONGEST_SECONDS), limit=free
                 )
-                running |= {asyncio.create_task(_deliver(services, each, standing_of)) for each in row.ids}
+                running |= {asyncio.create_task(_deliver(services, each, standing_of)) for each in ids}
             if not running:
                 return delivered
             ended, running = await asyncio.wait(
@@ -206,9 +198,9 @@ class _Delivery:
     async def _note(self, **properties: Any) -> bool:
         """Note properties; return whether this process has the subscription still."""
         noted = await self._services.database.writes(self._subscription.owner).only(
-            "subscription.note", _Noted, id=self._subscription.id, token=self._token, properties=properties
+            "subscription.note", int, id=self._subscription.id, token=self._token, properties=properties
         )
-        return noted.noted > 0
+        return noted > 0
 
 
 def _at(place: Place, node_key: str) -> dict[str, Any]:

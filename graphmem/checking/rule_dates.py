@@ -42,18 +42,6 @@ class _StatementRow(NamedTuple):
     basis: str | None
 
 
-class _StatementRows(NamedTuple):
-    statements: list[_StatementRow]
-
-
-class _DismissalRows(NamedTuple):
-    dismissals: list[DatedDismissal]
-
-
-class _Revision(NamedTuple):
-    revision: int
-
-
 class _StoredSpan(NamedTuple):
     into: str
     alternative: str
@@ -83,10 +71,6 @@ class _StoredMerge(NamedTuple):
             for each in self.stored
         ]
         return sorted(spans, key=lambda span: (span.start, span.end))
-
-
-class _StoredMerges(NamedTuple):
-    merges: list[_StoredMerge]
 
 
 class _Undated(NamedTuple):
@@ -239,7 +223,7 @@ async def mend(
         writers.check_disk()
         async with database.transaction(owner) as tx:
             for start in range(0, len(rows), SUBJECTS):
-                await tx.only("audit.date_rules", _Revision, rows=rows[start : start + SUBJECTS])
+                await tx.only("audit.date_rules", int, rows=rows[start : start + SUBJECTS])
     if before.undated is not None and not before.waiting and not dates.has_missed:
         await database.write("audit.dated", owner, undated=before.undated)
     return dates
@@ -287,20 +271,19 @@ async def _read(
             if progress is not None:
                 progress(len(entity_ids))
     if facts.rules:
-        row = await queries.only("audit.dismissals", _DismissalRows)
-        facts.dismissals = [each for each in row.dismissals if each.recorded_at <= facts.known_at]
+        dismissals = await queries.only("audit.dismissals", list[DatedDismissal])
+        facts.dismissals = [each for each in dismissals if each.recorded_at <= facts.known_at]
 
 
 async def _add(queries: Queries, facts: _Facts, rule: OwnRule | None, entity_ids: list[str]) -> None:
     """Add the facts about some entities of one type, and their merges as they are stored."""
-    stored = await queries.only("audit.rule_spans", _StoredMerges, entity_ids=entity_ids)
-    facts.stored.update({each.subject_id: each for each in stored.merges})
+    stored = await queries.only("audit.rule_spans", list[_StoredMerge], entity_ids=entity_ids)
+    facts.stored.update({each.subject_id: each for each in stored})
     if rule is None:
         return
     known_at = facts.known_at
     subjects = [[entity_id, rule.fields] for entity_id in entity_ids]
-    row = await queries.only("audit.statements", _StatementRows, subjects=subjects)
-    for each in row.statements:
+    for each in await queries.only("audit.statements", list[_StatementRow], subjects=subjects):
         if each.recorded_at <= known_at:
             evidence = evidence_of(rule, dict(zip(each.names, each.values, strict=True)), each.basis)
             toggles = _until(known_at, each.toggles)

@@ -42,10 +42,6 @@ class _Stamps(NamedTuple):
     unstamped: int
 
 
-class _Restamped(NamedTuple):
-    revision: int
-
-
 @dataclass(slots=True)
 class StampCheck:
     """One comparison of all that an owner's withdrawals note.
@@ -112,7 +108,7 @@ class StampCheck:
     ) -> None:
         await queries.only(
             "audit.restamp",
-            _Restamped,
+            int,
             subjects=sorted(subjects),
             observation_ids=sorted(set(observation_ids)),
         )

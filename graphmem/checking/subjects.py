@@ -42,10 +42,6 @@ class _Subject(NamedTuple):
     after: str
 
 
-class _Subjects(NamedTuple):
-    subjects: list[_Subject]
-
-
 def kinds_of(entity_types: Iterable[str], relationship_types: Iterable[str] = ()) -> list[Kind]:
     """Return the kinds of some types, in their order: entities before relationships, live ones first."""
     kinds = [Kind(True, kind, live) for kind in set(entity_types) for live in (True, False)]
@@ -58,12 +54,14 @@ async def stretches(
 ) -> AsyncIterator[tuple[list[str], list[Kind]]]:
     """Yield the ids of all entities and relationships of some kinds, each time with what is left."""
     while kinds:
-        page = await queries.only("audit.subjects", _Subjects, kinds=[*map(list, kinds)], limit=limit)
-        if len(page.subjects) < limit:
+        subjects = await queries.only(
+            "audit.subjects", list[_Subject], kinds=[*map(list, kinds)], limit=limit
+        )
+        if len(subjects) < limit:
             kinds = []
         else:
-            last = page.subjects[-1]
+            last = subjects[-1]
             rest = kinds[last.kind]._replace(since=last.since, after=last.after)
             kinds = [rest, *kinds[last.kind + 1 :]]
-        if page.subjects:
-            yield [subject.subject_id for subject in page.subjects], kinds
+        if subjects:
+            yield [subject.subject_id for subject in subjects], kinds

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError, ServiceBusy
@@ -31,12 +31,6 @@ async def _waits() -> bool:
 
 
 _is_gone: ContextVar[Callable[[], Awaitable[bool]]] = ContextVar("is_gone", default=_waits)
-
-
-class _Leased(NamedTuple):
-    """The row of ``owner.lease``."""
-
-    is_free: bool
 
 
 @contextlib.contextmanager
@@ -135,8 +129,7 @@ async def renewed(take: Callable[[float], Awaitable[object]], seconds: float) ->
 
 async def _take(database: Database, owner: str, former: str, holder: str, seconds: float) -> bool:
     now = times.now()
-    row = await database.writes(owner).only(
-        "owner.lease", _Leased, former=former, holder=holder, now=now,
+    return await database.writes(owner).only(
+        "owner.lease", bool, former=former, holder=holder, now=now,
         until=now + round(seconds * times.SECOND),
     )  # fmt: skip
-    return row.is_free

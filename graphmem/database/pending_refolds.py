@@ -10,7 +10,7 @@ import asyncio
 import contextvars
 import time
 from collections.abc import Awaitable
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from graphmem.database.driver import Database
 
@@ -21,10 +21,6 @@ OWNERS_LIMIT: Final = 10_000
 
 
 T = TypeVar("T")
-
-
-class _Pending(NamedTuple):
-    pending: int
 
 
 class PendingRefolds:
@@ -70,14 +66,14 @@ class PendingRefolds:
         if self._is_settled(owner):
             return 0
         started, forgotten = time.monotonic(), self._forgotten
-        row = await self._database.reads(owner).only("exclusion.pending", _Pending)
-        if row.pending:
+        pending = await self._database.reads(owner).only("exclusion.pending", int)
+        if pending:
             self._settled.pop(owner, None)
         elif forgotten == self._forgotten:
             if len(self._settled) >= OWNERS_LIMIT:
                 self._settled.clear()
             self._settled[owner] = started + REMEMBERED_SECONDS
-        return row.pending
+        return pending
 
     def forget(self, owner: str) -> None:
         """Read again at the next use: this process withdrew or reinstated something of the owner."""

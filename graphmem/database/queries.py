@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import abc
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeVar
 
 from neo4j import AsyncManagedTransaction, AsyncResult, AsyncTransaction
 
 from graphmem.database.first_runs import FIRST_RUN_SECONDS
 from graphmem.database.left_out import each_sound, kept, refuse_unopened
-from graphmem.database.typed_rows import Row, typed
+from graphmem.database.typed_rows import Row, maker
 from graphmem.errors import InternalError
 
 if TYPE_CHECKING:
@@ -41,13 +40,12 @@ class Queries(abc.ABC):
 
     async def all(self, name: LiteralString, row: type[R], /, **params: Any) -> list[R]:
         """Run a query by name; return its rows."""
-        rows = await self.rows(name, **params)
-        return refuse_unopened(each_sound(partial(typed, row), rows))
+        return refuse_unopened(each_sound(*maker(row, await self.rows(name, **params))))
 
     async def one(self, name: LiteralString, row: type[R], /, **params: Any) -> R | None:
         """Run a query by name; return its row, ``None`` if it has none."""
-        rows = await self.rows(name, **params)
-        return refuse_unopened(kept(partial(typed, row), rows[0])) if rows else None
+        make, parts = maker(row, await self.rows(name, **params))
+        return refuse_unopened(kept(make, parts[0])) if parts else None
 
     async def only(self, name: LiteralString, row: type[R], /, **params: Any) -> R:
         """Run a query that always has exactly one row; return the row.
@@ -58,7 +56,8 @@ class Queries(abc.ABC):
         rows = await self.rows(name, **params)
         if len(rows) != 1:
             raise InternalError(f"the query {name} answered {len(rows)} rows in place of one")
-        return refuse_unopened(kept(partial(typed, row), rows[0]))
+        make, parts = maker(row, rows)
+        return refuse_unopened(kept(make, parts[0]))
 
 
 class Transaction(Queries):

@@ -53,10 +53,6 @@ class _OwnersTypes(NamedTuple):
     renamings: list[_Renamed]
 
 
-class _Registered(NamedTuple):
-    revision: int
-
-
 class _OwnTypes(NamedTuple):
     """The types of an owner's relationships, which are its own where they are not in the vocabulary.
 
@@ -263,9 +259,9 @@ class Vocabulary:
             if new and len(known.kinds) - len(BUILTIN) >= self.registered_limit:
                 message = f"{self.registered_limit} types are registered already: use one of those"
                 raise RegistrationRefused("relationship_type", message)
-            written = await self._database.writes(None).one(
+            revision = await self._database.writes(None).one(
                 "relationship_type.register",
-                _Registered,
+                int,
                 revision=known.revision,
                 name=kind.name,
                 inverse=kind.inverse,
@@ -273,7 +269,7 @@ class Vocabulary:
                 registered_at=times.now() if registered_at is None else registered_at,
                 agent=agent,
             )
-            if written:
+            if revision is not None:
                 self._known = replace(self._known, read_at=-math.inf)
                 return read, new
             if asyncio.get_running_loop().time() > end:

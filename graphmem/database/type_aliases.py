@@ -25,10 +25,6 @@ class _Alias(NamedTuple):
     type: str
 
 
-class _StoredAliases(NamedTuple):
-    aliases: list[_Alias]
-
-
 class TypeAliases:
     """A cache of the other names of owners' types, for one process."""
 
@@ -47,8 +43,8 @@ class TypeAliases:
         read_at, known = self._known.get(owner, (-math.inf, {}))
         if started - read_at < REMEMBERED_SECONDS:
             return known
-        row = await self._database.reads(owner).only("schema.aliases", _StoredAliases)
-        types = {alias.name: alias.type for alias in row.aliases}
+        aliases = await self._database.reads(owner).only("schema.aliases", list[_Alias])
+        types = {alias.name: alias.type for alias in aliases}
         # A change during the read makes what was read outdated: it is not kept.
         if changes == self._changes:
             if len(self._known) >= OWNERS_LIMIT:

@@ -8,8 +8,8 @@ row classes as well where the field is annotated so::
         origin: EntityRow | None
         total: int
 
-A row class that is made by position may hold row classes itself. A query with one column needs no row class:
-the type of its column stands in place of one, such as ``list[EntityRow]``.
+A row class that is made by position may hold row classes itself. For a query with one column, the type of
+that column stands in place of a row class, such as ``str``, ``EntityRow`` or ``list[EntityRow]``.
 
 Values are checked only where a read met damage: a test compares every row class with its query's header.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -39,19 +39,38 @@ _PLAIN: Mapping[str, tuple[type, ...]] = {
 """The Python types of the values that a header declares."""
 
 
-def typed(row_class: type[R], row: Mapping[str, Any]) -> R:
+def typed(row_class: type[R], row: Row) -> R:
     """Return a row as an instance of its row class, or the value of its only column.
 
     Raises:
         KeyError: the row lacks a column of the class.
         TypeError: a list in it has another length than its row class.
     """
-    if not _is_row_class(row_class):
-        (value,) = row.values()
-        convert = _conversion(row_class)
-        return sound(row_class, value if convert is None else convert(value))
-    return row_class(*[
-        row[column] if convert is None else convert(row[column]) for column, convert in _columns(row_class)
+    make, (part,) = maker(row_class, [row])
+    return make(part)
+
+
+def maker(row_class: type[R], rows: Sequence[Row]) -> tuple[Callable[[Any], R], Sequence[Any]]:
+    """Return what makes rows as :func:`typed`, and from what: the rows or the values of their only column."""
+    if not rows or len(rows[0]) == 1:
+        return _from_value(row_class), [value for row in rows for value in row.values()]
+    return _from_columns(row_class), rows
+
+
+@cache
+def _from_value(annotation: Any) -> Convert:
+    if _is_row_class(annotation):
+        make = _by_position(annotation)
+        return lambda value: None if value is None else make(value)
+    convert = _conversion(annotation)
+    return lambda value: sound(annotation, value if convert is None else convert(value))
+
+
+@cache
+def _from_columns(row_class: type) -> Convert:
+    conversions = _columns(row_class)
+    return lambda row: row_class(*[
+        row[column] if convert is None else convert(row[column]) for column, convert in conversions
     ])  # fmt: skip
 
 

@@ -127,11 +127,7 @@ async def create(
 
 async def every_account(database: Database) -> list[records.StoredAccount]:
     """Return the accounts of the instance, by name, without those that are being erased."""
-    return (await database.reads(None).only("account.dumped", _Accounts)).accounts
-
-
-class _Accounts(NamedTuple):
-    accounts: list[records.StoredAccount]
+    return await database.reads(None).only("account.dumped", list[records.StoredAccount])
 
 
 class _Counts(NamedTuple):
@@ -145,18 +141,6 @@ class _Cut:
 
     sequence: int
     counts: _Counts
-
-
-class _FileBytes(NamedTuple):
-    """The row of ``dump.file_bytes``."""
-
-    bytes: int
-
-
-class _TypeRows(NamedTuple):
-    """Relationship types as lists, with the members of their record in order."""
-
-    types: list[list[Any]]
 
 
 class _SchemaRows(NamedTuple):
@@ -224,8 +208,8 @@ class _Creator:
         return 0 if locked is None or locked.revision is None else locked.sequence
 
     async def _relationship_types(self, names: set[str] | None) -> int:
-        rows = await self._database.reads(None).only("dump.relationship_types", _TypeRows)
-        types = [row for row in rows.types if names is None or row[0] in names]
+        rows = await self._database.reads(None).only("dump.relationship_types", list[list[Any]])
+        types = [row for row in rows if names is None or row[0] in names]
         for row in types:
             self._add("relationship_type", columns(records.RelationshipTypeRecord), row)
         return len(types)
@@ -271,7 +255,7 @@ class _Creator:
         return contents
 
     async def _file_bytes(self, owner: str) -> int:
-        return (await self._database.reads(owner).only("dump.file_bytes", _FileBytes)).bytes
+        return await self._database.reads(owner).only("dump.file_bytes", int)
 
     async def _add_file(
         self, objects: ObjectStore, contents: OwnerContents, met: Contents, source: SourceRecord

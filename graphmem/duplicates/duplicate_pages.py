@@ -17,7 +17,7 @@ from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
 from graphmem.model.schema import SchemaDocument, shipped
 from graphmem.model.schema.schema_document import Detection
 from graphmem.reading import answers
-from graphmem.reading.shared_rows import EntityResult, snapshot_of
+from graphmem.reading.shared_rows import EntityRow, snapshot_of
 from graphmem.registry import Context
 from graphmem.writing import DismissedPair, dismissed_pairs
 
@@ -128,10 +128,9 @@ async def profile_of(context: Context, entity_id: str, detections: Detections) -
         NotFound: no live entity has this id.
         Torn: the entity was read while it was written.
     """
-    row = await context.graph.one("entity.get", EntityResult, entity_id=entity_id, include_deleted=False)
-    if row is None:
+    entity = await context.graph.one("entity.get", EntityRow, entity_id=entity_id, include_deleted=False)
+    if entity is None:
         raise answers.no_entity(entity_id)
-    entity = row.entity
     kinds = detections.kinds(entity.type)
     texts = compared(snapshot_of(entity).items(), kinds)
     weight = entity.observation_count, -(entity.created_at or 0)

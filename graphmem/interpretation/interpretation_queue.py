@@ -40,10 +40,6 @@ class Claim(NamedTuple):
     token: str
 
 
-class _Row(NamedTuple):
-    interpretation: InterpretationRow
-
-
 async def add(context: Context, interpretation: Interpretation) -> InterpretationRow:
     """Add an interpretation to the queue, unless it is known already; return it as it is then."""
     actor, now = context.actor, times.now()
@@ -58,11 +54,10 @@ async def add(context: Context, interpretation: Interpretation) -> Interpretatio
         "by": actor.by,
         "account": actor.erasable_account,
     }
-    row = await context.services.database.writes(actor.owner).only(
-        "interpretation.enqueue", _Row, id=interpretation.id, source_id=interpretation.source_id,
+    return await context.services.database.writes(actor.owner).only(
+        "interpretation.enqueue", InterpretationRow, id=interpretation.id, source_id=interpretation.source_id,
         properties=properties,
     )  # fmt: skip
-    return row.interpretation
 
 
 async def claim_next(database: Database, lease: float, only_owner: str | None = None) -> Claim | None:

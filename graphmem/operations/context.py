@@ -27,7 +27,7 @@ from graphmem.reading.budgets import MaxCharacters, size
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
-from graphmem.reading.shared_rows import EntityResult
+from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context, Scope, operation
 from graphmem.search.context import context_passages
 from graphmem.search.context import context_ranking as lines_of
@@ -181,11 +181,11 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
         entity_ids.append(rows[0].id)
     elif arguments.entity_id is not None:
         row = await context.graph.one(
-            "entity.get", EntityResult, entity_id=arguments.entity_id, include_deleted=False
+            "entity.get", EntityRow, entity_id=arguments.entity_id, include_deleted=False
         )
         if row is None:
             raise answers.no_entity(arguments.entity_id)
-        entity_ids.append(row.entity.id)
+        entity_ids.append(row.id)
     if arguments.question is None:
         return Subjects(entity_ids, [], about={**clocks.answered}, clocks=clocks), ""
     types = [arguments.entity_type] if arguments.entity_type else []

@@ -36,7 +36,7 @@ from graphmem.reading.shaping import (
     ProvenanceLevel,
     shaped,
 )
-from graphmem.reading.shared_rows import EntityResult, EntityRow, check_whole
+from graphmem.reading.shared_rows import EntityRow, check_whole
 from graphmem.reading.source_answers import SourceReference, as_reference, read_sources
 from graphmem.registry import Context, Scope, operation
 
@@ -67,13 +67,13 @@ async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
     """Return one entity with its current snapshot and the provenance of each field."""
     row = await context.graph.one(
         "entity.get",
-        EntityResult,
+        EntityRow,
         entity_id=arguments.entity_id,
         include_deleted=arguments.include_deleted,
     )
     if row is None:
         raise answers.no_entity(arguments.entity_id, may_be_deleted=not arguments.include_deleted)
-    return {**answers.entity(row.entity)}
+    return {**answers.entity(row)}
 
 
 class GetSnapshot(Arguments):
@@ -149,10 +149,10 @@ async def _as_of(
     """
     if at is None and at_ingested is None:
         row = await context.graph.one(
-            "entity.get", EntityResult, entity_id=entity_id, include_deleted=bool(include_deleted)
+            "entity.get", EntityRow, entity_id=entity_id, include_deleted=bool(include_deleted)
         )
         if row is not None:
-            return row.entity
+            return row
     else:
         latest = (times.LATEST if cutoff is None else cutoff for cutoff in (at, at_ingested))
         entity = (await recomputed.entities(context, [entity_id], *latest)).get(entity_id)

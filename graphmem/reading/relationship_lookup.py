@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -26,10 +26,6 @@ FollowedWay = Literal["both", "outgoing", "incoming"]
 _OTHER_WAY: Final[Mapping[FollowedWay, FollowedWay]] = {
     "both": "both", "outgoing": "incoming", "incoming": "outgoing"
 }  # fmt: skip
-
-
-class _StoredRelationship(NamedTuple):
-    relationship: RelationshipRow
 
 
 async def meanings(context: Context, names: Mapping[str, str]) -> list[Meaning]:
@@ -167,11 +163,11 @@ async def _find(
             return rows[0], keys, then
         raise no_relationship(key) if clocks.at is None else no_relationship(key, as_of.NOTHING_YET)
     row = await context.graph.one(
-        "relationship.get", _StoredRelationship, key=key, include_deleted=include_deleted
+        "relationship.get", RelationshipRow, key=key, include_deleted=include_deleted
     )
     if row is None:
         raise no_relationship(key)
-    return row.relationship, [row.relationship.key], clocks
+    return row, [row.key], clocks
 
 
 async def written_keys(context: Context, key: str, clocks: Clocks) -> tuple[list[str], Clocks]:

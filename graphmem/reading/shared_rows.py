@@ -108,10 +108,6 @@ class ObservationsOfEntity(NamedTuple):
     type: str
 
 
-class EntityResult(NamedTuple):
-    entity: EntityRow
-
-
 class MergedEntity(NamedTuple):
     """A merged entity, its survivor, and the survivor's projection and schema version."""
 

@@ -253,23 +253,21 @@ class InterpretationPage(NamedTuple):
     total: int
 
 
-class _One(NamedTuple):
-    interpretation: InterpretationRow
-
-
 async def read_interpretation(context: Context, interpretation_id: str) -> InterpretationRow:
     """Return one interpretation.
 
     Raises:
         NotFound: the caller's owner has no such interpretation.
     """
-    row = await context.graph.one("interpretation.by_id", _One, interpretation_id=interpretation_id)
+    row = await context.graph.one(
+        "interpretation.by_id", InterpretationRow, interpretation_id=interpretation_id
+    )
     if row is None:
         raise NotFound(
             f"there is no interpretation {interpretation_id}: GET /interpretations lists them",
             interpretation_id=interpretation_id,
         )
-    return row.interpretation
+    return row
 
 
 async def read_runs(context: Context, source_id: str) -> list[InterpretationRow]:

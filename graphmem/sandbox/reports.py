@@ -12,7 +12,6 @@ import secrets
 from typing import Final, Literal, NamedTuple
 
 from graphmem.auth import tokens
-from graphmem.auth.file_urls import Secret
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
 from graphmem.errors import NotFound, ServiceBusy
@@ -49,20 +48,6 @@ class Report(NamedTuple):
     notes: str | None
 
 
-class ReportResult(NamedTuple):
-    """The row of queries that answer a report."""
-
-    report: Report
-
-
-class FiledReport(NamedTuple):
-    id: str
-
-
-class DroppedReports(NamedTuple):
-    dropped: int
-
-
 class Reports:
     def __init__(self, database: Database) -> None:
         self._reads = database.reads(None)
@@ -88,46 +73,42 @@ class Reports:
             ServiceBusy: too many reports wait, of all senders or of this one.
         """
         token = tokens.make(_TOKEN_PREFIX)
-        row = await self._writes.one(
-            "sandbox.add_report", FiledReport, id=f"rep_{secrets.token_hex(12)}",
+        report_id = await self._writes.one(
+            "sandbox.add_report", str, id=f"rep_{secrets.token_hex(12)}",
             token_digest=tokens.digest(token), reason=reason, description=description.text,
             entity_id=entity_id, url=url, contact=contact, address=await keyed_hash(self._writes, address),
             now=now, limit=WAITING_LIMIT, sender_limit=SENDER_LIMIT,
         )  # fmt: skip
-        if row is None:
+        if report_id is None:
             raise ServiceBusy("too many reports wait to be decided, of all or of yours: try again in a day")
-        return row.id, token
+        return report_id, token
 
     async def of_token(self, token: str) -> Report:
         """Return the report of an access token; NotFound: there is none, or it was dropped."""
-        row = await self._reads.one(
-            "sandbox.report_of_token", ReportResult, token_digest=tokens.digest(token)
-        )
-        if row is None:
+        report = await self._reads.one("sandbox.report_of_token", Report, token_digest=tokens.digest(token))
+        if report is None:
             raise NotFound("there is no report of this access_token: the answer to the report has it")
-        return row.report
+        return report
 
     async def all(self, status: Status, limit: int) -> list[Report]:
         """Return some reports of a status, oldest first."""
-        rows = await self._reads.all("sandbox.reports", ReportResult, status=status, limit=limit)
-        return [row.report for row in rows]
+        return await self._reads.all("sandbox.reports", Report, status=status, limit=limit)
 
     async def get(self, report_id: str) -> Report:
         """Return a report; NotFound: there is none of this id."""
-        row = await self._reads.one("sandbox.report_by_id", ReportResult, id=report_id)
-        if row is None:
+        report = await self._reads.one("sandbox.report_by_id", Report, id=report_id)
+        if report is None:
             raise NotFound(
                 f"there is no report {report_id}: `graphmem sandbox reports list` lists them", id=report_id
             )
-        return row.report
+        return report
 
     async def decide(self, report_id: str, status: Status, notes: str | None) -> Report:
         """Decide a report. How to reach its sender is forgotten, the hash of the address too."""
         await self.get(report_id)
-        row = await self._writes.only(
-            "sandbox.decide_report", ReportResult, id=report_id, status=status, notes=notes, now=times.now()
+        return await self._writes.only(
+            "sandbox.decide_report", Report, id=report_id, status=status, notes=notes, now=times.now()
         )
-        return row.report
 
     async def drop_old(self, now: int) -> None:
         """Drop reports that were sent long ago."""
@@ -137,16 +118,15 @@ class Reports:
         for status, days in ages.items():
             dropped = DROPPED_AT_ONCE
             while dropped == DROPPED_AT_ONCE:
-                row = await self._writes.only(
-                    "sandbox.drop_reports", DroppedReports, status=status, before=now - days * times.DAY,
+                dropped = await self._writes.only(
+                    "sandbox.drop_reports", int, status=status, before=now - days * times.DAY,
                     limit=DROPPED_AT_ONCE,
                 )  # fmt: skip
-                dropped = row.dropped
 
 
 async def keyed_hash(queries: Queries, text: str) -> str:
     """Return a keyed hash of a text: equal texts have the same one, and nobody else can work it out."""
-    row = await queries.only(
-        "secret.make", Secret, name=_SECRET_NAME, proposed=secrets.token_hex(32), created_at=times.now()
+    secret = await queries.only(
+        "secret.make", str, name=_SECRET_NAME, proposed=secrets.token_hex(32), created_at=times.now()
     )
-    return hmac.new(bytes.fromhex(row.secret), text.encode(), hashlib.sha256).hexdigest()[:24]
+    return hmac.new(bytes.fromhex(secret), text.encode(), hashlib.sha256).hexdigest()[:24]

@@ -15,7 +15,7 @@ from graphmem.reading.budgets import Budgeted
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Indexed
 from graphmem.reading.shaping import Shaped
-from graphmem.reading.shared_rows import EntityResult, EntityRow, snapshot_of
+from graphmem.reading.shared_rows import EntityRow, snapshot_of
 from graphmem.registry import Context
 from graphmem.search import search_engine
 from graphmem.search.context.context_sheets import EarlierValue
@@ -130,12 +130,10 @@ async def find_exactly(context: Context, identifier: str, entity_type: str | Non
     """Return the entities that have this id, identifier or whole name. One round trip."""
     text = identifier.strip()
     if ENTITY_ID.fullmatch(text.lower()):
-        row = await context.graph.one(
-            "entity.get", EntityResult, entity_id=text.lower(), include_deleted=False
-        )
-        if row is None or entity_type not in (None, row.entity.type):
+        row = await context.graph.one("entity.get", EntityRow, entity_id=text.lower(), include_deleted=False)
+        if row is None or entity_type not in (None, row.type):
             return _nothing("no entity has this id; an id is never matched as text")
-        hit: LookupHit = {**answers.entity(row.entity), "matched": "id", "score": 1.0}
+        hit: LookupHit = {**answers.entity(row), "matched": "id", "score": 1.0}
         return {"entities": [hit], "total": 1, "match_mode": "id"}
     types = [entity_type] if entity_type else []
     return await _exactly(context, text, types, limit) or _nothing(

@@ -223,26 +223,21 @@ class CopyRows(NamedTuple):
     documents: list[CopiedEntity]
 
 
-class _TypeSample(NamedTuple):
+class TypeSample(NamedTuple):
     """Some entities of a type of which there are ``total``."""
 
     total: int
     documents: list[CopiedEntity]
 
 
-class SampleRows(NamedTuple):
-    """The row of ``search/sample.cypher``."""
-
-    types: list[_TypeSample]
-
-    def least_bytes(self, model: str) -> int:
-        """Return what a copy of all entities takes at least, without the words, which entities share."""
-        least = 0
-        for total, entities in self.types:
-            put(copied := SearchCopy(), entities, model, {})
-            copied.compact()
-            least += (copied.bytes - copied.terms.bytes) * total // max(len(copied), 1)
-        return least
+def least_bytes(samples: Iterable[TypeSample], model: str) -> int:
+    """Return what a copy of all entities takes at least, without the words, which entities share."""
+    least = 0
+    for total, entities in samples:
+        put(copied := SearchCopy(), entities, model, {})
+        copied.compact()
+        least += (copied.bytes - copied.terms.bytes) * total // max(len(copied), 1)
+    return least
 
 
 class ExactMatch(NamedTuple):

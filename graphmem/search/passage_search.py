@@ -133,10 +133,6 @@ class _Name(NamedTuple):
     value: str
 
 
-class _State(NamedTuple):
-    state: OwnerState | None
-
-
 def asks_for_files(tokens: Iterable[str]) -> bool:
     """Return whether a question asks for what documents or files say."""
     return not _FILES.isdisjoint(tokens)
@@ -233,8 +229,7 @@ async def _copy(context: Context, state: OwnerState | None) -> PassageCopy | Non
     """Return the copy of the owner's passages, ``None`` if the owner has none."""
     services = context.services
     if state is None:
-        row = await context.graph.one("passages.state", _State)
-        state = row.state if row is not None else None
+        state = await context.graph.one("passages.state", OwnerState)
     if state is None:
         return None
     return await services.of(PassageCopies).follow(

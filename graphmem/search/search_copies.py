@@ -243,8 +243,8 @@ class SearchCopies:
         """Return what a copy takes at least; 0 if a page has all entities."""
         if len(page.documents) < ROWS_AT_ONCE:
             return 0
-        sample = await queries.only("search.sample", owner_copy.SampleRows, limit=SAMPLED_ENTITIES)
-        return await asyncio.to_thread(sample.least_bytes, copy.model)
+        samples = await queries.only("search.sample", list[owner_copy.TypeSample], limit=SAMPLED_ENTITIES)
+        return await asyncio.to_thread(owner_copy.least_bytes, samples, copy.model)
 
     @staticmethod
     def _page(queries: Queries, kind: str, after: str) -> asyncio.Task[CopyRows]:

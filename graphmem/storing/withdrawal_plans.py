@@ -102,10 +102,6 @@ class _Winner(NamedTuple):
     source_id: str | None
 
 
-class _Winners(NamedTuple):
-    winners: list[_Winner]
-
-
 @read_fresh
 async def page_of_changes(
     context: Context, arguments: ChangeWithdrawal, request: WithdrawalRequest
@@ -172,8 +168,8 @@ async def changes(
         if winner
         for observation_id in winner.observation_id.split(",")
     }
-    row = await context.graph.only("exclusion.winners", _Winners, observation_ids=sorted(winner_ids))
-    origins = {winner.observation_id: winner for winner in row.winners}
+    winners = await context.graph.only("exclusion.winners", list[_Winner], observation_ids=sorted(winner_ids))
+    origins = {winner.observation_id: winner for winner in winners}
     return [
         {
             "entity_id": entity_id,

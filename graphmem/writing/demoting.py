@@ -38,10 +38,6 @@ class _Correction(NamedTuple):
     transaction_id: str
 
 
-class _Corrections(NamedTuple):
-    corrections: list[_Correction]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest(StoreRequest):
     """A store that ends corrections: those that hold fields of items with ``supersedes``, or one field.
@@ -78,12 +74,10 @@ class ReleaseRequest(StoreRequest):
                 key = state.entities.root(entity_id), name
                 limits[key] = max(limits.get(key, limit), limit)
         roots = {each.subject_id: root for root, _ in limits for each in state.entities.members(root)}
-        row = await queries.only("entity.corrections", _Corrections, entity_ids=sorted(roots))
+        corrections = await queries.only("entity.corrections", list[_Correction], entity_ids=sorted(roots))
         ended: dict[str, _Correction] = {}
         for (root, name), limit in limits.items():
-            held = [
-                each for each in row.corrections if roots[each.subject_id] == root and name in each.fields
-            ]
+            held = [each for each in corrections if roots[each.subject_id] == root and name in each.fields]
             if all(each.observed_at <= limit for each in held):
                 ended |= {each.observation_id: each for each in held}
         demoted: dict[str, Observation] = {}

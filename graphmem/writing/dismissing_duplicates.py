@@ -50,19 +50,12 @@ class DismissedPair(NamedTuple):
         return pair_of(self.survivor_a, self.survivor_b)
 
 
-class _DismissedRows(NamedTuple):
-    """The row of ``dismissal.of_entities``."""
-
-    dismissals: list[DismissedPair]
-
-
 async def dismissed_pairs(queries: Queries, entity_ids: Iterable[str]) -> list[DismissedPair]:
     """Return the dismissed pairs that have an end among some entities, or among the members of these."""
     entity_ids = sorted(set(entity_ids))
     if not entity_ids:
         return []
-    row = await queries.only("dismissal.of_entities", _DismissedRows, entity_ids=entity_ids)
-    return row.dismissals
+    return await queries.only("dismissal.of_entities", list[DismissedPair], entity_ids=entity_ids)
 
 
 async def dismissed_with(queries: Queries, state: State, entity_ids: Iterable[str]) -> dict[Pair, str]:

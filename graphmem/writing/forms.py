@@ -6,7 +6,7 @@ Neo4j plans a statement when it first runs after a start of the server. The whol
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from graphmem import cypher
 from graphmem.database.queries import Queries
@@ -27,12 +27,6 @@ _BEFORE_WITHDRAWALS: Final = (
 
 STAMPED_LIMIT: Final = 2_000
 """Observations on which one transaction notes when they count: each takes 10 KB of its 128 MB in Neo4j."""
-
-
-class WrittenTurn(NamedTuple):
-    """The row of ``write.turn``."""
-
-    sequence: int
 
 
 async def read(touched: Touched, queries: Queries) -> LookRow:
@@ -67,7 +61,7 @@ async def write(params: Mapping[str, Any], queries: Queries) -> bool:
             "revision": params["revision"] + 1,
             "transactions": [],
         }
-    written = await queries.one("write.exclude", WrittenTurn, **_parameters("write.exclude", params))
+    written = await queries.one("write.exclude", int, **_parameters("write.exclude", params))
     return written is not None
 
 
@@ -96,16 +90,16 @@ async def _write_turn(params: Mapping[str, Any], queries: Queries) -> bool:
 async def _write_form(params: Mapping[str, Any], queries: Queries) -> bool:
     if _needs_whole(params):
         whole = _parameters("write.turn", params)
-        written = await queries.one("write.turn", WrittenTurn, **whole)
+        written = await queries.one("write.turn", int, **whole)
     elif params["sourced"] or any(params[name] for name in _OF_FORM["sourced"]):
         sourced = _parameters("write.turn[sourced]", params)
-        written = await queries.one("write.turn[sourced]", WrittenTurn, **sourced)
+        written = await queries.one("write.turn[sourced]", int, **sourced)
     elif params["relationships"] or params["events"] or params["superseded"] or params["renewed"]:
         linked = _parameters("write.turn[linked]", params)
-        written = await queries.one("write.turn[linked]", WrittenTurn, **linked)
+        written = await queries.one("write.turn[linked]", int, **linked)
     else:
         plain = _parameters("write.turn[plain]", params)
-        written = await queries.one("write.turn[plain]", WrittenTurn, **plain)
+        written = await queries.one("write.turn[plain]", int, **plain)
     return written is not None
 
 

@@ -85,10 +85,6 @@ class History(NamedTuple):
             yield each.of(self.subject_id)
 
 
-class _Histories(NamedTuple):
-    histories: list[History]
-
-
 class _ObservationPage(NamedTuple):
     observations: list[_ReplayedObservation]
     more: bool
@@ -155,10 +151,6 @@ class _TouchedEntity(NamedTuple):
         return tuple(sorted((recorded_at, observed_at) for recorded_at, observed_at in self.touches))
 
 
-class _TouchedEntities(NamedTuple):
-    touches: list[_TouchedEntity]
-
-
 async def observations(
     queries: Queries, subject_id: str, at: int = times.LATEST, at_ingested: int = times.LATEST
 ) -> AsyncIterator[Observation]:
@@ -216,13 +208,13 @@ async def histories(
     """Yield the histories of some entities and relationships as of two clocks, as many in one read as fit."""
     left = list(subject_ids)
     while left:
-        row = await queries.only(
-            "entity.histories", _Histories, subject_ids=left[:HISTORIES_PER_READ],
+        histories = await queries.only(
+            "entity.histories", list[History], subject_ids=left[:HISTORIES_PER_READ],
             most=HISTORY_OBSERVATIONS_LIMIT, at=at, at_ingested=at_ingested,
         )  # fmt: skip
         fitting = [
             each
-            for each in row.histories
+            for each in histories
             if each.replayed is not None or each.observation_count > HISTORY_OBSERVATIONS_LIMIT
         ]
         for history in fitting:
@@ -257,13 +249,15 @@ async def changes(
         len(merges.facts),
         lambda: sorted({member for entity_id in entity_ids for member in merges.member_ids(entity_id, at)}),
     )
-    row = await queries.only("entity.touches", _TouchedEntities, entity_ids=members, at_ingested=at_ingested)
+    touched = await queries.only(
+        "entity.touches", list[_TouchedEntity], entity_ids=members, at_ingested=at_ingested
+    )
 
     def compute() -> dict[str, set[int]]:
-        touches = {each.subject_id: each.in_order for each in row.touches}
+        touches = {each.subject_id: each.in_order for each in touched}
         return {entity_id: merges.changes(entity_id, touches, at, at_ingested) for entity_id in entity_ids}
 
-    return await _off_loop(len(merges.facts) + sum(len(each.touches) for each in row.touches), compute)
+    return await _off_loop(len(merges.facts) + sum(len(each.touches) for each in touched), compute)
 
 
 async def _off_loop(work: int, compute: Callable[[], _Result]) -> _Result:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
@@ -20,11 +19,6 @@ from graphmem.writing.transaction import TransactionRequest
 from graphmem.writing.turn_rows import Node, parameters
 from graphmem.writing.withdrawing import WithdrawalRequest
 from graphmem.writing.write_requests import LookAgain, Touched
-
-
-class _Changed(NamedTuple):
-    changed: list[str]
-
 
 Sides = tuple[Thing | None, Thing | None]
 """A thing as answers show it now, and as they would show it; ``None`` where they do not."""
@@ -79,15 +73,15 @@ async def suppose(
     async with database.transaction(request.owner, commit=False) as tx:
         await tx.rows("owner.lock")
         now = await _state(touched, request.owner, tx)
-        row = await tx.only(
+        changed_ids = await tx.only(
             "exclusion.suppose",
-            _Changed,
+            list[str],
             subjects=_toggles(request, now),
             subject_ids=[*now.entities, *now.relationships],
         )
         then = replace(now, entities=now.entities.copy(), relationships=now.relationships.copy())
         for things in (then.entities, then.relationships):
-            changed = {each for subject_id in row.changed for each in (subject_id, things.root(subject_id))}
+            changed = {each for subject_id in changed_ids for each in (subject_id, things.root(subject_id))}
             for thing in filter(None, map(things.get, sorted(changed))):
                 things.put(replace(thing, refold=thing.refold + 1))
         await refolding.refold(tx, then)

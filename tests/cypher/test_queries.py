@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any
 
 import pytest
 
@@ -365,10 +365,7 @@ def faults_of_row(call: QueryCall) -> Iterator[str]:
     """Yield how the row class of a call differs from what its query returns."""
     returned = cypher.query(FILES[call.name]).returns
     row = call.row()
-    # A type that is no row class is that of the only column.
-    annotations = (
-        {next(iter(returned)): row} if get_origin(row) or row in (str, int) else typed_rows.columns(row)
-    )
+    annotations = {next(iter(returned)): row} if len(returned) == 1 else typed_rows.columns(row)
     for column in sorted(set(annotations) ^ set(returned)):
         yield f"{column} is only in one of them"
     for column, annotation in annotations.items():

@@ -30,10 +30,6 @@ class Shelf(NamedTuple):
     others: list[Item] | None = None
 
 
-class Shelves(NamedTuple):
-    shelves: list[Shelf]
-
-
 def test_lists_become_row_classes_where_the_annotation_says_so() -> None:
     row = {"more": True, "last": [1, "a"], "origin": ["b", 2], "page": [["a", 1], ["c"]]}
     assert typed_rows.typed(Answer, row) == Answer([Item("a", 1), Item("c")], Item("b", 2), [1, "a"], True)
@@ -43,9 +39,9 @@ def test_lists_become_row_classes_where_the_annotation_says_so() -> None:
 def test_row_classes_in_row_classes_are_made_as_well() -> None:
     row = {"shelves": [["s", ["a", 1], [["b", 2], ["c"]]], ["t", None]]}
     shelves = [Shelf("s", Item("a", 1), [Item("b", 2), Item("c")]), Shelf("t", None)]
-    assert typed_rows.typed(Shelves, row) == Shelves(shelves)
+    assert typed_rows.typed(list[Shelf], row) == shelves
     with pytest.raises(TypeError):
-        typed_rows.typed(Shelves, {"shelves": [["s", ["a", 1], [], "too long"]]})
+        typed_rows.typed(list[Shelf], {"shelves": [["s", ["a", 1], [], "too long"]]})
 
 
 def test_a_row_that_lacks_a_column_or_is_too_long_is_refused() -> None:
@@ -58,7 +54,10 @@ def test_a_row_that_lacks_a_column_or_is_too_long_is_refused() -> None:
 def test_the_only_column_of_a_row_needs_no_row_class() -> None:
     assert typed_rows.typed(list[Item], {"items": [["a", 1], ["b"]]}) == [Item("a", 1), Item("b")]
     assert typed_rows.typed(str, {"key": "a"}) == "a"
-    with pytest.raises(ValueError, match="unpack"):
+    assert typed_rows.typed(Item, {"item": ["a", 1]}) == Item("a", 1)
+    assert typed_rows.typed(Item, {"item": None}) is None
+    assert typed_rows.maker(str, [])[1] == typed_rows.maker(Item, [])[1] == []
+    with pytest.raises(TypeError, match="no row class"):
         typed_rows.typed(str, {"key": "a", "total": 1})
 
 
