@@ -164,19 +164,13 @@ async def _embed(services: Services, texts: list[str]) -> list[Vectors]:
         return [{"vector": None, "packed": None}]
 
 
-class _StaleType(NamedTuple):
-    owner: str
-    kind: str
-    projection: str | None
-
-
 async def refold_stale(services: Services) -> int:
     """Fold stale entities of some types again; return how many.
 
     The types are chosen at random, so that a type that always fails keeps no other waiting.
     """
     pending = await services.database.reads(None).only(
-        "schema.pending", list[_StaleType], limit=PENDING_TYPES_LIMIT
+        "schema.pending", list[tuple[str, str, str | None]], limit=PENDING_TYPES_LIMIT
     )
     services.metrics.backlog.labels("fold").set(len(pending))
     done = 0
@@ -193,25 +187,17 @@ async def refold_stale(services: Services) -> int:
     return done
 
 
-class _StaleStretch(NamedTuple):
-    """A stretch of entities; ``last`` is the id to continue after."""
-
-    entities: list[str]
-    last: str | None
-
-
 async def _refold_type(services: Services, owner: str, kind: str, live: bool, projection: str | None) -> int:
-    done, after = 0, ""
-    reads = services.database.reads(owner)
-    while after is not None:
-        stale = await reads.only(
-            "schema.unfolded", _StaleStretch, type=kind, live=live, projection=projection, after=after,
-            limit=REFOLDED_LIMIT,
+    done = 0
+    last: str | None = ""
+    while last is not None:
+        entities, last = await services.database.reads(owner).only(
+            "schema.unfolded", tuple[list[str], str | None], type=kind, live=live, projection=projection,
+            after=last, limit=REFOLDED_LIMIT,
         )  # fmt: skip
-        if stale.entities:
-            await in_halves(stale.entities, partial(services.writers.refold, owner))
-            done += len(stale.entities)
-        after = stale.last
+        if entities:
+            await in_halves(entities, partial(services.writers.refold, owner))
+            done += len(entities)
     return done
 
 

@@ -77,18 +77,6 @@ class Erased:
     sealing_keys: int = 0
 
 
-class _ErasedTransactions(NamedTuple):
-    transactions: int
-    observations: int
-
-
-class _ErasedEntities(NamedTuple):
-    """``crowded`` is an entity with too many edges for one statement."""
-
-    entities: int
-    crowded: str | None
-
-
 async def totals_of(database: Database, owner: str) -> Totals:
     """Return how much an owner has stored."""
     row = await database.reads(owner).one("owner.totals", Totals)
@@ -190,11 +178,13 @@ class _Erasure:
                 await asyncio.sleep(0.2)
 
     async def _transactions(self, limit: int) -> bool:
-        row = await self._writes.only("owner.erase_transactions", _ErasedTransactions, limit=limit)
-        self.erased.transactions += row.transactions
-        self.erased.observations += row.observations
-        self._progress(row.transactions + row.observations)
-        return bool(row.transactions or row.observations)
+        transactions, observations = await self._writes.only(
+            "owner.erase_transactions", tuple[int, int], limit=limit
+        )
+        self.erased.transactions += transactions
+        self.erased.observations += observations
+        self._progress(transactions + observations)
+        return bool(transactions or observations)
 
     async def _relationships(self, limit: int) -> bool:
         relationships = await self._writes.only("owner.erase_relationships", int, limit=limit)
@@ -203,14 +193,15 @@ class _Erasure:
         return bool(relationships)
 
     async def _entities(self, limit: int) -> bool:
-        row = await self._writes.only(
-            "owner.erase_entities", _ErasedEntities, relationship_types=self._types, limit=limit
+        # A crowded entity has too many edges for one statement.
+        entities, crowded = await self._writes.only(
+            "owner.erase_entities", tuple[int, str | None], relationship_types=self._types, limit=limit
         )
-        self.erased.entities += row.entities
-        self._progress(row.entities)
-        if row.crowded is not None:
-            await self._thin(row.crowded, limit)
-        return bool(row.entities) or row.crowded is not None
+        self.erased.entities += entities
+        self._progress(entities)
+        if crowded is not None:
+            await self._thin(crowded, limit)
+        return bool(entities) or crowded is not None
 
     async def _thin(self, entity_id: str, limit: int) -> None:
         """Erase the edges of an entity, until it has too few for this to find any."""

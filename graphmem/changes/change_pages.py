@@ -59,16 +59,6 @@ class FoundChanges(NamedTuple):
     place: tuple[int, int] | None
 
 
-class _Surroundings(NamedTuple):
-    entities: list[str]
-    keys: list[str]
-
-
-class _OfTypes(NamedTuple):
-    entity_ids: list[str]
-    moments: list[int]
-
-
 async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
     """Return the newest changes that are wanted.
 
@@ -80,13 +70,13 @@ async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
     if wanted.entity_types and not request.surroundings:
         touched = await _touching_types(context, wanted)
     if request.surroundings:
-        row = await _around(context, list(request.surroundings), neighbours=request.depth > 0)
-        if not row.entities:
+        entities, keys = await _around(context, list(request.surroundings), neighbours=request.depth > 0)
+        if not entities:
             raise NotFound(
                 "there is no such entity: look it up by its name", entity_id=request.surroundings[0]
             )
-        touched = Touched(row.entities + row.keys, [])
-        wanted = replace(wanted, entity_ids=frozenset(row.entities))
+        touched = Touched(entities + keys, [])
+        wanted = replace(wanted, entity_ids=frozenset(entities))
     found: list[Change] = []
     before, scanned = request.until, 0
     end = _statements() + STATEMENTS * max(1, request.count // 100)
@@ -124,10 +114,12 @@ def _statements() -> int:
     return round_trips.get([0])[0]
 
 
-async def _around(context: Context, entity_ids: list[str], *, neighbours: bool) -> _Surroundings:
+async def _around(
+    context: Context, entity_ids: list[str], *, neighbours: bool
+) -> tuple[list[str], list[str]]:
     """Return entities with those that were ever merged with them, their relationships and neighbours."""
     return await context.graph.only(
-        "change.surroundings", _Surroundings, entity_ids=entity_ids, neighbours=neighbours,
+        "change.surroundings", tuple[list[str], list[str]], entity_ids=entity_ids, neighbours=neighbours,
         limit=SURROUNDING_RELATIONSHIPS,
     )  # fmt: skip
 
@@ -140,16 +132,17 @@ async def _touching_types(context: Context, wanted: WantedChanges) -> Touched | 
     """
     if not wanted.kinds.isdisjoint(ON_REQUEST):
         return None
-    row = await context.graph.only(
-        "change.of_types", _OfTypes, types=sorted(wanted.entity_types), limit=RARE_ENTITIES + 1
-    )
-    if len(row.entity_ids) > RARE_ENTITIES:
+    entity_ids, moments = await context.graph.only(
+        "change.of_types", tuple[list[str], list[int]], types=sorted(wanted.entity_types),
+        limit=RARE_ENTITIES + 1,
+    )  # fmt: skip
+    if len(entity_ids) > RARE_ENTITIES:
         return None
-    around = await _around(context, row.entity_ids, neighbours=False)
+    entities, keys = await _around(context, entity_ids, neighbours=False)
     # The relationships of an entity are cut at the same number: with fewer, none is left out.
-    if len(around.keys) >= SURROUNDING_RELATIONSHIPS:
+    if len(keys) >= SURROUNDING_RELATIONSHIPS:
         return None
-    return Touched(around.entities + around.keys, row.moments)
+    return Touched(entities + keys, moments)
 
 
 def _next_run(

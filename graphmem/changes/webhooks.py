@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 import structlog
@@ -51,11 +51,6 @@ StandingOf = Callable[[Context, Subscription], Awaitable[StandingAnswers | None]
 _log = structlog.get_logger("graphmem.webhooks")
 
 
-class _Claimed(NamedTuple):
-    subscription: Subscription
-    may_read: bool
-
-
 async def deliver_waiting(services: Services, standing_of: StandingOf) -> int:
     """Deliver to the subscriptions that wait, of all owners, until none waits; return how many changes.
 
@@ -89,13 +84,14 @@ async def _deliver(services: Services, subscription_id: str, standing_of: Standi
     try:
         token = uuid.uuid4().hex
         claimed = await services.database.writes(None).one(
-            "subscription.claim", _Claimed, id=subscription_id, now=_in(0), latest=_in(LONGEST_SECONDS),
-            until=_in(LEASE_SECONDS), token=token,
+            "subscription.claim", tuple[Subscription, bool], id=subscription_id, now=_in(0),
+            latest=_in(LONGEST_SECONDS), until=_in(LEASE_SECONDS), token=token,
         )  # fmt: skip
         if claimed is None:
             return 0
-        delivery = _Delivery(services, claimed.subscription, token)
-        if claimed.may_read:
+        subscription, may_read = claimed
+        delivery = _Delivery(services, subscription, token)
+        if may_read:
             await delivery.run(standing_of)
         else:
             await delivery.sleep("the account or the credential that made it has ended, or may not read")

@@ -6,7 +6,7 @@ A damaged fact is named and never mended: nothing says what it was. A dump from 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from graphmem.checking.stretch import AuditDifference
 from graphmem.database.queries import Queries
@@ -19,25 +19,21 @@ PAGE_TRANSACTIONS: Final = 100
 REASON_CHARACTERS: Final = 300
 
 
-class _Transactions(NamedTuple):
-    transactions: list[list[Any]]
-    more: bool
-
-
 async def differences(queries: Queries, owner: str, sequence: int) -> AsyncIterator[AuditDifference]:
     """Yield the facts that no dump takes or whose ids are not theirs; ``sequence``: written transactions."""
     since, after, count, more = times.EARLIEST, "", 0, True
     while more:
-        page = await queries.only(
-            "dump.page", _Transactions, since=since, after=after, sequence=sequence, limit=PAGE_TRANSACTIONS
-        )
-        for row, *parts in page.transactions:
+        transactions, more = await queries.only(
+            "dump.page", tuple[list[list[Any]], bool], since=since, after=after, sequence=sequence,
+            limit=PAGE_TRANSACTIONS,
+        )  # fmt: skip
+        for row, *parts in transactions:
             after, since, *_ = row
             for kind, listed in zip((TRANSACTION, *PARTS), ([row], *parts), strict=True):
                 for fact in listed:
                     if reason := _fault(kind, fact, owner, after, len(listed)):
                         yield AuditDifference(fact[0], kind.name, reason, None, is_fact=True)
-        count, more = count + len(page.transactions), page.more
+        count += len(transactions)
     if count != sequence:
         yield AuditDifference("owner", "transactions", count, sequence, is_fact=True)
 

@@ -73,16 +73,8 @@ class _StoredMerge(NamedTuple):
         return sorted(spans, key=lambda span: (span.start, span.end))
 
 
-class _Undated(NamedTuple):
-    undated: int | None
-    waiting: int
-    revision: int | None
-
-
-class _DatedTypes(NamedTuple):
-    entities: list[str]
-    relationships: list[str]
-    total: int
+_Undated = tuple[int | None, int, int | None]
+"""The columns of ``audit/undated.cypher``."""
 
 
 class WrongDates(NamedTuple):
@@ -192,8 +184,8 @@ async def compare(
         return Dates()
     reads, facts = database.reads(owner), _Facts(locked.recorded_at or 0)
     await _read(reads, owner, writers, facts, sorted(entity_types), progress)
-    now = await reads.only("audit.undated", _Undated)
-    facts.is_whole = now.revision == locked.revision
+    *_, revision = await reads.only("audit.undated", _Undated)
+    facts.is_whole = revision == locked.revision
     return await asyncio.to_thread(facts.compared)
 
 
@@ -209,7 +201,7 @@ async def mend(
     All entities that were ever merged with a corrected one wait then to be folded again
     (:meth:`graphmem.writing.writers.Writers.refold_withdrawn`): versions count when merges began and ended.
     """
-    before = await database.reads(owner).only("audit.undated", _Undated)
+    undated, waiting, _ = await database.reads(owner).only("audit.undated", _Undated)
     dates = await compare(database, owner, writers, entity_types, progress)
     rows = [
         {
@@ -224,15 +216,15 @@ async def mend(
         async with database.transaction(owner) as tx:
             for start in range(0, len(rows), SUBJECTS):
                 await tx.only("audit.date_rules", int, rows=rows[start : start + SUBJECTS])
-    if before.undated is not None and not before.waiting and not dates.has_missed:
-        await database.write("audit.dated", owner, undated=before.undated)
+    if undated is not None and not waiting and not dates.has_missed:
+        await database.write("audit.dated", owner, undated=undated)
     return dates
 
 
 async def is_certain(database: Database, owner: str) -> bool:
     """Return whether the turns of an owner have dated all merges by rule: no work of the worker is left."""
-    row = await database.reads(owner).only("audit.undated", _Undated)
-    return row.undated is None and not row.waiting
+    undated, waiting, _ = await database.reads(owner).only("audit.undated", _Undated)
+    return undated is None and not waiting
 
 
 async def mend_undated(database: Database, owner: str, writers: Writers) -> int:
@@ -244,11 +236,11 @@ async def mend_undated(database: Database, owner: str, writers: Writers) -> int:
     Raises:
         Unavailable: the database failed.
     """
-    row = await database.reads(owner).only("audit.undated", _Undated)
-    if row.undated is None or row.waiting:
+    undated, waiting, _ = await database.reads(owner).only("audit.undated", _Undated)
+    if undated is None or waiting:
         return 0
-    types = await database.reads(owner).only("audit.types", _DatedTypes)
-    return len((await mend(database, owner, writers, types.entities)).wrong)
+    entities, *_ = await database.reads(owner).only("audit.types", tuple[list[str], list[str], int])
+    return len((await mend(database, owner, writers, entities)).wrong)
 
 
 async def _read(

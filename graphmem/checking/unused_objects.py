@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from graphmem.database.driver import Database
 from graphmem.database.owners import every_owner
@@ -53,14 +53,6 @@ class Removal:
     foreign: Amount = field(default_factory=Amount)
     foreign_segments: set[str] = field(default_factory=set)
     unfinished: Amount = field(default_factory=Amount)
-
-
-class _ContentHashes(NamedTuple):
-    """The row of ``source/content_hashes.cypher``; the place of the last source is null if there is none."""
-
-    hashes: list[str]
-    at: int | None
-    after: str | None
 
 
 async def remove_unreferenced(
@@ -112,15 +104,16 @@ async def _used(database: Database, store: ObjectStore, owner: str | None) -> se
 
 async def content_hashes(database: Database, owner: str) -> AsyncIterator[list[str]]:
     """Yield the content hashes of the sources of an owner, in pages; a hash may come again."""
-    at, after = EARLIEST, ""
+    at: int | None = EARLIEST
+    after: str | None = ""
     while True:
-        row = await database.reads(owner).only(
-            "source.content_hashes", _ContentHashes, at=at, after=after, limit=PAGE_OBJECTS
-        )
-        if row.at is None or row.after is None:
+        hashes, at, after = await database.reads(owner).only(
+            "source.content_hashes", tuple[list[str], int | None, str | None], at=at, after=after,
+            limit=PAGE_OBJECTS,
+        )  # fmt: skip
+        if at is None or after is None:
             break
-        yield row.hashes
-        at, after = row.at, row.after
+        yield hashes
 
 
 async def _pages(store: ObjectStore) -> AsyncIterator[list[ListedObject]]:

@@ -278,6 +278,7 @@ def holds(annotation: Any, value: Any) -> bool:
         return isinstance(value, list) and all(holds(arguments[0], each) for each in value)
     if origin is tuple:
         # The driver answers lists.
-        return isinstance(value, list | tuple)
+        is_row = isinstance(value, list | tuple)
+        return is_row and (Ellipsis in arguments or all(map(holds, arguments, value)))
     expected = origin or (int | float if annotation is float else annotation)
     return not isinstance(expected, type | types.UnionType) or isinstance(value, expected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from graphmem.database.driver import Database
 
@@ -11,18 +11,12 @@ PAGE_OWNERS: Final = 1_000
 """Owners that one query reads."""
 
 
-class _OwnerPage(NamedTuple):
-    """A stretch of owners; ``last`` is the id to continue after."""
-
-    owners: list[str]
-    last: str | None
-
-
 async def every_owner(database: Database) -> AsyncIterator[str]:
     """Yield the owners who have written something, by id; none whose data is being erased."""
-    after: str | None = ""
-    while after is not None:
-        page = await database.reads(None).only("dump.owners", _OwnerPage, after=after, limit=PAGE_OWNERS)
-        for owner in page.owners:
+    last: str | None = ""
+    while last is not None:
+        owners, last = await database.reads(None).only(
+            "dump.owners", tuple[list[str], str | None], after=last, limit=PAGE_OWNERS
+        )
+        for owner in owners:
             yield owner
-        after = page.last

@@ -46,13 +46,6 @@ class _StoredTypes(NamedTuple):
     types: list[RelationshipKind]
 
 
-class _OwnersTypes(NamedTuple):
-    revision: int
-    types: list[RelationshipKind]
-    counts: list[_TypeCount]
-    renamings: list[_Renamed]
-
-
 class _OwnTypes(NamedTuple):
     """The types of an owner's relationships, which are its own where they are not in the vocabulary.
 
@@ -140,21 +133,24 @@ class Vocabulary:
             Unavailable: the database failed.
         """
         started = time.monotonic()
-        row = await self._database.reads(owner).only("relationship_type.of_owner", _OwnersTypes)
-        known = self._read(started, _StoredTypes(row.revision, row.types))
-        counts = dict(row.counts)
-        types = dict(row.renamings)
+        revision, types, counts, renamings = await self._database.reads(owner).only(
+            "relationship_type.of_owner",
+            tuple[int, list[RelationshipKind], list[_TypeCount], list[_Renamed]],
+        )
+        known = self._read(started, _StoredTypes(revision, types))
+        totals = dict(counts)
+        keys = dict(renamings)
         # A renaming that is damaged names a type of which there is nothing.
-        types |= {name: name for name in (*types.values(), *counts)}
+        keys |= {name: name for name in (*keys.values(), *totals)}
         own = _OwnTypes(
             started,
-            {name: RelationshipKind(type_, is_own=True) for name, type_ in types.items()},
-            {type_: name for name, type_ in row.renamings if name not in known.names},
+            {name: RelationshipKind(type_, is_own=True) for name, type_ in keys.items()},
+            {type_: name for name, type_ in renamings if name not in known.names},
         )
         if len(self._own) >= OWNERS_LIMIT:
             self._own.clear()
         self._own[owner] = own
-        return {**own.kinds, **known.kinds}, counts
+        return {**own.kinds, **known.kinds}, totals
 
     async def current_of(self, owner: str) -> Mapping[str, RelationshipKind]:
         """Return all types by name, those of an owner's own among them, read as :meth:`current` reads.

@@ -43,8 +43,7 @@ class TypeAliases:
         read_at, known = self._known.get(owner, (-math.inf, {}))
         if started - read_at < REMEMBERED_SECONDS:
             return known
-        aliases = await self._database.reads(owner).only("schema.aliases", list[_Alias])
-        types = {alias.name: alias.type for alias in aliases}
+        types = dict(await self._database.reads(owner).only("schema.aliases", list[_Alias]))
         # A change during the read makes what was read outdated: it is not kept.
         if changes == self._changes:
             if len(self._known) >= OWNERS_LIMIT:

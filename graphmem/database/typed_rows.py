@@ -9,7 +9,10 @@ row classes as well where the field is annotated so::
         total: int
 
 A row class that is made by position may hold row classes itself. For a query with one column, the type of
-that column stands in place of a row class, such as ``str``, ``EntityRow`` or ``list[EntityRow]``.
+that column stands in place of a row class, such as ``str``, ``EntityRow`` or ``list[EntityRow]``. For a row
+that is unpacked where it is read, a tuple of the types of its columns does, in the order of the header::
+
+    page, total = await context.graph.only("event.page", tuple[list[EventRow], int])
 
 Values are checked only where a read met damage: a test compares every row class with its query's header.
 """
@@ -20,6 +23,7 @@ import dataclasses
 import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graphmem.database.left_out import each_sound, kept, sound
@@ -53,7 +57,7 @@ def typed(row_class: type[R], row: Row) -> R:
 def maker(row_class: type[R], rows: Sequence[Row]) -> tuple[Callable[[Any], R], Sequence[Any]]:
     """Return what makes rows as :func:`typed`, and from what: the rows or the values of their only column."""
     if not rows or len(rows[0]) == 1:
-        return _from_value(row_class), [value for row in rows for value in row.values()]
+        return _from_value(row_class), list(chain.from_iterable(map(dict.values, rows)))
     return _from_columns(row_class), rows
 
 
@@ -68,6 +72,12 @@ def _from_value(annotation: Any) -> Convert:
 
 @cache
 def _from_columns(row_class: type) -> Convert:
+    if get_origin(row_class) is tuple:
+        converted = tuple(map(_conversion, get_args(row_class)))
+        return lambda row: sound(row_class, tuple([
+            value if convert is None else convert(value)
+            for convert, value in zip(converted, row.values(), strict=True)
+        ]))  # fmt: skip
     conversions = _columns(row_class)
     return lambda row: row_class(*[
         row[column] if convert is None else convert(row[column]) for column, convert in conversions
@@ -143,7 +153,7 @@ def fits(annotation: Any, declared: str) -> bool:
     if not declared.startswith("LIST"):
         return base in _PLAIN[declared]
     if declared == "LIST":
-        return base is list or _is_row_class(annotation)
+        return base in (list, tuple) or _is_row_class(annotation)
     item = (get_args(annotation) or (Any,))[0]
     return base is list and fits(item, declared.removeprefix("LIST<").removesuffix(">"))
 

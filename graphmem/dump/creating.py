@@ -143,18 +143,8 @@ class _Cut:
     counts: _Counts
 
 
-class _SchemaRows(NamedTuple):
-    """All versions of the schema of a type, as their record has them without it; no type if none is left."""
-
-    type: str | None
-    versions: list[list[Any]]
-
-
-class _TransactionPage(NamedTuple):
-    """Transactions, each with its parts by kind in their order; each of these a list by its columns."""
-
-    transactions: list[list[Any]]
-    more: bool
+_TransactionPage = tuple[list[list[Any]], bool]
+"""Transactions, each with its parts by kind, each of these a list by its columns; and whether more follow."""
 
 
 class _Creator:
@@ -283,29 +273,29 @@ class _Creator:
         contents.count("file_bytes", offset)
 
     async def _schemas(self, owner: str, sequence: int) -> AsyncIterator[tuple[str, list[list[Any]]]]:
+        """Yield each type with all versions of its schema, as their record has them without it."""
         after: str | None = ""
         while after is not None:
-            schemas = await self._database.reads(owner).only(
-                "dump.schemas", _SchemaRows, after=after, sequence=sequence
+            type_, versions = await self._database.reads(owner).only(
+                "dump.schemas", tuple[str | None, list[list[Any]]], after=after, sequence=sequence
             )
-            after = schemas.type
-            if after is not None:
-                yield after, sorted(schemas.versions, key=lambda version: version_order(version[0]))
+            if (after := type_) is not None:
+                yield after, sorted(versions, key=lambda version: version_order(version[0]))
 
     async def _transactions(self, owner: str, sequence: int) -> AsyncIterator[list[Any]]:
         """Yield an owner's transactions in their order. The next page is read while this one is written."""
         reading = asyncio.create_task(self._page(owner, sequence, -(1 << 62), "", PAGE_TRANSACTIONS))
         try:
             while True:
-                page = await reading
-                if page.more:
-                    last_id, last_recorded_at, *_ = page.transactions[-1][0]
+                transactions, more = await reading
+                if more:
+                    last_id, last_recorded_at, *_ = transactions[-1][0]
                     reading = asyncio.create_task(
                         self._page(owner, sequence, last_recorded_at, last_id, PAGE_TRANSACTIONS)
                     )
-                for row in page.transactions:
+                for row in transactions:
                     yield row
-                if not page.more:
+                if not more:
                     return
         finally:
             reading.cancel()

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from graphmem.checking import rule_dates
 from graphmem.checking.audit import Audit
@@ -137,26 +137,6 @@ async def _for_each_portion(
             await work(portion)
 
 
-class _RestoredTypes(NamedTuple):
-    """The types of an owner's entities and relationships; ``total`` counts entities and relationships."""
-
-    entities: list[str]
-    relationships: list[str]
-    total: int
-
-
-class _TypeAlias(NamedTuple):
-    name: str
-    entity_type: str
-
-
-class _StoredNames(NamedTuple):
-    """Other names of types, and which names are types."""
-
-    aliases: list[_TypeAlias]
-    types: list[str]
-
-
 class _Restorer:
     def __init__(
         self,
@@ -227,12 +207,12 @@ class _Restorer:
             # An owner without any transaction has no row, not even after the restore.
             locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
             has_more = locked is not None and locked.sequence > contents["transactions"]
-            kinds = await self._database.reads(owner).only("audit.types", _RestoredTypes)
+            entities, relationships, total = await self._types(owner)
             if not has_more and owner not in self._late:
-                await rule_dates.mend(self._database, owner, self._writers, kinds.entities)
+                await rule_dates.mend(self._database, owner, self._writers, entities)
                 await self._writers.refold_withdrawn(owner, sys.maxsize)
                 continue
-            self._report("check", 0, kinds.total)
+            self._report("check", 0, total)
             audit = Audit(
                 self._database,
                 owner,
@@ -240,8 +220,12 @@ class _Restorer:
                 fix=True,
                 progress=lambda done: self._report("check", done, None),
             )
-            await audit.run(kinds.entities, kinds.relationships)
+            await audit.run(entities, relationships)
             self.result.audited_owners.append(owner)
+
+    async def _types(self, owner: str) -> tuple[list[str], list[str], int]:
+        """Return the types of an owner's entities and of relationships, and how many of both there are."""
+        return await self._database.reads(owner).only("audit.types", tuple[list[str], list[str], int])
 
     async def _register(self, dumped: records.RelationshipTypeRecord) -> None:
         """Register a relationship type. An existing type only gains the parts that it lacks."""
@@ -270,7 +254,8 @@ class _Restorer:
         owner, result = start.owner, self.result
         result.owners += 1
         self._versions = {}
-        if (await self._database.reads(owner).only("audit.types", _RestoredTypes)).total:
+        *_, total = await self._types(owner)
+        if total:
             self._living.add(owner)
         by_id = {ids.schema_id(owner, schema.entity_type, schema.version): schema for schema in start.schemas}
         present = await self._present(Batch(owner, []), list(by_id))
@@ -295,9 +280,10 @@ class _Restorer:
     async def _note_aliases(self, owner: str, active: dict[str, tuple[Active, int]]) -> None:
         """Report aliases of the dump that the database gives another type, or that are types there."""
         dumped = {name: kind for kind, (schema, _) in active.items() for name in schema.document.aliases}
-        names = await self._database.reads(owner).only("dump.names", _StoredNames, names=sorted(dumped))
-        self._aliases = {alias.name: alias.entity_type for alias in names.aliases}
-        types = set(names.types)
+        aliases, types = await self._database.reads(owner).only(
+            "dump.names", tuple[list[tuple[str, str]], list[str]], names=sorted(dumped)
+        )
+        self._aliases = dict(aliases)
         for name, kind in dumped.items():
             stored = self._aliases.get(name) or (name if name in types else kind)
             if stored != kind:

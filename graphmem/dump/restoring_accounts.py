@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from graphmem.database.driver import Database
 from graphmem.dump import records
@@ -21,13 +21,6 @@ class Result(Protocol):
     def add_conflicts(self, conflicts: Sequence[Conflict]) -> None: ...
 
 
-class _Present(NamedTuple):
-    """The row of ``account.present``."""
-
-    accounts: list[StoredAccount]
-    have_credential: bool
-
-
 class AccountRestorer:
     """Creates the accounts of a dump that the instance lacks. An account of the instance stays as it is.
 
@@ -40,11 +33,12 @@ class AccountRestorer:
 
     async def restore(self, dumped: records.AccountRecord) -> None:
         """Create an account, unless the instance has it, or another one with its name, id or owner."""
-        present = await self._database.reads(None).only(
-            "account.present", _Present, name=dumped.name, id=dumped.id, owner_id=dumped.owner
-        )
-        differing = {account.name: _differing(account, dumped) for account in present.accounts}
-        takes_password = dumped.id == LOCAL_ACCOUNT and not present.have_credential
+        accounts, have_credential = await self._database.reads(None).only(
+            "account.present", tuple[list[StoredAccount], bool], name=dumped.name, id=dumped.id,
+            owner_id=dumped.owner,
+        )  # fmt: skip
+        differing = {account.name: _differing(account, dumped) for account in accounts}
+        takes_password = dumped.id == LOCAL_ACCOUNT and not have_credential
         if not differing or (takes_password and list(differing.values()) == [["password"]]):
             self._result.accounts += 1
             if not self._result.dry_run:
@@ -52,7 +46,7 @@ class AccountRestorer:
         elif not any(differing.values()):
             self._result.known_accounts += 1
         else:
-            self._result.add_conflicts([_conflict(account, dumped) for account in present.accounts])
+            self._result.add_conflicts([_conflict(account, dumped) for account in accounts])
 
     async def _write(self, dumped: records.AccountRecord) -> None:
         await self._database.writes(None).rows(

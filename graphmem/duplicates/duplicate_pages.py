@@ -114,13 +114,6 @@ class DuplicateScan:
     next_name: str | None = None
 
 
-class _NameRows(NamedTuple):
-    """The row of ``duplicate/by_name.cypher``: the entities, and the last name that was read."""
-
-    page: list[ProfileRow]
-    last: str | None
-
-
 async def profile_of(context: Context, entity_id: str, detections: Detections) -> Profile:
     """Return the profile of the entity whose pairs are requested.
 
@@ -200,20 +193,19 @@ async def _along_names(
     limits = context.services.limits
     began = after
     for _ in range(NAMES_LIMIT // limits.duplicate_rows):
-        row = await context.graph.only(
+        page, last = await context.graph.only(
             "duplicate.by_name",
-            _NameRows,
+            tuple[list[ProfileRow], str | None],
             types=types,
             after=after,
             limit=limits.duplicate_rows,
             compared=detections.fields,
         )
-        if row.last is None:
+        if last is None:
             return DuplicateScan(list(profiles.values()))
-        page = (profile(each, detections) for each in row.page)
-        profiles.update((each.entity_id, each) for each in page)
+        profiles.update((each.entity_id, each) for each in (profile(row, detections) for row in page))
         # The next stretch begins with the last page of this one, so that neighbours across its end meet.
-        began, after = after, row.last
+        began, after = after, last
         if len(profiles) >= limits.duplicate_entities:
             break
     return DuplicateScan(list(profiles.values()), began)

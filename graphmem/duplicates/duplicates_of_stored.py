@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 
@@ -38,13 +38,6 @@ LOOK_SECONDS = 2.0
 """Time limit of the search for likely duplicates, once the database has run it."""
 
 _log = structlog.get_logger("graphmem.duplicates")
-
-
-class _NearRows(NamedTuple):
-    """The row of ``duplicate/near.cypher``: the ids near each created entity, and the rows of these."""
-
-    near: list[list[Any]]
-    profiles: list[ProfileRow]
 
 
 async def name_likely(
@@ -90,19 +83,21 @@ async def _likely(
     async with asyncio.timeout(await _seconds(context, "duplicate.near")):
         is_sealed = context.services.database.is_sealed
         probes = parameters(new, detections, is_sealed=is_sealed)
-        row = await context.graph.only("duplicate.near", _NearRows, **probes)
-    near = {each.entity_id: each for each in (profile(each, detections) for each in row.profiles)}
+        near, profiles = await context.graph.only(
+            "duplicate.near", tuple[list[list[Any]], list[ProfileRow]], **probes
+        )
+    by_id = {each.entity_id: each for each in (profile(row, detections) for row in profiles)}
 
     def propose() -> Iterator[tuple[str, list[Pair]]]:
-        for entity_id, near_ids in row.near:
-            entities = [new[entity_id], *(near[near_id] for near_id in near_ids)]
+        for entity_id, near_ids in near:
+            entities = [new[entity_id], *(by_id[near_id] for near_id in near_ids)]
             least = detections.thresholds.get(new[entity_id].entity_type, LIKELY_SCORE)
             if any(name.kind == "person" and name.initials for name, _ in new[entity_id].names):
                 least = min(least, INITIAL_LIMIT)
             yield entity_id, blocking.propose(entities, least, {entity_id}).pairs
 
     # Many are compared beside the event loop.
-    in_thread = len(row.near) > COMPARED_IN_LOOP
+    in_thread = len(near) > COMPARED_IN_LOOP
     proposed = dict(await asyncio.to_thread(list, propose()) if in_thread else propose())
     async with asyncio.timeout(await _seconds(context, "dismissal.of_entities")):
         dismissed = await duplicate_pages.dismissed(context, chain.from_iterable(proposed.values()))

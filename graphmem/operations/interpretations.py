@@ -232,12 +232,12 @@ async def list_interpretations(context: Context, arguments: ListInterpretations)
     query = cursors.fingerprint(context, "interpretations.list", arguments)
     window = {"status": arguments.status, **newest_window(arguments, query)}
     if arguments.source_id is None:
-        row = await context.graph.only("interpretation.page", InterpretationPage, **window)
+        interpretations, total = await context.graph.only("interpretation.page", InterpretationPage, **window)
     else:
-        row = await context.graph.only(
+        interpretations, total = await context.graph.only(
             "interpretation.page_by_source", InterpretationPage, source_id=arguments.source_id, **window
         )
-    page = newest_page(arguments, row.interpretations, row.total, lambda each: (each.created_at, each.id))
+    page = newest_page(arguments, interpretations, total, lambda each: (each.created_at, each.id))
     return {
         "interpretations": [as_interpretation(each) for each in page.items],
         **page.envelope(arguments, query),

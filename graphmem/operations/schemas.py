@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -101,11 +101,6 @@ def _matches(keyword: str, entity_type: str) -> bool:
     )
 
 
-class _SchemaResult(NamedTuple):
-    schema: StoredSchemaRow
-    versions: list[VersionRow]
-
-
 class GetSchema(Arguments):
     entity_type: EntityType
     max_characters: MaxCharacters = None
@@ -134,9 +129,11 @@ async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
     `seen` holds the types of the stored values of each field.
     """
     kind = arguments.entity_type
-    row = await context.graph.one("schema.get", _SchemaResult, entity_type=kind, limit=VERSIONS_LIMIT)
+    row = await context.graph.one(
+        "schema.get", tuple[StoredSchemaRow, list[VersionRow]], entity_type=kind, limit=VERSIONS_LIMIT
+    )
     if row is not None:
-        return {**schema_rows.answer(row.schema, row.versions)}
+        return {**schema_rows.answer(*row)}
     if schema.shipped(kind) is not None:
         unstored = schema_rows.StoredSchemaRow(kind, None, None, [], [], None, 0, 0)
         return {**schema_rows.answer(unstored, [])}

@@ -94,24 +94,12 @@ class _Lifetime(NamedTuple):
     type: str
 
 
-class _Lifetimes(NamedTuple):
-    """The row of ``entity/lived.cypher``; ``known`` is the owner's last recorded_at, if it has one."""
-
-    entities: list[_Lifetime]
-    known: int | None
-
-
 class _CountedRelationship(NamedTuple):
     """What the own observations of one relationship come to, as of two clocks."""
 
     key: str
     tallies: list[Tally]
     winners: list[list[Any]]
-
-
-class _CountedRelationships(NamedTuple):
-    relationships: list[_CountedRelationship]
-    known: int | None
 
 
 async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
@@ -189,11 +177,12 @@ async def relationships(
         return await context.graph.only("relationship.by_key", list[RelationshipRow], keys=list(keys))
     ends = {end for key in keys for end in ids.ends(key)}
     into = await merged(context, ends, clocks)
-    states = await context.graph.only(
-        "relationship.recompute", _CountedRelationships, keys=list(keys), **clocks.bounds
-    )
+    relationships, _ = await context.graph.only(
+        "relationship.recompute", tuple[list[_CountedRelationship], int | None], keys=list(keys),
+        **clocks.bounds,
+    )  # fmt: skip
     groups: dict[str, list[Sum]] = {}
-    for each in states.relationships:
+    for each in relationships:
         member = tallies.summed(each.tallies, each.winners, clocks.bounds["at"], is_relationship=True)
         if member.state.lifecycle and not member.unmade and member.is_there:
             groups.setdefault(membership.surviving_key(each.key, into), []).append(member)
@@ -221,10 +210,11 @@ async def lifetimes(
     context: Context, entity_ids: Iterable[str], clocks: Clocks
 ) -> tuple[list[_Lifetime], int]:
     """Return the entities, and the time of recording (microseconds) that bounds this read."""
-    row = await context.graph.only(
-        "entity.lived", _Lifetimes, entity_ids=sorted(set(entity_ids)), **clocks.bounds
-    )
-    return row.entities, clocks.bounds["at_ingested"] if row.known is None else row.known
+    entities, known = await context.graph.only(
+        "entity.lived", tuple[list[_Lifetime], int | None], entity_ids=sorted(set(entity_ids)),
+        **clocks.bounds,
+    )  # fmt: skip
+    return entities, clocks.bounds["at_ingested"] if known is None else known
 
 
 def _recomputed_relationship(key: str, members: list[Sum]) -> RelationshipRow:

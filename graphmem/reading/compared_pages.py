@@ -187,13 +187,6 @@ class _ValueRows(NamedTuple):
     total: int | None
 
 
-class _Filterable(NamedTuple):
-    """The row of ``entity/filterable.cypher``: how many types, and the filterable fields of each."""
-
-    types: int
-    fields: list[list[Any]]
-
-
 @dataclass(frozen=True, slots=True)
 class ByValue:
     """How one call reads the index: in the order of a field, or by a filter on a field."""
@@ -299,10 +292,12 @@ async def _usable(scan: Scan) -> ByValue | None:
     request = scan.request
     if request.include_deleted or request.include_merged or not scan.fields:
         return None
-    row = await scan.context.graph.only("entity.filterable", _Filterable, **request.which)
-    if not row.types or len(row.fields) < row.types:
+    types, fields = await scan.context.graph.only(
+        "entity.filterable", tuple[int, list[list[Any]]], **request.which
+    )
+    if not types or len(fields) < types:
         return None
-    filterable = set.intersection(*map(set, row.fields))
+    filterable = set.intersection(*map(set, fields))
     filters = [each for name, each in request.filters.items() if name in filterable]
     # Few entities fit an equality; a range may fit all of them.
     filters.sort(key=lambda each: (each.keys is None, each.op in ("contains", "contains_word"), each.field))

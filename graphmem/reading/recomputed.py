@@ -50,13 +50,6 @@ class _Own(NamedTuple):
         return tallies.summed(self.tallies, self.winners or (), at, is_relationship=False)
 
 
-class _OwnRows(NamedTuple):
-    """The row of ``entity/recompute.cypher``; ``known`` is the owner's last recorded_at, if it has one."""
-
-    snapshots: list[_Own]
-    known: int | None
-
-
 @dataclass(frozen=True, slots=True)
 class RecomputedEntities:
     """Entities as of two clocks, of which ``at_ingested`` bounds the read (microseconds).
@@ -122,10 +115,11 @@ async def entities(
 async def _own(
     context: Context, entity_ids: list[str], at: int, at_ingested: int
 ) -> tuple[dict[str, _Own], int]:
-    row = await context.graph.only(
-        "entity.recompute", _OwnRows, entity_ids=entity_ids, at=at, at_ingested=at_ingested
-    )
-    return {own.id: own for own in row.snapshots}, at_ingested if row.known is None else row.known
+    snapshots, known = await context.graph.only(
+        "entity.recompute", tuple[list[_Own], int | None], entity_ids=entity_ids, at=at,
+        at_ingested=at_ingested,
+    )  # fmt: skip
+    return {own.id: own for own in snapshots}, at_ingested if known is None else known
 
 
 async def _folds(

@@ -73,13 +73,6 @@ class _JoinedRows(NamedTuple):
     heads: list[list[Any]]
 
 
-class _EntityRows(NamedTuple):
-    page: list[EntityRow]
-    merged: list[MergedEntity]
-    truncated: bool
-    more: bool
-
-
 class ScannedStretch(NamedTuple):
     """Some candidates in order. The next ones follow ``place``; ``ended`` means that there are none."""
 
@@ -361,17 +354,17 @@ async def rows_of(
     """
     if not entity_ids:
         return [], 0
-    row = await context.graph.only(
+    page, merged, truncated, _ = await context.graph.only(
         "entity.rows",
-        _EntityRows,
+        tuple[list[EntityRow], list[MergedEntity], bool, bool],
         entity_ids=list(entity_ids),
         include_deleted=request is not None and request.include_deleted,
         include_merged=request is not None and request.include_merged,
         include_absent=request is not None and request.include_absent,
         limit=len(entity_ids),
     )
-    rows = shared_rows.with_survivors(row.page, row.merged)
-    if not row.truncated:
+    rows = shared_rows.with_survivors(page, merged)
+    if not truncated:
         return rows, len(entity_ids)
     # Of a damaged entity there is no row, and at least one entity is read.
     return rows, entity_ids.index(rows[-1].id) + 1 if rows else 1

@@ -248,9 +248,8 @@ class InterpretationRow(NamedTuple):
         return self.interpreter, self.version, self.config_hash
 
 
-class InterpretationPage(NamedTuple):
-    interpretations: list[InterpretationRow]
-    total: int
+InterpretationPage = tuple[list[InterpretationRow], int]
+"""A page of interpretations, and their total."""
 
 
 async def read_interpretation(context: Context, interpretation_id: str) -> InterpretationRow:
@@ -271,11 +270,11 @@ async def read_interpretation(context: Context, interpretation_id: str) -> Inter
 
 
 async def read_runs(context: Context, source_id: str) -> list[InterpretationRow]:
-    row = await context.graph.only(
+    interpretations, _ = await context.graph.only(
         "interpretation.page_by_source", InterpretationPage, source_id=source_id, at=times.LATEST, after="",
         status=None, offset=0, limit=RUNS_LIMIT, counted=False,
     )  # fmt: skip
-    return row.interpretations
+    return interpretations
 
 
 def as_interpretation(row: InterpretationRow) -> Interpretation:

@@ -96,13 +96,6 @@ class _EventsOfEntity(NamedTuple):
     stale: str | None
 
 
-class _StaleEntities(NamedTuple):
-    """The row of ``schema/unfolded.cypher``; ``last`` is None if no entities follow."""
-
-    entities: list[str]
-    last: str | None
-
-
 @dataclass(frozen=True, slots=True)
 class WantedEvents:
     """The events of a page: from ``since`` on, before ``until`` (microseconds), after ``place``."""
@@ -252,19 +245,19 @@ async def _pending(context: Context, wanted: WantedEvents, pending: list[_Pendin
     for entity_type, projection in sorted(pending):
         if wanted.entity_type not in (None, entity_type):
             continue
-        row = await context.graph.only(
+        entities, last = await context.graph.only(
             "schema.unfolded",
-            _StaleEntities,
+            tuple[list[str], str | None],
             type=entity_type,
             live=True,
             projection=projection,
             after="",
             limit=context.services.limits.refolded_entities,
         )
-        if row.last is not None:
+        if last is not None:
             left.append(entity_type)
         else:
-            stale_ids += row.entities
+            stale_ids += entities
     if stale_ids:
         raise Stale(stale_ids)
     return left

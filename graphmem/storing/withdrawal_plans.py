@@ -90,11 +90,6 @@ class _Touched(NamedTuple):
     relationship_count: int
 
 
-class _TouchedRelationships(NamedTuple):
-    keys: list[str]
-    more: bool
-
-
 class _Winner(NamedTuple):
     """A row of ``exclusion/winners.cypher``."""
 
@@ -124,17 +119,17 @@ async def page_of_changes(
     touched = await context.graph.only(
         "exclusion.touched", _Touched, after=after if phase == "entity" else cursors.LAST, **window
     )
-    keys, more_keys = list[str](), False
+    keys, more = list[str](), False
     if not touched.more:
         after_key = after if phase == "relationship" else ""
-        keys, more_keys = await context.graph.only(
-            "exclusion.touched_relationships", _TouchedRelationships, after=after_key, **window
+        keys, more = await context.graph.only(
+            "exclusion.touched_relationships", tuple[list[str], bool], after=after_key, **window
         )
     supposition = await suppose(context.services.database, request, touched.entities, keys)
     answer = await _answer(context, supposition, touched, keys)
     if touched.more:
         answer["next_cursor"] = cursors.encode(query, {"of": "entity", "after": touched.entities[-1]})
-    elif more_keys:
+    elif more:
         answer["next_cursor"] = cursors.encode(query, {"of": "relationship", "after": keys[-1]})
     return answer
 

@@ -85,11 +85,6 @@ class History(NamedTuple):
             yield each.of(self.subject_id)
 
 
-class _ObservationPage(NamedTuple):
-    observations: list[_ReplayedObservation]
-    more: bool
-
-
 class _MergeFactRow(NamedTuple):
     """An observation of kind merge or unmerge; ``fields`` and ``values`` name the target of a merge."""
 
@@ -132,14 +127,6 @@ class _RuleSpanRow(NamedTuple):
         return RuleSpan(self.subject_id, self.into, self.start, end, self.alternative)
 
 
-class _EverMerged(NamedTuple):
-    """The merges of some entities and of all entities that were ever merged with them."""
-
-    entities: list[str]
-    facts: list[_MergeFactRow]
-    rules: list[_RuleSpanRow]
-
-
 class _TouchedEntity(NamedTuple):
     """An entity, and for each transaction that observed it [recorded_at, least observed_at]."""
 
@@ -157,13 +144,11 @@ async def observations(
     """Yield the observations of one subject as of two clocks (microseconds), oldest first."""
     start, after, more = times.EARLIEST, "", True
     while more:
-        page = await queries.only(
-            "entity.replay", _ObservationPage, subject_id=subject_id, after=after, at=at,
-            at_ingested=at_ingested, limit=OBSERVATIONS_PER_READ,
-            **{"from": start},
+        observations, more = await queries.only(
+            "entity.replay", tuple[list[_ReplayedObservation], bool], subject_id=subject_id, after=after,
+            at=at, at_ingested=at_ingested, limit=OBSERVATIONS_PER_READ, **{"from": start},
         )  # fmt: skip
-        more = page.more
-        for replayed in page.observations:
+        for replayed in observations:
             observation = replayed.of(subject_id)
             start, after = observation.observed_at, observation.id
             yield observation
@@ -225,10 +210,11 @@ async def histories(
 
 async def membership(queries: Queries, entity_ids: list[str], at_ingested: int = times.LATEST) -> Membership:
     """Return the membership of all entities that were ever merged with some, as it was known at a time."""
-    merged = await queries.only("entity.merges", _EverMerged, entity_ids=entity_ids, at_ingested=at_ingested)
-    return Membership.of(
-        [row.merge_fact for row in merged.facts], merged.entities, [row.span for row in merged.rules]
-    )
+    entities, facts, rules = await queries.only(
+        "entity.merges", tuple[list[str], list[_MergeFactRow], list[_RuleSpanRow]], entity_ids=entity_ids,
+        at_ingested=at_ingested,
+    )  # fmt: skip
+    return Membership.of([row.merge_fact for row in facts], entities, [row.span for row in rules])
 
 
 async def changes(

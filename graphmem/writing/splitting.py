@@ -35,14 +35,6 @@ class _Linked(NamedTuple):
     key: str
 
 
-class _FieldValue(NamedTuple):
-    """An observation, the value that it gives the field, in canonical JSON, and the field."""
-
-    observation_id: str
-    value: str
-    field: str
-
-
 class Selected(NamedTuple):
     """The row of ``split.select``."""
 
@@ -127,9 +119,12 @@ class SplitRequest(StoreRequest):
         observation_ids = asked.observation_ids
         if asked.field is not None:
             values = await queries.only(
-                "split.field_values", list[_FieldValue], entity_ids=sorted(members), field=asked.field
+                "split.field_values",
+                list[tuple[str, str, str]],
+                entity_ids=sorted(members),
+                field=asked.field,
             )
-            having = {each.observation_id for each in values if each.value == asked.value}
+            having = {observation_id for observation_id, value, _ in values if value == asked.value}
             observation_ids = sorted(having if observation_ids is None else having & {*observation_ids})
         selected = await queries.only(
             "split.select", Selected, entity_ids=sorted(members), keys=sorted(keys), limit=SPLIT_LIMIT + 1,

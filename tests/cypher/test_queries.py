@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pytest
 
@@ -302,6 +302,7 @@ class QueryCall:
     name: str
     row_class: ast.expr | None
     params: frozenset[str]
+    unpacked: tuple[str, ...] = ()
 
     def row(self) -> type:
         """Return the row class of the call."""
@@ -319,7 +320,15 @@ def calls() -> list[QueryCall]:
 
 def calls_in(file: Path) -> Iterator[QueryCall]:
     """Yield each call of a query in a file."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    tree = ast.parse(file.read_text())
+    unpacked = {
+        node.value.value: tuple(map(ast.unparse, node.targets[0].elts))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Await)
+        and isinstance(node.targets[0], ast.Tuple)
+    }
+    for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute | ast.Name)):
             continue
         first, *others = node.args
@@ -337,7 +346,7 @@ def calls_in(file: Path) -> Iterator[QueryCall]:
             continue
         row_class = others[0] if others and function.endswith(TYPED) else None
         params = frozenset({k.arg or "**" for k in node.keywords} - {"edge_types"})
-        yield QueryCall(file, first.value, row_class, params)
+        yield QueryCall(file, first.value, row_class, params, unpacked.get(node, ()))
 
 
 NAMING = (".seconds_for", "_seconds", "_parameters", "._failed")
@@ -365,12 +374,47 @@ def faults_of_row(call: QueryCall) -> Iterator[str]:
     """Yield how the row class of a call differs from what its query returns."""
     returned = cypher.query(FILES[call.name]).returns
     row = call.row()
-    annotations = {next(iter(returned)): row} if len(returned) == 1 else typed_rows.columns(row)
+    if len(returned) == 1:
+        annotations = {next(iter(returned)): row}
+    elif get_origin(row) is tuple:
+        annotations = dict(zip(returned, get_args(row), strict=True))
+        yield from misnamed(call.unpacked, list(returned))
+    else:
+        annotations = typed_rows.columns(row)
     for column in sorted(set(annotations) ^ set(returned)):
         yield f"{column} is only in one of them"
     for column, annotation in annotations.items():
         if column in returned and not typed_rows.fits(annotation, returned[column]):
             yield f"{column}: {annotation} is no {returned[column]}"
+
+
+def misnamed(unpacked: tuple[str, ...], returned: list[str]) -> Iterator[str]:
+    """Yield the columns that are unpacked under other names than their own; ``_`` takes any column."""
+    if "*_" in unpacked:
+        at = unpacked.index("*_")
+        unpacked = (*unpacked[:at], *"_" * (len(returned) - len(unpacked) + 1), *unpacked[at + 1 :])
+    for name, column in zip(unpacked, returned, strict=bool(unpacked)):
+        if name.rstrip("_") not in ("", column):
+            yield f"{column} is unpacked as {name}"
+
+
+def test_a_column_that_is_unpacked_under_another_name_would_be_noticed() -> None:
+    assert list(misnamed(("page", "type_"), ["page", "type"])) == []
+    assert list(misnamed(("*_", "last"), ["page", "total", "last"])) == []
+    assert list(misnamed(("last", "page"), ["page", "last"])) == [
+        "page is unpacked as last", "last is unpacked as page",
+    ]  # fmt: skip
+
+
+def test_a_query_whose_row_is_unpacked_returns_its_columns_in_the_order_of_its_header(
+    plans: Callable[[str], Planned],
+) -> None:
+    unpacked = {call.name for call in calls() if call.row_class and get_origin(call.row()) is tuple}
+    assert len(unpacked) > 20
+    for name in sorted(unpacked):
+        (operator, details), *_ = operators(plans(name)[0])
+        assert operator == "ProduceResults"
+        assert details.split(", ") == [*cypher.query(FILES[name]).returns], name
 
 
 def test_shipped_migrations_are_never_edited() -> None:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from graphmem.database import typed_rows
+from graphmem.database import left_out, typed_rows
+from graphmem.errors import DataDamaged
 from tests.support.walks import walk_over
 
 
@@ -61,6 +62,15 @@ def test_the_only_column_of_a_row_needs_no_row_class() -> None:
         typed_rows.typed(str, {"key": "a", "total": 1})
 
 
+def test_a_row_becomes_a_tuple_of_its_columns() -> None:
+    row = {"page": [["a", 1], ["b"]], "total": 2}
+    assert typed_rows.typed(tuple[list[Item], int], row) == ([Item("a", 1), Item("b")], 2)
+    with pytest.raises(ValueError, match="zip"):
+        typed_rows.typed(tuple[list[Item], int, int], row)
+    with left_out.noting(left_out.Damage(drops=True, is_checking=True)), pytest.raises(DataDamaged):
+        typed_rows.typed(tuple[list[Item], int], {**row, "total": "2"})
+
+
 def test_what_is_no_row_class_is_refused() -> None:
     with pytest.raises(TypeError, match="no row class"):
         typed_rows.columns(dict)
@@ -73,6 +83,7 @@ def test_what_is_no_row_class_is_refused() -> None:
         (list[Item], "LIST<LIST>", True), (list[str], "LIST<LIST>", False), (Item, "LIST", True),
         (list[str], "LIST<STRING>", True), (list[int], "LIST<STRING>", False), (list[Any], "LIST", True),
         (dict[str, Any], "MAP", True), (str, "LIST", False), (list[list[str]], "LIST<LIST>", True),
+        (list[tuple[str, int]], "LIST<LIST>", True), (tuple[str, int], "STRING", False),
     ],
 )  # fmt: skip
 def test_an_annotation_is_compared_with_a_header(annotation: Any, declared: str, fitting: bool) -> None:
