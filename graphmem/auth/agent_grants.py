@@ -56,15 +56,11 @@ class AgentGrant(NamedTuple):
 
 
 class _Kinds(NamedTuple):
-    """A row of ``entity/kinds.cypher``."""
-
     id: str
     types: list[str]
 
 
 class _Document(NamedTuple):
-    """A row of ``schema/documents.cypher``."""
-
     entity_type: str
     document: str
 

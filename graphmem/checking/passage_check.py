@@ -21,8 +21,6 @@ SOURCES_AT_ONCE: Final = 20
 
 
 class _Stored(NamedTuple):
-    """A node of passages."""
-
     owner: str
     reader: str
     key: str | None

@@ -65,8 +65,6 @@ class AuditedRelationship(NamedTuple):
 
 
 class StoredNodes(NamedTuple):
-    """The row of ``audit.nodes``."""
-
     entities: list[AuditedEntity]
     relationships: list[AuditedRelationship]
     revision: int

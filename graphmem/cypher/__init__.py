@@ -262,7 +262,6 @@ def _with_fragments(text: str) -> str:
 
 
 def _with_order(text: str, key: str | None, way: str | None) -> str:
-    """Return a text with its order filled in."""
     for marker, replacement in (
         ("KEY", key),
         ("WAY", (way or "").upper()),

@@ -137,7 +137,6 @@ def _by_position(row_class: type) -> Convert:
 
 
 def without_none(annotation: Any) -> Any:
-    """Return ``T`` for ``T | None``."""
     if get_origin(annotation) in (Union, types.UnionType):
         others = [each for each in get_args(annotation) if each is not type(None)]
         return others[0] if len(others) == 1 else annotation

@@ -53,8 +53,6 @@ class KeyRow(NamedTuple):
 
 
 class ComparedSchemaRow(NamedTuple):
-    """The document of a version of a schema."""
-
     id: str
     document: str
 

@@ -185,8 +185,6 @@ class AnsweredField(BaseModel):
 
 
 class AnsweredEntity(BaseModel):
-    """An entity with its values."""
-
     entity_type: str
     fields: list[AnsweredField]
 

@@ -237,7 +237,6 @@ class StdioClient:
         return _line({"jsonrpc": "2.0", "id": call.id, "result": result})
 
     def _answer(self, call: ForwardedRequest, line: bytes) -> None:
-        """Answer a call, unless it is answered or cancelled."""
         self._write_of(call, line, is_answer=True)
 
     def _write_of(self, call: ForwardedRequest, line: bytes, is_answer: bool = False) -> None:

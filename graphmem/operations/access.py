@@ -254,8 +254,6 @@ async def list_keys(context: Context, arguments: Paged) -> Keys:
 
 
 class OneKey(Arguments):
-    """The argument that names a key."""
-
     key_id: str = Field(
         min_length=1, max_length=100, description="Id of the key, as the list of keys has it."
     )

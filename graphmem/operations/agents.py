@@ -115,8 +115,6 @@ async def list_grants(context: Context, arguments: Paged) -> AgentGrantPage:
 
 
 class NameGrant(Arguments):
-    """Which grant."""
-
     grant_id: str = Field(min_length=1, max_length=100, description="Id of the grant.")
 
 

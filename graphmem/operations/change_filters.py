@@ -50,8 +50,6 @@ Values = Annotated[bool, Field(description="Also the values of the fields, befor
 
 
 class FollowChanges(ChangeFilters):
-    """The arguments of the stream of changes."""
-
     after: After = None
     values: Values = False
     subscription_id: Annotated[

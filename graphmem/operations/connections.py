@@ -71,8 +71,6 @@ ConnectionId = Annotated[str, Field(max_length=CONNECTION_ID_LIMIT, description=
 
 
 class NameConnection(Arguments):
-    """Which connection."""
-
     id: Annotated[ConnectionId, Spelled("connection_id")]
 
 

@@ -51,8 +51,6 @@ ENTITIES_LIMIT = 30
 
 
 class RetrieveContext(Arguments):
-    """What ``context.retrieve`` takes."""
-
     question: Annotated[
         Annotated[Text, Field(min_length=1)] | None,
         Spelled(option="question"),

@@ -129,8 +129,6 @@ def _corrected(arguments: Correct) -> dict[str, Any]:
 
 
 class Turn(Expecting):
-    """The arguments of ``entities.delete`` and ``entities.restore``."""
-
     entity_id: EntityId
     entity_type: EntityType | None = None
     reason: Reason = None

@@ -67,8 +67,6 @@ def _known_way(sort_order: Any) -> Any:
 
 
 class EntityFilters(ByWriter, TypeFilters):
-    """Filters of entities."""
-
     include_deleted: IncludeDeleted = False
     include_merged: bool = Field(default=False, description="Also what is merged into others.")
     name: Annotated[Text | None, Field(description="Their name, in any case.")] = None

@@ -37,8 +37,6 @@ DEPTH_LIMIT = 5
 
 
 class Neighbourhood(Paged):
-    """What ``graph.neighborhood`` takes."""
-
     node_id: Annotated[EntityId, Field(description="Id of the entity or source.")]
     node_type: Literal["entity", "source"] = Field(default="entity", description="What the id names.")
     include_relationships: bool = Field(
@@ -228,8 +226,6 @@ async def _of_source(context: Context, arguments: Neighbourhood, query: Query) -
 
 
 class RelatedEntities(Paged):
-    """What ``entities.related`` takes."""
-
     entity_id: EntityId
     relationship_types: list[RelationshipType] = Field(
         default=[],

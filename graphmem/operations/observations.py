@@ -34,8 +34,6 @@ from graphmem.storing.acceptance import Observing, accept, entries, not_found
 
 
 class ObservationFilters(ByWriter):
-    """Filters of observations."""
-
     entity_id: EntityId | None = None
     entity_type: EntityType | None = None
     observation_id: (
@@ -185,8 +183,6 @@ async def entity_history(context: Context, arguments: EntityHistory) -> History:
 
 
 class _ObservationPageRows(NamedTuple):
-    """The row of ``observation/page.cypher``, ``page_by_type.cypher`` and ``page_by_source.cypher``."""
-
     page: list[ObservationRow]
     truncated: bool
     more: bool

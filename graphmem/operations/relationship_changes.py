@@ -46,8 +46,6 @@ class OneRelationship(Arguments):
 
 
 class CreateRelationship(OneRelationship, Observing, DryRun):
-    """What ``relationships.create`` takes."""
-
     max_characters: MaxCharacters = None
 
 
@@ -121,8 +119,6 @@ async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
 
 
 class CreateRelationships(Observing):
-    """What ``relationships.create_many`` takes."""
-
     relationships: list[OneRelationship] = Field(
         min_length=1, max_length=RELATIONSHIP_LIMIT, description="The relationships."
     )

@@ -68,8 +68,6 @@ class RelationshipFilters(ByWriter):
 
 
 class ListRelationships(Paged):
-    """What ``relationships.list`` takes."""
-
     filters: RelationshipFilters = Field(default=RelationshipFilters(), description="Which relationships.")
     include_deleted: IncludeDeleted = False
     current: Current = False
@@ -194,8 +192,6 @@ class RelationshipThen(answers.Relationship, AsOf):
 
 
 class GetRelationship(Arguments):
-    """What ``relationships.get`` takes."""
-
     relationship_id: Annotated[
         str, Field(min_length=1, max_length=300, description="Key (TYPE:source:target) or id (rel_…).")
     ]
@@ -229,8 +225,6 @@ async def get_relationship(context: Context, arguments: GetRelationship) -> Rela
 
 
 class RelationshipSnapshot(RelationshipReference, Paged):
-    """What ``relationships.snapshot`` takes."""
-
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False

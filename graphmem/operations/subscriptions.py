@@ -185,8 +185,6 @@ async def deliver(services: Services) -> int:
 
 
 class NameSubscription(Arguments):
-    """Which subscription."""
-
     subscription_id: SubscriptionId = Field(description="Id of the subscription.")
 
 

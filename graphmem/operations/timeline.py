@@ -35,8 +35,6 @@ from graphmem.registry import Context, Scope, operation
 
 
 class ListTimeline(ByWriter, Paged):
-    """What ``timeline.list`` takes."""
-
     event_type: Annotated[
         Annotated[str, Field(max_length=200)] | None,
         Spelled(shown="type"),
@@ -149,8 +147,6 @@ def _range(arguments: ListTimeline) -> tuple[int, int]:
 
 
 class GetEvent(Arguments):
-    """What ``timeline.get`` takes."""
-
     event_id: str = Field(min_length=1, max_length=200, description="Id of the event.")
     at: At = None
     at_ingested: AtIngested = None

@@ -317,8 +317,6 @@ def relationship(row: RelationshipRow) -> Relationship:
 
 
 class _Withdrawal(NamedTuple):
-    """A row of ``exclusion/of_observations.cypher``."""
-
     observation_id: str
     exclusion_id: str
     subject_kind: str

@@ -23,8 +23,6 @@ URL_SCHEME = "graphmem://"
 
 
 class TextWindow(Arguments):
-    """The arguments that choose a page of the text of a file."""
-
     offset: Annotated[int, Field(ge=0, description="Characters of the text to skip."), NoBool] = 0
     limit: Annotated[
         int, Field(ge=1, le=CHARACTERS_LIMIT, description="Characters of the text to answer."), NoBool

@@ -81,8 +81,6 @@ class _PendingType(NamedTuple):
 
 
 class _EventRows(NamedTuple):
-    """The row of ``event/page.cypher``, ``event/page_of.cypher`` and ``event/of_source.cypher``."""
-
     page: list[EventRow]
     total: int
     pending: list[_PendingType]

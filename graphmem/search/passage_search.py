@@ -112,16 +112,12 @@ class _Ranked(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """A text of ``passages/texts.cypher``."""
-
     number: int
     text: str | None
     place: Passage | None
 
 
 class _Texts(NamedTuple):
-    """A row of ``passages/texts.cypher``."""
-
     source_id: str
     texts: list[_Text]
 

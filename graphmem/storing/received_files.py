@@ -74,8 +74,6 @@ FileName = Annotated[
 
 
 class FileArguments(Arguments):
-    """The arguments that give a file."""
-
     file_content: FileContent = None
     file_path: FilePath = None
     mime_type: FileType = None

@@ -91,8 +91,6 @@ class _Touched(NamedTuple):
 
 
 class _Winner(NamedTuple):
-    """A row of ``exclusion/winners.cypher``."""
-
     observation_id: str
     source_id: str | None
 

@@ -33,7 +33,6 @@ STOP_WORDS_LEAST: Final = 2
 
 @functools.cache
 def stop_words() -> Mapping[str, frozenset[str]]:
-    """Return the stop words of each language."""
     listed = tomllib.loads(files("graphmem.text").joinpath("stop_words.toml").read_text("utf-8"))
     return MappingProxyType({language: words.word_set(listed[language]) for language in LANGUAGES})
 

@@ -28,8 +28,6 @@ _FIRST_INDEX: Final = 1 << 24
 
 
 class _Correction(NamedTuple):
-    """A correction that counts."""
-
     observation_id: str
     subject_id: str
     entity_type: str

@@ -36,8 +36,6 @@ class _Linked(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """The row of ``split.select``."""
-
     total: int
     matched: int
     selected: list[str]
@@ -48,8 +46,6 @@ NOTHING: Final = Selected(0, 0, [], [])
 
 
 class KnownSplit(NamedTuple):
-    """The row of ``split.get``."""
-
     source: str
     target: str
     subjects: list[str]

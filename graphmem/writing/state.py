@@ -247,8 +247,6 @@ class WrittenSpan(NamedTuple):
 
 
 class LookRow(NamedTuple):
-    """The row of ``write.look``."""
-
     owner: OwnerRow | None
     transactions: list[WrittenTransaction]
     entities: list[ThingRow]

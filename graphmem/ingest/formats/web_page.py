@@ -41,7 +41,6 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
 
 
 def tree(text: str) -> etree._Element:
-    """Return the tree of an HTML text."""
     tags = (tag.span() for tag in _TAG.finditer(text) if tag.end() - tag.start() > ATTRIBUTES_LIMIT)
     if any(sum(1 for _ in _ATTRIBUTES.finditer(text, *span)) > ATTRIBUTES_LIMIT for span in tags):
         raise exceeded("an HTML element with too many attributes")
