@@ -176,7 +176,7 @@ async def search_sources(context: Context, arguments: SearchSources) -> FoundInS
     region = context.services.settings.phone_region
     search = arguments.search or ""
     identifies = written_identifiers.sought(search, region) is not None
-    wanted = passage_search.Wanted(
+    request = passage_search.PassageRequest(
         search,
         identifies,
         about=about,
@@ -185,16 +185,16 @@ async def search_sources(context: Context, arguments: SearchSources) -> FoundInS
         limit=arguments.limit,
         clocks=clocks,
     )
-    found = await passage_search.find(context, wanted)
-    mentions = await mentioned(context, found.texts)
+    hits = await passage_search.find(context, request)
+    mentions = await mentioned(context, hits.texts)
     answer: FoundInSources = {
         "passages": [
-            {**passage, "mentions": each} for passage, each in zip(found.passages, mentions, strict=True)
+            {**passage, "mentions": each} for passage, each in zip(hits.passages, mentions, strict=True)
         ],
-        "total": found.total,
+        "total": hits.total,
         **clocks.answered,
     }
-    if notes := [*found.notes, *([] if found.passages else ["no passage of a file fits"])]:
+    if notes := [*hits.notes, *([] if hits.passages else ["no passage of a file fits"])]:
         answer["hint"] = "; ".join(notes)
     return answer
 

@@ -103,9 +103,9 @@ def read(question: AskedNames, now: int) -> AskedPast | None:
     """
     tokens = [each.token or (each.text if kind_times.is_iso(each.text) else "") for each in question.pieces]
     is_past_tense = not _PAST_TENSE.isdisjoint(tokens)
-    found = [each for each in _Reader(question, tokens, is_past_tense, now).found() if each.end <= now]
+    past_times = [each for each in _Reader(question, tokens, is_past_tense, now).found() if each.end <= now]
     # A time says more than a word such as "previously".
-    first = max(found, key=lambda each: (each.end > 0, -each.span[0]), default=None)
+    first = max(past_times, key=lambda each: (each.end > 0, -each.span[0]), default=None)
     if first is None:
         return None
     words = " ".join(piece.text for piece in question.pieces[slice(*first.span)])

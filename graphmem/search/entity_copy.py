@@ -351,12 +351,12 @@ class SearchCopy:
         new_terms = self._arrays.new_terms.values
         is_asked = np.zeros(len(self.terms), np.bool_)
         is_asked[[number for group in numbers for number in group]] = True
-        asked = np.flatnonzero(is_asked[new_terms])
-        asked_terms = new_terms[asked]
+        positions = np.flatnonzero(is_asked[new_terms])
+        asked_terms = new_terms[positions]
         for group in numbers:
             parts = [slice(self._starts[n], self._starts[n + 1]) for n in group if n + 1 < len(self._starts)]
             # A term may say several concepts: "bake" and "baked" of one question.
-            of_group = asked[np.isin(asked_terms, group)]
+            of_group = positions[np.isin(asked_terms, group)]
             yield Posting(
                 np.concatenate(
                     [

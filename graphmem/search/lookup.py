@@ -197,8 +197,8 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
     elif resembling:
         answer = _resembling(results, resembling[:limit])
     else:
-        said = ["`passages` of files have it"] if results.passages.passages else []
-        answer = _nothing("; ".join([f"{_TRIED} fits", *said, *results.notes]))
+        file_notes = ["`passages` of files have it"] if results.passages.passages else []
+        answer = _nothing("; ".join([f"{_TRIED} fits", *file_notes, *results.notes]))
         answer["semantic"] = results.semantic
     if results.passages.passages:
         answer["passages"] = list(results.passages.passages)

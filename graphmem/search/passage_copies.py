@@ -100,7 +100,7 @@ class PassageCopy:
     """The passages of one owner.
 
     Attributes:
-        held: the documents, one for each passage, by :func:`passage_id`.
+        index: the documents, one for each passage, by :func:`passage_id`.
         sources: by id, in the order of their last changes.
         mark: the number of the last change that was read.
         left_out: the sources that do not fit into the memory.
@@ -108,7 +108,7 @@ class PassageCopy:
         damaged: why the passages of some sources are left out, by id.
     """
 
-    held: OwnerCopy = field(default_factory=lambda: OwnerCopy(""))
+    index: OwnerCopy = field(default_factory=lambda: OwnerCopy(""))
     sources: OrderedDict[str, CopiedSource] = field(default_factory=OrderedDict)
     mark: int = 0
     left_out: set[str] = field(default_factory=set)
@@ -119,7 +119,7 @@ class PassageCopy:
 
     @property
     def documents(self) -> SearchCopy:
-        return self.held.documents
+        return self.index.documents
 
     def put(self, documents: SearchCopy, rows: list[PassagesRow], memory: int) -> None:
         """Put the passages of some sources in the place of earlier ones, and leave out what does not fit."""
@@ -233,7 +233,7 @@ class PassageCopies:
             "passages.changed", list[PassagesRow], changed=changed, after=after, limit=SOURCES_AT_ONCE,
             model=self._model,
         )  # fmt: skip
-        await copy.held.in_thread(partial(copy.put, rows=rows, memory=self._memory))
+        await copy.index.in_thread(partial(copy.put, rows=rows, memory=self._memory))
         return rows
 
     def _make_room(self) -> None:

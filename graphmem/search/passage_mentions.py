@@ -59,12 +59,12 @@ async def mentioned(context: Context, texts: Sequence[str]) -> list[list[Mention
 def _of_text(runs: Sequence[WordRun], by_pair: dict[tuple[str, str], list[_Named]]) -> list[MentionedEntity]:
     naming = [run for run in runs if not by_pair.keys().isdisjoint(run.pairs)]
     spans = mentions.longest((run.start, run.end) for run in naming)
-    found: dict[str, MentionedEntity] = {}
+    mentioned: dict[str, MentionedEntity] = {}
     for run in sorted(naming, key=lambda run: run.start):
         if (run.start, run.end) in spans:
             for row in (row for pair in sorted(run.pairs) for row in by_pair.get(pair, ())):
                 mention = MentionedEntity(
                     entity_id=row.id, entity_type=row.type, canonical_name=row.name, words=run.text
                 )
-                found.setdefault(row.id, mention)
-    return list(found.values())
+                mentioned.setdefault(row.id, mention)
+    return list(mentioned.values())

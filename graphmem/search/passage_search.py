@@ -81,8 +81,8 @@ class FoundPassages(NamedTuple):
 NO_PASSAGES: Final = FoundPassages()
 
 
-class Wanted(NamedTuple):
-    """What is looked for.
+class PassageRequest(NamedTuple):
+    """Which passages are looked for.
 
     Attributes:
         query: words, a question or an identifier; none if empty.
@@ -134,7 +134,7 @@ def asks_for_files(tokens: Iterable[str]) -> bool:
     return not _FILES.isdisjoint(tokens)
 
 
-async def find(context: Context, wanted: Wanted, state: OwnerState | None = None) -> FoundPassages:
+async def find(context: Context, request: PassageRequest, state: OwnerState | None = None) -> FoundPassages:
     """Return the best passages of an owner's sources; none if the owner has no files.
 
     Args:
@@ -143,15 +143,15 @@ async def find(context: Context, wanted: Wanted, state: OwnerState | None = None
     services = context.services
     if (copy := await _copy(context, state)) is None:
         return NO_PASSAGES
-    phrases = await _phrases(context, wanted.about) if wanted.about else []
-    if wanted.only_about and not phrases:
+    phrases = await _phrases(context, request.about) if request.about else []
+    if request.only_about and not phrases:
         return NO_PASSAGES
-    vector, notes = await _vector(context, wanted)
-    found = partial(
-        _ranked, copy=copy, wanted=wanted, phrases=phrases, vector=vector,
+    vector, notes = await _vector(context, request)
+    rank = partial(
+        _ranked, copy=copy, request=request, phrases=phrases, vector=vector,
         embedder=services.embedder,
     )  # fmt: skip
-    ranked, total, spellings = await copy.held.compare(found, services.database.heavy, context.actor.owner)
+    ranked, total, spellings = await copy.index.compare(rank, services.database.heavy, context.actor.owner)
     notes += [STILL_READ] if copy.is_behind else []
     if copy.left_out:
         notes.append(
@@ -166,19 +166,19 @@ async def find(context: Context, wanted: Wanted, state: OwnerState | None = None
         numbers.setdefault(each.source_id, []).append(each.number)
     rows = await context.graph.all("passages.texts", _Texts, sources=list(numbers.items()))
     texts = {(row.source_id, each.number): each for row in rows for each in row.texts}
-    identifier = [tuple(words.tokens(wanted.query))] if wanted.identifies else []
-    shown = {*spellings, *(word for phrase in phrases for word in phrase)}
+    identifier = [tuple(words.tokens(request.query))] if request.identifies else []
+    quoted_words = {*spellings, *(word for phrase in phrases for word in phrase)}
     passages: list[FoundPassage] = []
     whole: list[str] = []
     for each in ranked:
         _, text, place = texts.get((each.source_id, each.number), (0, None, None))
         # The words of a name or an identifier need not stand in a row.
-        is_named = text is None or not wanted.only_about or _has_any(text, phrases)
+        is_named = text is None or not request.only_about or _has_any(text, phrases)
         is_identified = not identifier or _has_any(f"{text} | {each.source.called}", identifier)
         if text is None or place is None or not (is_named and is_identified):
             total -= 1
-        elif len(passages) < wanted.limit:
-            passages.append(_answered(each, text, place, shown))
+        elif len(passages) < request.limit:
+            passages.append(_answered(each, text, place, quoted_words))
             whole.append(text)
     return FoundPassages(passages, whole, total, notes)
 
@@ -217,8 +217,8 @@ async def sources_saying(context: Context, query: str) -> list[str]:
         ids = dict.fromkeys(documents.ids[number].partition(" ")[0] for number in numbers.tolist())
         return [each for each in ids if copy.sources[each].counts(**NOW.bounds)]
 
-    found = await copy.held.compare(saying, context.services.database.heavy, context.actor.owner)
-    return found[:SOURCES_LIMIT]
+    source_ids = await copy.index.compare(saying, context.services.database.heavy, context.actor.owner)
+    return source_ids[:SOURCES_LIMIT]
 
 
 async def _copy(context: Context, state: OwnerState | None) -> PassageCopy | None:
@@ -233,13 +233,13 @@ async def _copy(context: Context, state: OwnerState | None) -> PassageCopy | Non
     )
 
 
-async def _vector(context: Context, wanted: Wanted) -> tuple[Vector | None, list[str]]:
+async def _vector(context: Context, request: PassageRequest) -> tuple[Vector | None, list[str]]:
     """Return the vector of a query where a remote service makes it, and why there is none."""
     embedder = context.services.embedder
-    if embedder.at_once or wanted.identifies or not words.has_letter(wanted.query):
+    if embedder.at_once or request.identifies or not words.has_letter(request.query):
         return None, []
     try:
-        (vector,) = await embedder.embed([wanted.query[: words.TEXT_LIMIT]])
+        (vector,) = await embedder.embed([request.query[: words.TEXT_LIMIT]])
     except EmbeddingUnavailable as exc:
         return None, [f"the meaning of files was not searched: {exc}"]
     return vector, []
@@ -249,7 +249,7 @@ def _ranked(
     documents: SearchCopy,
     *,
     copy: PassageCopy,
-    wanted: Wanted,
+    request: PassageRequest,
     phrases: Sequence[Sequence[str]],
     vector: Vector | None,
     embedder: Embedder,
@@ -258,35 +258,35 @@ def _ranked(
 
     Of these some may not have a name or an identifier as a whole, which only their texts tell.
     """
-    question = terms.of_question(wanted.query, documents.languages)
+    question = terms.of_question(request.query, documents.languages)
     if any(concept.terms[0] not in FILE_WORDS for concept in question.concepts):
-        told = tuple(each for each in question.concepts if each.terms[0] not in FILE_WORDS)
-        question = replace(question, concepts=told)
+        concepts = tuple(each for each in question.concepts if each.terms[0] not in FILE_WORDS)
+        question = replace(question, concepts=concepts)
     match = search_ranking.match_words(documents, question)
-    if embedder.at_once and not wanted.identifies and words.has_letter(wanted.query):
+    if embedder.at_once and not request.identifies and words.has_letter(request.query):
         vector = embedder.weighted(
             [Weighted(*each) for each in zip(question.pieces, match.weights, strict=True)]
         )
-    bounds = wanted.clocks.bounds
+    bounds = request.clocks.bounds
     counting = {source_id for source_id, each in copy.sources.items() if each.counts(**bounds)}
     among = documents.alive
     if len(counting) < len(copy.sources):
         among = among & np.array([each.partition(" ")[0] in counting for each in documents.ids], np.bool_)
-    naming = _having_all(documents, phrases, in_text=wanted.only_about)
-    if wanted.only_about:
+    naming = _having_all(documents, phrases, in_text=request.only_about)
+    if request.only_about:
         among = among & naming
-    points = NAMED_POINTS if wanted.query else 1.0
+    points = NAMED_POINTS if request.query else 1.0
     ranking = search_ranking.rank(
         documents,
         match,
-        None if wanted.identifies else vector,
-        floor=max(wanted.floor, embedder.floor),
+        None if request.identifies else vector,
+        floor=max(request.floor, embedder.floor),
         among=among,
         named={documents.ids[number]: points for number in np.flatnonzero(naming & among).tolist()},
         fixed={},
-        least_share=1.0 if wanted.identifies else LEAST_SHARE,
+        least_share=1.0 if request.identifies else LEAST_SHARE,
     )
-    numbers = ranking.first(wanted.limit * CANDIDATES)
+    numbers = ranking.first(request.limit * CANDIDATES)
     ranked: list[_Ranked] = []
     for number in numbers:
         source_id, _, place = documents.ids[number].partition(" ")
@@ -318,7 +318,7 @@ def _has_any(text: str, phrases: Iterable[Sequence[str]]) -> bool:
     return any(f" {' '.join(phrase)} " in plain for phrase in phrases)
 
 
-def _answered(ranked: _Ranked, text: str, place: Passage, shown: Collection[str]) -> FoundPassage:
+def _answered(ranked: _Ranked, text: str, place: Passage, quoted_words: Collection[str]) -> FoundPassage:
     source = ranked.source
     passage: FoundPassage = {
         "source_id": ranked.source_id,
@@ -326,7 +326,7 @@ def _answered(ranked: _Ranked, text: str, place: Passage, shown: Collection[str]
         "line": place.line,
         "start": place.start,
         "end": place.end,
-        "quote": quotation(text, shown),
+        "quote": quotation(text, quoted_words),
         "score": ranked.points,
         "created_at": times.render(source.recorded_at),
     }
@@ -337,19 +337,19 @@ def _answered(ranked: _Ranked, text: str, place: Passage, shown: Collection[str]
     return passage
 
 
-def quotation(text: str, shown: Collection[str], limit: int = QUOTE_CHARACTERS) -> str:
+def quotation(text: str, quoted_words: Collection[str], limit: int = QUOTE_CHARACTERS) -> str:
     """Return the part of a text that has most of some words, in one line; ``…`` stands where it is cut."""
     runs = [(each.start(), each.end(), each[0]) for each in re.finditer(r"\S+", text)]
     if not runs or runs[-1][1] - runs[0][0] <= limit:
         return " ".join(each for _, _, each in runs)
-    telling = [frozenset(words.tokens(each)) & frozenset(shown) for _, _, each in runs]
+    telling = [frozenset(words.tokens(each)) & frozenset(quoted_words) for _, _, each in runs]
     best, most = 0, 0
-    for first in (place for place, said in enumerate(telling) if said):
+    for first in (place for place, run_words in enumerate(telling) if run_words):
         inside: set[str] = set()
-        for (_, end, _), said in zip(runs[first:], telling[first:], strict=True):
+        for (_, end, _), run_words in zip(runs[first:], telling[first:], strict=True):
             if end > runs[first][0] + limit:
                 break
-            inside |= said
+            inside |= run_words
         if len(inside) > most:
             best, most = first, len(inside)
     # A little of what stands before the first word is told as well.

@@ -89,8 +89,8 @@ async def by_copy(
         context.actor.owner,
     )  # fmt: skip
     compared = time.perf_counter()
-    shown = [] if search.bare else results.ranked[search.offset :]
-    rows, _ = await rows_of(context, [each.id for each in shown])
+    page_hits = [] if search.bare else results.ranked[search.offset :]
+    rows, _ = await rows_of(context, [each.id for each in page_hits])
     return replace(
         results,
         rows=rows,

@@ -105,9 +105,9 @@ async def by_identifier(
         ]
     ranked = _ranked(named, {each.id: each.score for each in row.text if each.id in matches})
     page = behind(ranked, search.after) if search.after is not None else ranked
-    shown = page[: search.offset + search.limit]
+    page_hits = page[: search.offset + search.limit]
     read = time.perf_counter()
-    rows, _ = await rows_of(context, [] if search.bare else [each.id for each in shown[search.offset :]])
+    rows, _ = await rows_of(context, [] if search.bare else [each.id for each in page_hits[search.offset :]])
     hits: dict[Strategy, list[StrategyHit]] = {
         name: [StrategyHit(each.id, each.scores[name]) for each in ranked if name in each.scores]
         for name in STRATEGIES
@@ -125,11 +125,11 @@ async def by_identifier(
         phrases=[" ".join(spelling.words) for spelling in sought.spellings[:1]],
         ran=[name for name in STRATEGIES if ran.get(name)],
         rows=rows,
-        ranked=shown,
+        ranked=page_hits,
         hits=hits,
         counts={name: len(listed) for name, listed in hits.items()},
         total=len(ranked),
-        has_more=len(page) > len(shown),
+        has_more=len(page) > len(page_hits),
         ordering=ORDERING,
         coverage=VectorCoverage(False, row.total),
         semantic="ready",
@@ -179,13 +179,13 @@ def _compared(sought: Sought, proposed: Iterable[Proposed]) -> dict[str, _Match]
 
 def _value(sought: Sought, name: str, values: Iterable[tuple[str, str]]) -> _Match | None:
     """Return the value that has the identifier: rather all of a value, and a field before the name."""
-    found = (
+    matches = (
         _Match(extent, field)
         for field, text in values
         for string in words.strings_of(text)
         if (extent := sought.extent_in(string)) is not None
     )
-    best = max(found, key=lambda each: (each.extent.value, is_identifying(each.field)), default=None)
+    best = max(matches, key=lambda each: (each.extent.value, is_identifying(each.field)), default=None)
     of_name = sought.extent_in(name)
     if of_name is not None and (best is None or of_name.value > best.extent.value):
         best = _Match(of_name, CANONICAL_NAME)

@@ -94,10 +94,10 @@ async def _with_passages(
     if not search.passages or search.types or search.after is not None or state is None:
         return results
     about = list(dict.fromkeys(each.id for each in results.named))[:ABOUT_LIMIT]
-    wanted = passage_search.Wanted(
+    request = passage_search.PassageRequest(
         search.query, identifies, about, limit=search.passages, clocks=search.clocks
     )
-    passages = await passage_search.find(context, wanted, state)
+    passages = await passage_search.find(context, request, state)
     return replace(results, passages=passages, notes=[*results.notes, *passages.notes])
 
 
@@ -199,15 +199,15 @@ async def search_page(
     scan = Scan(context, request)
     among = None if request.related is None else await scan.related(request.related)
     limit = context.services.limits.compared_entities if has_filters else request.limit
-    place, found = None, 0
+    place, earlier_count = None, 0
     if cursor is not None:
         kinds: dict[str, type] = {"points": int, "id": str, "at": int}
         decoded = cursors.decode(query, cursor, {**kinds, "found": int} if has_filters else kinds)
-        place, found = (
+        place, earlier_count = (
             Ranked(decoded["id"], decoded["points"] / BILLIONTHS, {}, decoded["at"]),
             decoded.get("found", 0),
         )
-    wanted = Search(
+    text_search = Search(
         text,
         request.types,
         limit,
@@ -219,11 +219,11 @@ async def search_page(
         passages=0 if has_filters or request.offset else PASSAGES_LIMIT,
         clocks=clocks,
     )
-    results = await search(context, wanted)
-    ranked = results.ranked[wanted.offset :]
+    results = await search(context, text_search)
+    ranked = results.ranked[text_search.offset :]
     if has_filters:
         has_more = results.has_more
-        page = await _filtered(scan, among, ranked, found, has_more=has_more, is_cut=results.is_cut)
+        page = await _filtered(scan, among, ranked, earlier_count, has_more=has_more, is_cut=results.is_cut)
         # Hits that a cut list lacks might fit.
         results = replace(results, is_exact=results.is_exact and not results.is_cut)
         return page, results
@@ -243,7 +243,7 @@ async def search_page(
         truncated = read < len(ids)
         last = ranked[read - 1] if truncated else last
         # Only what was read is known to have lived then.
-        is_whole = place is None and not (wanted.offset or truncated or results.has_more)
+        is_whole = place is None and not (text_search.offset or truncated or results.has_more)
         total, least = len(rows) if is_whole else None, len(rows)
         is_past = results.past is not None
         results = replace(results, notes=[note for note in results.notes if not (is_past and note == OF_NOW)])
@@ -255,7 +255,7 @@ async def _filtered(
     scan: Scan,
     among: Sequence[ScannedEntity] | None,
     ranked: Sequence[Ranked],
-    found: int,
+    earlier_count: int,
     *,
     has_more: bool,
     is_cut: bool,
@@ -265,7 +265,7 @@ async def _filtered(
     Args:
         is_cut: further hits may be missing, so that no total is known.
         among: the compared values of the only entities that may fit; without them they are read.
-        found: how many that fit are on earlier pages, or were skipped there.
+        earlier_count: how many that fit are on earlier pages, or were skipped there.
     """
     request = scan.request
     values = None if among is None else {each.id: each for each in among}
@@ -290,11 +290,11 @@ async def _filtered(
     chosen = fitting[request.offset : request.offset + request.limit]
     rows, last = await scan.answered(chosen)
     is_whole = compared == len(ranked) and not has_more
-    least = found + len(fitting)
+    least = earlier_count + len(fitting)
     total = least if is_whole and not is_cut else None
     if chosen and (last or len(fitting) > request.offset + len(chosen)):
         end = last or chosen[-1]
-        following = {**_place_of(by_id[end.id]), "found": found + fitting.index(end) + 1}
+        following = {**_place_of(by_id[end.id]), "found": earlier_count + fitting.index(end) + 1}
         return Page(rows, following, last is not None, total, scan.scanned, least)
     # The page may go on behind the last hit that was compared, though none of the next may fit.
     following = None

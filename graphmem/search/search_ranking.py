@@ -255,10 +255,10 @@ class Ranking:
             return self.best(self.points, self.hits, limit)
         points, entity_id = after
         of_hits = self.points[self.hits]
-        behind = of_hits < points
+        is_after = of_hits < points
         equal = np.flatnonzero(of_hits == points)
-        behind[equal] = [self.ids[int(number)] > entity_id for number in self.hits[equal]]
-        return self.best(self.points, self.hits[behind], limit)
+        is_after[equal] = [self.ids[int(number)] > entity_id for number in self.hits[equal]]
+        return self.best(self.points, self.hits[is_after], limit)
 
     def best(self, scores: Scores, documents: npt.NDArray[np.int64], limit: int) -> list[int]:
         """Return those of some documents that have the best scores, best first; ties by id."""

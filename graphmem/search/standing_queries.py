@@ -57,11 +57,11 @@ class KeptQuery:
     def sentence(self) -> str:
         """How its search was read."""
         plan = self.kind and self.kind.plan(times.now())
-        told = "every entity"
+        kinds = "every entity"
         if plan is not None:
             used = _values(plan.phrase).values()
-            told = understood_of(plan, used, (), "", 0, is_truncated=False)["sentence"].rpartition(":")[0]
-        return f"{told} with the words {', '.join(sorted(self.words))}" if self.words else told
+            kinds = understood_of(plan, used, (), "", 0, is_truncated=False)["sentence"].rpartition(":")[0]
+        return f"{kinds} with the words {', '.join(sorted(self.words))}" if self.words else kinds
 
     def fits(self, row: EntityRow, clock: int) -> bool:
         """Return whether an entity that is shown is an answer at a time."""
@@ -71,8 +71,8 @@ class KeptQuery:
         if not comparison.matches_all(self.filters, texts):
             return False
         if self.words:
-            said = [row.name or "", *(text for value in row.values for text in words.strings_of(value))]
-            if not self.words <= {token for text in said for token in words.tokens(text)}:
+            strings = [row.name or "", *(text for value in row.values for text in words.strings_of(value))]
+            if not self.words <= {token for text in strings for token in words.tokens(text)}:
                 return False
         return self.kind is None or self.kind.fits(row, texts, clock)
 
@@ -105,8 +105,8 @@ class _AskedKind:
             if len(self._plans) >= _PLANS_LIMIT:
                 self._plans.clear()
             types = [shape.entity_type for shape in self.shapes]
-            asked = kind_lookup.phrases(self.question, (), types, self.aliases, clock)
-            made = (self._plan_of(reading, clock) for phrase in asked for reading in phrase.readings)
+            phrases = kind_lookup.phrases(self.question, (), types, self.aliases, clock)
+            made = (self._plan_of(reading, clock) for phrase in phrases for reading in phrase.readings)
             self._plans[clock] = next((each for each in made if each is not None), None)
         return self._plans[clock]
 
@@ -174,11 +174,11 @@ async def read(
     rows = {row.entity_type: row for row in await kind_lookup.shapes_of(context, in_use)}
     shapes = [kind_lookup.shape_of(rows.get(each) or SchemaShape(each, None, [], [])) for each in in_use]
     aliases = await context.services.type_aliases.of(context.actor.owner)
-    asked = _AskedKind(question, shapes, aliases)
-    plan = asked.plan(times.now())
+    kind = _AskedKind(question, shapes, aliases)
+    plan = kind.plan(times.now())
     if plan is None:
-        said = [piece for piece in question.pieces if not piece.is_stop_word] or question.pieces
-        return replace(kept, words=frozenset(token for piece in said for token in piece.tokens))
+        pieces = [piece for piece in question.pieces if not piece.is_stop_word] or question.pieces
+        return replace(kept, words=frozenset(token for piece in pieces for token in piece.tokens))
     phrase = plan.phrase
     if phrase.anchors or question.selves:
         raise _refused("it names somebody, which filters.snapshot_filters say of a field: leave the name out")
@@ -187,8 +187,8 @@ async def read(
         raise _refused(
             f"{phrase.kind.singular} is a sort of {kinds}: name the type, and say the sort by filters"
         )
-    wanted = kept.types if types else frozenset(phrase.kind.types)
-    return replace(kept, types=wanted, kind=asked, words=frozenset(phrase.rest))
+    asked_types = kept.types if types else frozenset(phrase.kind.types)
+    return replace(kept, types=asked_types, kind=kind, words=frozenset(phrase.rest))
 
 
 def _refused(why: str) -> InvalidInput:

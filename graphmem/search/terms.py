@@ -306,11 +306,11 @@ class TermVocabulary:
     def add(self, terms: Iterable[str]) -> list[int]:
         """Return the numbers of some terms; those that are new are added."""
         numbers = self.numbers
-        found = [numbers.setdefault(term, len(numbers)) for term in terms]
+        term_numbers = [numbers.setdefault(term, len(numbers)) for term in terms]
         added = list(islice(reversed(numbers), len(numbers) - len(self._terms)))
         self._terms += reversed(added)
         self._characters += sum(map(sys.getsizeof, added))
-        return found
+        return term_numbers
 
     def inflections(self, language: str, word: str) -> list[str]:
         stems = self._stems.setdefault(language, _Stems())
@@ -329,13 +329,13 @@ class TermVocabulary:
             self._sorted.append(sorted(self._terms[self._sorted_count : end]))
             self._sorted_count = end
         unsorted = self._terms[self._sorted_count :]
-        found = [term for term in unsorted if term.startswith(text)]
+        matches = [term for term in unsorted if term.startswith(text)]
         for part in self._sorted:
             start = end = bisect_left(part, text)
             while end < len(part) and part[end].startswith(text):
                 end += 1
-            found += part[start:end]
-        return found
+            matches += part[start:end]
+        return matches
 
     def keep(self, is_used: npt.NDArray[np.bool_]) -> None:
         """Drop the terms that are not used, and number the others anew in their order."""

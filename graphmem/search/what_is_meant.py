@@ -67,8 +67,8 @@ async def meant(asking: Asking, by_names: list[Named], aliases: Mapping[str, str
             return Meant(named, kind, notes=[kind.note] if kind.note else [])
     named = await _named(asking, by_names, frozenset())
     # "My Brother's House" may be a name.
-    taken = {place for each in named for place in range(each.start, each.end)}
-    selves = [each for each in every_self if each.start not in taken]
+    used_places = {place for each in named for place in range(each.start, each.end)}
+    selves = [each for each in every_self if each.start not in used_places]
     chain = chains.read(question, [*named, *selves])
     is_about_own = await _is_about_own(asking, types, aliases)
     decided = None if chain is None else await _by_chain(asking, chain, named, selves)
@@ -95,7 +95,7 @@ async def _is_about_own(asking: Asking, types: Sequence[str], aliases: Mapping[s
     if not await asking.have_any(me, words):
         return True
     # A verb may follow: "the warranty of my phone ends".
-    verbs = question_words.LABELS if asking.question.wanted == {"time"} else ()
+    verbs = question_words.LABELS if asking.question.answer_kinds == {"time"} else ()
     is_whole = any(
         piece.ends
         or piece.is_possessive
@@ -103,8 +103,8 @@ async def _is_about_own(asking: Asking, types: Sequence[str], aliases: Mapping[s
         for place, piece in owned.items()
         for following in [pieces[place + 1 : place + 2]]
     )
-    said = {*_asked(asking, [*asking.question.selves, *owned]).values()} - _NUMBERS
-    return is_whole and bool(said) and not await asking.have_any(me, said)
+    other_words = {*_asked(asking, [*asking.question.selves, *owned]).values()} - _NUMBERS
+    return is_whole and bool(other_words) and not await asking.have_any(me, other_words)
 
 
 async def _by_relationships(
@@ -153,56 +153,56 @@ async def _is_about_self(asking: Asking) -> bool:
         return False
     owned = {at + 1: pieces[at + 1] for at in question.mine if at + 1 < len(pieces)}
     # "My accountant's phone" and "the phone of my accountant" are none of who asks.
-    asked = {
+    words_by_place = {
         place: piece.token
         for place, piece in owned.items()
         if piece.is_possessive or pieces[place - 1].token in _OF_MY
         or (place > 1 and pieces[place - 2].token in _OF)
     } or _asked(asking, question.selves)  # fmt: skip
     # Whom a relationship leads to is known where it is one: "Who fixed my roof?"
-    no_verb = asked if asking.me and question.wanted == {"person"} else owned
+    no_verb = words_by_place if asking.me and question.answer_kinds == {"person"} else owned
     return (
-        not asked
+        not words_by_place
         or any(
             word in _OWN_FACTS or question_words.says_role(word, with_types=place not in no_verb)
-            for place, word in asked.items()
+            for place, word in words_by_place.items()
         )
-        or await asking.have_any([asking.me or ""], asked.values())
+        or await asking.have_any([asking.me or ""], words_by_place.values())
         # All of them may ask for fields of other names.
         or all(
             [
                 await asking.have_any([asking.me or ""], {word, *question_words.LABELS.get(word, ())})
-                for word in asked.values()
+                for word in words_by_place.values()
             ]
         )
     )
 
 
-def _asked(asking: Asking, taken: Collection[int]) -> dict[int, str]:
+def _asked(asking: Asking, skipped: Collection[int]) -> dict[int, str]:
     """Return the words, by their places, that say what a question asks for beside what it names."""
     return {
         place: piece.token
         for place, piece in enumerate(asking.question.pieces)
-        if place not in taken and piece.token and not piece.is_stop_word and piece.token not in _ASKING_FOR
+        if place not in skipped and piece.token and not piece.is_stop_word and piece.token not in _ASKING_FOR
     }
 
 
 async def _unknown(asking: Asking, bases: Sequence[Named], chain: Chain | None) -> str:
     """Return the word for what is asked of what a question names, empty if something says it."""
-    wanted = asking.question.wanted
-    asked = list(_asked(asking, {place for each in bases for place in range(each.start, each.end)}).values())
+    answer_kinds = asking.question.answer_kinds
+    words = list(_asked(asking, {place for each in bases for place in range(each.start, each.end)}).values())
     if chain is not None and len(chain.steps) == 1 and not chain.is_beside:
-        asked = [step for step in chain.steps if step not in chains.AMBIGUOUS]
+        words = [step for step in chain.steps if step not in chains.AMBIGUOUS]
     elif not all(each.kind == naming.SELF for each in bases):
-        asked = [word for word in asked if question_words.says_role(word, with_types=True)]
-        asked = asked if "person" in wanted else []
-    labels = {label for word in asked for label in question_words.LABELS.get(word, ())}
-    if wanted == {"place"}:
+        words = [word for word in words if question_words.says_role(word, with_types=True)]
+        words = words if "person" in answer_kinds else []
+    labels = {label for word in words for label in question_words.LABELS.get(word, ())}
+    if answer_kinds == {"place"}:
         labels -= _OF_TIMES
-    roles = {role for word in asked for role in question_words.role_of(word).words}
-    if not asked or await asking.have_any([each.id for each in bases], {*asked, *labels, *roles}):
+    roles = {role for word in words for role in question_words.role_of(word).words}
+    if not words or await asking.have_any([each.id for each in bases], {*words, *labels, *roles}):
         return ""
-    return asked[-1]
+    return words[-1]
 
 
 async def _unsaid(asking: Asking, followed: list[Named]) -> list[Named]:
@@ -213,7 +213,7 @@ async def _unsaid(asking: Asking, followed: list[Named]) -> list[Named]:
     tokens = [piece.token for piece in asking.question.pieces]
     labels = {label for token in tokens for label in question_words.LABELS.get(token, ())}
     labels &= question_words.PLACES
-    if asking.question.wanted != {"place"} or not labels:
+    if asking.question.answer_kinds != {"place"} or not labels:
         return followed
     return [each for each in followed if not await asking.have_any([each.related_to or ""], labels, IN_LABEL)]
 

@@ -184,8 +184,8 @@ class Sought:
             span = LineSpan(atom.start + offset, atom.start + offset + len(part))
             if self.email is not None and part == self.email:
                 yield span
-            if self.address is not None and (found := self._address_in(line, span, part)):
-                yield found
+            if self.address is not None and (address_span := self._address_in(line, span, part)):
+                yield address_span
 
     def _address_in(self, line: str, span: LineSpan, text: str) -> LineSpan | None:
         """Return where an atom has the address; a domain is also the host of an e-mail address."""

@@ -163,7 +163,7 @@ async def known_lines(
         The lines without an order, and what the question asks of what it names.
     """
     language = terms.language_of_question(" ".join(question))
-    focus = Focus(question_words.content_words(question, (), language), question_words.wanted(question))
+    focus = Focus(question_words.content_words(question, (), language), question_words.answer_kinds(question))
     entity_ids = list(dict.fromkeys([*subjects.named, *subjects.resembling]))
     past = subjects.past
     requested = await _known(context, entity_ids, focus, subjects)
@@ -195,14 +195,15 @@ async def known_lines(
         is_of_kind = known.entity.id in subjects.of_kind
         entity = known.entity
         is_apart = bool(subjects.named) and entity.id not in beside_named
-        shown = _about(known, subjects.former.get(entity.id, ""))
+        about_entity = _about(known, subjects.former.get(entity.id, ""))
         begun = len(lines)
-        lines += _fields(place, weight, known, shown, past, focus, is_of_kind=is_of_kind)
+        lines += _fields(place, weight, known, about_entity, past, focus, is_of_kind=is_of_kind)
         if known.entity.id in weights:
             new = [related for related in known.related if related.relationship_key not in listed_keys]
             listed_keys.update(related.relationship_key for related in new)
             lines += [
-                _relationship(place, weight, shown, related, now, is_of_kind=is_of_kind) for related in new
+                _relationship(place, weight, about_entity, related, now, is_of_kind=is_of_kind)
+                for related in new
             ]
         if is_apart:
             lines[begun:] = [replace(line, resembles=True) for line in lines[begun:]]
@@ -230,7 +231,7 @@ def _focus(question: Sequence[str], names: set[str], language: str | None, subje
     content = question_words.content_words(question, names, language)
     around = content or question_words.content_words(question, (), language)
     asks_for_former = subjects.past is not None or not question_words.FORMER.isdisjoint(question)
-    return Focus(content, question_words.wanted(question), frozenset(fields), around, asks_for_former)
+    return Focus(content, question_words.answer_kinds(question), frozenset(fields), around, asks_for_former)
 
 
 async def _with_matching(context: Context, requested: list[KnownEntity], focus: Focus) -> list[KnownEntity]:
@@ -337,8 +338,8 @@ def _fields(
     observed_at = dict(known.winners)
     check_whole(entity)
     snapshot = list(zip(entity.fields, entity.values, entity.winners, known.ranks, strict=True))
-    shown = [each for each in snapshot if each[1] != "null"]
-    named = [each for each in shown if each[0] != CANONICAL_NAME] or shown
+    filled_fields = [each for each in snapshot if each[1] != "null"]
+    named = [each for each in filled_fields if each[0] != CANONICAL_NAME] or filled_fields
     cleared = [each for each in snapshot if each[1] == "null" and past is not None]
     history: dict[str, list[Observed]] = {}
     for row in known.history:
@@ -362,7 +363,7 @@ def _fields(
             words=_words(
                 entity.name,
                 *terms.of_label(entity.type),
-                *_said(name),
+                *_label_words(name),
                 *(lines_of.compared(text, focus) for text in words.strings_of(value)),
             ),
             contested=_contests(others, current),
@@ -420,10 +421,10 @@ def _relationship_words(entity: EntityRow | About, related: RelatedRow) -> froze
     return _words(entity.name, related.relationship_type, related.entity_type, related.entity_name, *texts)
 
 
-def _said(label: str) -> list[str]:
+def _label_words(label: str) -> list[str]:
     """Return the words of the name of a field, and those of questions that ask for it."""
-    said = terms.of_label(label)
-    return [*said, *question_words.asked_by(said)]
+    label_words = terms.of_label(label)
+    return [*label_words, *question_words.asked_by(label_words)]
 
 
 def _words(name: str, *texts: str) -> frozenset[str]:

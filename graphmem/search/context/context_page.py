@@ -130,17 +130,17 @@ def fitted(
     left = budget - cost(longest, unit)
     count = 0
     for line in lines[skip:]:
-        limit, shown = lines_of.VALUE_LIMIT, line
-        if (spent := sheet.cost(shown, limit, unit)) > left and not count:
-            limit, shown = (
+        limit, fitted_line = lines_of.VALUE_LIMIT, line
+        if (spent := sheet.cost(fitted_line, limit, unit)) > left and not count:
+            limit, fitted_line = (
                 lines_of.MIN_VALUE_CHARACTERS,
                 replace(line, contested=line.contested[:1], earlier=()),
             )
-            spent = sheet.cost(shown, limit, unit)
+            spent = sheet.cost(fitted_line, limit, unit)
         if spent > left:
             break
         left -= spent
-        sheet.add(shown, limit)
+        sheet.add(fitted_line, limit)
         count += 1
     while True:
         page |= sheet.members

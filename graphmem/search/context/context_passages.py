@@ -22,35 +22,35 @@ BUDGET_SHARE: Final = 3
 """Beside lines of entities, passages take at most one of so many parts of a budget."""
 
 
-def beside(found: FoundPassages, lines: Iterable[Line]) -> FoundPassages:
+def beside(hits: FoundPassages, lines: Iterable[Line]) -> FoundPassages:
     """Return the passages without those that are a part of a value which lines tell."""
-    values = [line.value for line in lines if len(line.value) >= LONG_VALUE] if found.texts else []
+    values = [line.value for line in lines if len(line.value) >= LONG_VALUE] if hits.texts else []
     kept = [
         place
-        for place, text in enumerate(found.texts)
+        for place, text in enumerate(hits.texts)
         if not any(canonical.encode(text[:LONG_VALUE])[1:-1] in value for value in values)
     ]
-    return found._replace(
-        passages=[found.passages[place] for place in kept], texts=[found.texts[place] for place in kept]
+    return hits._replace(
+        passages=[hits.passages[place] for place in kept], texts=[hits.texts[place] for place in kept]
     )
 
 
 def come_first(
-    found: FoundPassages, question: Sequence[str], focus: Focus, lines: Iterable[Line], names: Sequence[str]
+    hits: FoundPassages, question: Sequence[str], focus: Focus, lines: Iterable[Line], names: Sequence[str]
 ) -> bool:
     """Return whether passages stand above the lines of entities: they say more, or are asked for.
 
     Args:
         names: the words by which the question names entities. A passage without any of these is about others.
     """
-    if not found.texts or passage_search.asks_for_files(question):
+    if not hits.texts or passage_search.asks_for_files(question):
         return True
     of_entities: dict[str, set[str]] = {}
     for line in lines:
         of_entities.setdefault(line.about.id, set()).update(line.words)
     most = max((question_words.shared(focus.words, each) for each in of_entities.values()), default=0)
     of_names = set(words.tokens(" ".join(names)))
-    for text in found.texts:
+    for text in hits.texts:
         of_text = frozenset(words.tokens(text))
         if (not of_names or of_names & of_text) and question_words.shared(focus.words, of_text) > most:
             return True

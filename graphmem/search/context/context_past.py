@@ -20,15 +20,15 @@ NONE_EARLIER: Final = "no earlier value is known"
 
 def stretches(earlier: Iterable[Observed], current: Observed) -> list[Stretch]:
     """Return the values that a field had, one after the other; the last one is the current one."""
-    found: list[Stretch] = []
+    field_values: list[Stretch] = []
     for row in [*sorted(earlier, key=lambda row: (row.observed_at, row.observation_id)), current]:
         # Values may differ by their type alone, as a schema may have converted one.
-        if found and (found[-1].value or "").strip('"') == row.text.strip('"'):
+        if field_values and (field_values[-1].value or "").strip('"') == row.text.strip('"'):
             continue
-        if found:
-            found[-1] = found[-1]._replace(until=row.observed_at)
-        found.append(Stretch(row.value, row.observed_at, None, row.observation_id))
-    return [each for each in found if each.until != each.since]
+        if field_values:
+            field_values[-1] = field_values[-1]._replace(until=row.observed_at)
+        field_values.append(Stretch(row.value, row.observed_at, None, row.observation_id))
+    return [each for each in field_values if each.until != each.since]
 
 
 def told(values: Iterable[Stretch]) -> tuple[Stretch, ...]:
@@ -63,18 +63,18 @@ def as_asked(
     for line in every:
         if line.about.id in subject_ids:
             groups.setdefault(line.sort, []).append(line)
-    asked = [sort for sort, group in groups.items() if any(each.is_asked(focus) for each in group)]
-    if anchored := [sort for sort in groups if any(_says(each, past.before) for each in groups[sort])]:
-        asked = [sort for sort in anchored if sort in asked] or anchored
+    asked_groups = [sort for sort, group in groups.items() if any(each.is_asked(focus) for each in group)]
+    if anchored := [sort for sort in groups if any(_has_any(each, past.before) for each in groups[sort])]:
+        asked_groups = [sort for sort in anchored if sort in asked_groups] or anchored
     elif past.before and past.is_past_tense:
         # "Before the wedding": what was before the value of now is the best guess, with its dates.
         past = past._replace(before=frozenset())
-    chosen = {sort: _chosen(groups[sort], past) for sort in asked or groups}
+    chosen = {sort: _chosen(groups[sort], past) for sort in asked_groups or groups}
     # A value that has no other one beside it stands where it stood.
     chosen = {
-        sort: found
-        for sort, found in chosen.items()
-        if (len(groups[sort]) > 1 or found[0].is_over if found else is_named)
+        sort: chosen_lines
+        for sort, chosen_lines in chosen.items()
+        if (len(groups[sort]) > 1 or chosen_lines[0].is_over if chosen_lines else is_named)
     }
     return [line for each in every if (line := _as_chosen(each, chosen.get(each.sort), past)) is not None]
 
@@ -89,7 +89,7 @@ def _chosen(group: Iterable[Line], past: AskedPast) -> list[Line]:
         ]  # fmt: skip
     order = sorted(group, key=lambda each: (each.until or times.LATEST, each.since or times.LATEST))
     if past.before:
-        places = [place for place, each in enumerate(order) if _says(each, past.before)]
+        places = [place for place, each in enumerate(order) if _has_any(each, past.before)]
         return order[max(places[-1] - 1, 0) : places[-1]] if places else []
     return [each for each in order if each.is_over][-1:]
 
@@ -109,7 +109,7 @@ def _as_chosen(line: Line, chosen: list[Line] | None, past: AskedPast) -> Line |
     return replace(line, note=f"not known {past.words}" if past.end or past.before else NONE_EARLIER)
 
 
-def _says(line: Line, asked: frozenset[str]) -> bool:
+def _has_any(line: Line, sought: frozenset[str]) -> bool:
     """Return whether the value of a line has one of some words, and is no text in which they merely occur."""
-    said = [words.tokens(text) for text in words.strings_of(line.value)]
-    return any(len(tokens) <= VALUE_WORDS and not asked.isdisjoint(tokens) for tokens in said)
+    texts = [words.tokens(text) for text in words.strings_of(line.value)]
+    return any(len(tokens) <= VALUE_WORDS and not sought.isdisjoint(tokens) for tokens in texts)

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from graphmem.model import canonical, dates
 from graphmem.model.identity import IDENTIFIER_KINDS
 from graphmem.search.questions import question_words
-from graphmem.search.questions.question_words import Wanted
+from graphmem.search.questions.question_words import AnswerKind
 from graphmem.text import words
 
 VALUE_LIMIT: Final = 600
@@ -98,14 +98,14 @@ class Focus:
 
     Attributes:
         words: the words that say what is wanted.
-        wanted: what its question words ask for.
+        answer_kinds: what its question words ask for.
         fields: the fields by which it asks for a kind, such as a status.
         around: the words around which a long value is cut.
         asks_for_former: whether it asks for what has ended, too.
     """
 
     words: frozenset[str] = frozenset()
-    wanted: frozenset[Wanted] = frozenset()
+    answer_kinds: frozenset[AnswerKind] = frozenset()
     fields: frozenset[str] = frozenset()
     around: frozenset[str] = frozenset()
     asks_for_former: bool = False
@@ -178,14 +178,14 @@ class Line:
         if self.related is None and self.field in focus.fields:
             return True
         is_related = self.related is not None and self.related.type in question_words.PERSONS
-        if is_related and "person" in focus.wanted:
+        if is_related and "person" in focus.answer_kinds:
             return True
-        if "time" in focus.wanted:
+        if "time" in focus.answer_kinds:
             values = [self.value] if self.related is None else [value for _, value in self.metadata]
             if any(value[:1] == '"' and dates.parse(value[1:-1]) is not None for value in values):
                 return True
         names_place = not question_words.PLACES.isdisjoint(self.field.lower().split("_"))
-        return names_place and "place" in focus.wanted
+        return names_place and "place" in focus.answer_kinds
 
 
 def ordered(lines: Iterable[Line], focus: Focus) -> list[Line]:
@@ -257,10 +257,10 @@ def _first_word(text: str, question_words: frozenset[str]) -> int:
         # The letters of a word are found fast; from there on, the words of runs are compared.
         plain = text.lower()
         joined = plain.replace("'", "").replace("`", "")
-        found = [plain.find(word) for word in question_words if word in joined]
-        if not found:
+        positions = [plain.find(word) for word in question_words if word in joined]
+        if not positions:
             return 0
-        first = max(0, plain.rfind(" ", 0, max(0, min(found))))
+        first = max(0, plain.rfind(" ", 0, max(0, min(positions))))
     runs = re.compile(r"\S+").finditer(text, first)
     return next((each.start() for each in runs if question_words.intersection(words.tokens(each[0]))), 0)
 

@@ -177,14 +177,14 @@ def _relationship(line: Line, question_words: frozenset[str], limit: int) -> str
 
 def _plain(value: str, question_words: frozenset[str], limit: int) -> str:
     """Return a value as text: strings without quotes where they can be nothing else."""
-    shown, _ = lines_of.excerpt(value, question_words, limit)
-    decoded = canonical.decode(shown)
+    excerpt, _ = lines_of.excerpt(value, question_words, limit)
+    decoded = canonical.decode(excerpt)
     if isinstance(decoded, str):
-        return shown if _NEEDS_QUOTES.search(decoded) else decoded
+        return excerpt if _NEEDS_QUOTES.search(decoded) else decoded
     is_simple = isinstance(decoded, list) and all(
         isinstance(each, str) and "," not in each and not _NEEDS_QUOTES.search(each) for each in decoded
     )
-    return ", ".join(decoded) if is_simple and decoded else shown
+    return ", ".join(decoded) if is_simple and decoded else excerpt
 
 
 class FieldsSheet:
@@ -197,12 +197,12 @@ class FieldsSheet:
 
     def cost(self, line: Line, limit: int, unit: Unit) -> int:
         """Return the cost of a line and of the entities that come with it, with a comma before each."""
-        shown, mentioned = _parts(line, self._view, limit, self._numbers)
-        return cost(shown, unit) + 1 + sum(cost(entity, unit) + 1 for entity in mentioned)
+        answer, mentioned = _parts(line, self._view, limit, self._numbers)
+        return cost(answer, unit) + 1 + sum(cost(entity, unit) + 1 for entity in mentioned)
 
     def add(self, line: Line, limit: int) -> None:
-        shown, mentioned = _parts(line, self._view, limit, self._numbers)
-        self._parts.append((shown, mentioned))
+        answer, mentioned = _parts(line, self._view, limit, self._numbers)
+        self._parts.append((answer, mentioned))
         self._numbers |= {entity["entity_id"]: entity["entity"] for entity in mentioned}
 
     def remove_last(self) -> None:
@@ -214,7 +214,7 @@ class FieldsSheet:
     def members(self) -> dict[str, Any]:
         """The lines, and the entities that they name."""
         return {
-            "lines": sorted((shown for shown, _ in self._parts), key=lambda shown: "match" in shown),
+            "lines": sorted((answer for answer, _ in self._parts), key=lambda answer: "match" in answer),
             "entities": [entity for _, mentioned in self._parts for entity in mentioned],
         }
 
@@ -239,7 +239,7 @@ def _parts(
         return new[about.id]["entity"] if known is None else known
 
     value, is_cut = lines_of.excerpt(line.value, view.question_words, limit)
-    shown: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "entity": number(line.about),
         "entity_name": line.about.name[:limit],
         "field": line.field,
@@ -248,27 +248,27 @@ def _parts(
         "observation_id": line.observation_id,
     }
     if line.related is not None:
-        shown |= {"direction": line.direction, "related_entity": number(line.related)}
+        answer |= {"direction": line.direction, "related_entity": number(line.related)}
     if line.metadata:
-        shown["metadata"] = {
+        answer["metadata"] = {
             name: orjson.Fragment(text) for name, text in line.metadata[: lines_of.METADATA_FIELDS]
         }
     if line.ended is not None:
-        shown["ended"] = orjson.Fragment("true" if line.ended == "false" else line.ended)
+        answer["ended"] = orjson.Fragment("true" if line.ended == "false" else line.ended)
     if line.related is None:
         bounds = {"since": line.since, "until": line.until}
-        shown |= {name: times.render(at) for name, at in bounds.items() if at is not None}
+        answer |= {name: times.render(at) for name, at in bounds.items() if at is not None}
     if line.note:
-        shown["note"] = line.note
+        answer["note"] = line.note
     if line.earlier:
-        shown["earlier"] = earlier_values(line)
+        answer["earlier"] = earlier_values(line)
     if is_cut:
-        shown["cut"] = True
+        answer["cut"] = True
     if line.resembles:
-        shown["match"] = RESEMBLANCE
+        answer["match"] = RESEMBLANCE
     if line.contested:
         contest_limit = min(limit, CONTEST_LIMIT)
-        shown["contested"] = [
+        answer["contested"] = [
             {
                 "value": orjson.Fragment(lines_of.excerpt(each.text, view.question_words, contest_limit)[0]),
                 "observed_at": times.render(each.observed_at),
@@ -278,9 +278,9 @@ def _parts(
             for each in line.contested
         ]
     if not (view.with_ids and line.observation_id):
-        for part in (shown, *shown.get("contested", ()), *shown.get("earlier", ())):
+        for part in (answer, *answer.get("contested", ()), *answer.get("earlier", ())):
             del part["observation_id"]
-    return shown, list(new.values())
+    return answer, list(new.values())
 
 
 def earlier_values(line: Line) -> list[EarlierValue]:

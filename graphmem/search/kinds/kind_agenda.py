@@ -78,13 +78,13 @@ async def changes(asking: Asking, phrase: Phrase) -> tuple[dict[str, int], Under
         count=CHANGES_LIMIT,
         transactions=CHANGED_TRANSACTIONS,
     )
-    found = await change_pages.newest_first(asking.context, request)
-    told: dict[str, int] = {}
-    for change in found.changes:
+    page = await change_pages.newest_first(asking.context, request)
+    changed_at: dict[str, int] = {}
+    for change in page.changes:
         for entity_id in change.entity_ids:
-            told.setdefault(entity_id, change.transaction.recorded_at)
-    known = await asking.copy.look(lambda documents: documents.times_of(list(told)))
-    newest = {entity_id: at for entity_id, at in told.items() if entity_id in known}
+            changed_at.setdefault(entity_id, change.transaction.recorded_at)
+    known = await asking.copy.look(lambda documents: documents.times_of(list(changed_at)))
+    newest = {entity_id: at for entity_id, at in changed_at.items() if entity_id in known}
     understood: Understood = {"words": phrase.text, "entity_types": [], "count": len(newest), "sentence": ""}
     if period is not None:
         understood["time"] = understood_time(period, ["recorded_at"])
@@ -119,14 +119,14 @@ def _places_of(tokens: Sequence[str], runs: Iterable[tuple[str, ...]]) -> range:
 def _phrase(
     reader: Reader,
     kind: KindName,
-    said: Collection[int],
+    places: Collection[int],
     known: Collection[str],
     period: Period | None = None,
 ) -> Phrase | None:
     """Return a phrase of some words, if all others say nothing or may be names that it is related to."""
     anchors: list[tuple[int, int]] = []
     for place, piece in enumerate(reader.question.pieces):
-        if place in said or all(token in known for token in piece.tokens):
+        if place in places or all(token in known for token in piece.tokens):
             continue
         if not reader.question.may_be_name(place):
             return None
@@ -134,9 +134,9 @@ def _phrase(
             anchors[-1] = (anchors[-1][0], place + 1)
         else:
             anchors.append((place, place + 1))
-    text = " ".join(reader.question.pieces[place].text for place in sorted(said))
-    start, end = min(said), max(said) + 1
-    return Phrase(start, end, kind, (), period, frozenset(said), tuple(anchors), bool(anchors), text=text)
+    text = " ".join(reader.question.pieces[place].text for place in sorted(places))
+    start, end = min(places), max(places) + 1
+    return Phrase(start, end, kind, (), period, frozenset(places), tuple(anchors), bool(anchors), text=text)
 
 
 def _due(reader: Reader) -> Phrase | None:
@@ -189,13 +189,13 @@ def _owed(reader: Reader, span: range) -> Phrase | None:
     # "Which bills do I have to pay?" asks for bills alone.
     kinds = [kind_words.named_kind([each], reader.types, reader.aliases) for each in reader.tokens]
     by_place = {at: set(each.types) for at, each in enumerate(kinds) if each and payables & {*each.types}}
-    wanted = set[str]().union(*by_place.values()) or payables | tasks
-    kind = KindName(tuple(sorted(wanted)), OWED, is_plural=True)
+    owed_types = set[str]().union(*by_place.values()) or payables | tasks
+    kind = KindName(tuple(sorted(owed_types)), OWED, is_plural=True)
     phrase = _phrase(reader, kind, {*places, *by_place}, _EMPTY | grammar.words("besides_owing"))
     if phrase is None or not kind.types or any(start < places.start for start, _ in phrase.anchors):
         return None
     states = (State(phrase.text, "unpaid"),)
-    return replace(phrase, states=states, behind=frozenset(tasks - payables))
+    return replace(phrase, states=states, last_types=frozenset(tasks - payables))
 
 
 def _to_do(reader: Reader, span: range) -> Phrase | None:
@@ -217,9 +217,9 @@ def _types(reader: Reader, table: str) -> set[str]:
 
 def _changes(reader: Reader, span: range, period: Period | None) -> Phrase | None:
     """Return what was observed last, within a time if the question says one."""
-    said = {place for place, token in enumerate(reader.tokens) if token in _CHANGING}
-    if not said or _CHANGING.union(_ARTICLES).issuperset(reader.tokens):
+    changing_places = {place for place, token in enumerate(reader.tokens) if token in _CHANGING}
+    if not changing_places or _CHANGING.union(_ARTICLES).issuperset(reader.tokens):
         return None
     kind = KindName((), CHANGES, is_plural=True)
-    phrase = _phrase(reader, kind, {*said, *span}, grammar.words("besides_changing"), period)
+    phrase = _phrase(reader, kind, {*changing_places, *span}, grammar.words("besides_changing"), period)
     return None if phrase is None or phrase.anchors else phrase

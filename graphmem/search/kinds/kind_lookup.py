@@ -49,7 +49,7 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class KindLookup:
     """A phrase, and what a question names beside it.
 
     ``beside`` has the places of names that no word joins to the phrase: "Has Globex any unpaid invoices?".
@@ -67,12 +67,12 @@ def of_span(named: Iterable[Named], span: tuple[int, int]) -> list[Named]:
     return [each for each in named if each.end and start <= each.start and each.end <= end]
 
 
-async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
+async def anchors_of(lookup: KindLookup, types: Sequence[str]) -> list[Anchor]:
     """Return the names that a kind is related to, with what relationships join to them."""
-    spans = [*asked.phrase.anchors, *asked.beside]
+    spans = [*lookup.phrase.anchors, *lookup.beside]
     if not spans:
         return []
-    ids_by_span = {span: await _ids(asked, span, types) for span in spans}
+    ids_by_span = {span: await _ids(lookup, span, types) for span in spans}
     every = list(dict.fromkeys(each for ids in ids_by_span.values() for each in ids))[:FOLLOWED_LIMIT]
     related: dict[str, set[str]] = {}
     spellings: dict[str, list[Collection[str]]] = {}
@@ -80,10 +80,10 @@ async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
     if every:
         joined, (rows, _) = await asyncio.gather(
             asked_relationships.related(
-                asked.asking, every, outgoing=None, incoming=None, types=list(types),
+                lookup.asking, every, outgoing=None, incoming=None, types=list(types),
                 scanned=RELATED_LIMIT, limit=RELATED_LIMIT,
             ),
-            rows_of(asked.asking.context, every),
+            rows_of(lookup.asking.context, every),
         )  # fmt: skip
         is_cut = joined.cut
         for each in joined.related:
@@ -95,7 +95,7 @@ async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
                 texts += words.strings(canonical.decode(values[name])) if name in values else []
             spellings[row.id] = [words.tokens(text) for text in texts]
     return [
-        _anchor(asked, span, [spelling for each in ids for spelling in spellings.get(each, [])],
+        _anchor(lookup, span, [spelling for each in ids for spelling in spellings.get(each, [])],
                 frozenset().union(*(related.get(each, ()) for each in ids)), is_named=bool(ids),
                 is_cut=is_cut)
         for span, ids in ids_by_span.items()
@@ -103,7 +103,7 @@ async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
 
 
 def _anchor(
-    asked: Asked,
+    lookup: KindLookup,
     span: tuple[int, int],
     spellings: list[Collection[str]],
     related: frozenset[str],
@@ -111,16 +111,16 @@ def _anchor(
     is_named: bool,
     is_cut: bool,
 ) -> Anchor:
-    pieces = asked.asking.question.pieces[slice(*span)]
-    named = of_span(asked.named, span)
+    pieces = lookup.asking.question.pieces[slice(*span)]
+    named = of_span(lookup.named, span)
     tokens = words.tokens(named[0].words if named else _written(pieces))
-    has_relationship = bool(spellings and _followed_of(asked, span))
+    has_relationship = bool(spellings and _followed_of(lookup, span))
     text = _written(pieces) if has_relationship or not named else named[0].words
     is_written_as_name = any(
-        piece.is_possessive or (asked.asking.question.has_case and piece.is_capital) for piece in pieces
+        piece.is_possessive or (lookup.asking.question.has_case and piece.is_capital) for piece in pieces
     )
     # Of "Tom's boss", the tasks of the boss are meant, and not those of Tom.
-    is_strict = span not in asked.beside and (is_named or is_written_as_name)
+    is_strict = span not in lookup.beside and (is_named or is_written_as_name)
     is_self = any(each.kind == naming.SELF for each in named)
     known = spellings if has_relationship or is_self else [tokens, *spellings]
     return Anchor(text, frozenset(map(frozenset, known)), related, is_strict, is_cut)
@@ -135,18 +135,18 @@ def _written(pieces: Sequence[Piece]) -> str:
     )
 
 
-def _followed_of(asked: Asked, span: tuple[int, int]) -> list[Named]:
-    ids = {each.id for each in of_span(asked.named, span)}
-    return [each for each in asked.followed if each.related_to in ids]
+def _followed_of(lookup: KindLookup, span: tuple[int, int]) -> list[Named]:
+    ids = {each.id for each in of_span(lookup.named, span)}
+    return [each for each in lookup.followed if each.related_to in ids]
 
 
-async def _ids(asked: Asked, span: tuple[int, int], types: Sequence[str]) -> list[str]:
+async def _ids(lookup: KindLookup, span: tuple[int, int], types: Sequence[str]) -> list[str]:
     """Return the ids of what a span names: by a relationship, or else by a name."""
-    followed = [each.id for each in _followed_of(asked, span)]
+    followed = [each.id for each in _followed_of(lookup, span)]
     if followed:
-        of_kind = await asked.asking.copy.look(lambda documents: documents.having_types(followed, types))
+        of_kind = await lookup.asking.copy.look(lambda documents: documents.having_types(followed, types))
         followed = [each for each in followed if each not in of_kind]
-    return followed or [each.id for each in of_span(asked.named, span)]
+    return followed or [each.id for each in of_span(lookup.named, span)]
 
 
 READ_BY_ID_LIMIT: Final = 1_000
@@ -223,17 +223,17 @@ async def of_phrase(
     beside = _beside(phrase, named)
     names = {asking.question.pieces[place].token for span in beside for place in range(*span)}
     phrase = replace(phrase, rest=tuple(word for word in phrase.rest if word not in names))
-    asked = Asked(asking, phrase, named, followed, beside)
+    lookup = KindLookup(asking, phrase, named, followed, beside)
     if phrase.needs_name and not any(of_span(named, span) for span in phrase.anchors):
         return None
     types = list(phrase.kind.types) or await asking.copy.look(lambda documents: sorted(documents.types))
-    rows, anchors = await asyncio.gather(shapes_of(asking.context, types), anchors_of(asked, types))
+    rows, anchors = await asyncio.gather(shapes_of(asking.context, types), anchors_of(lookup, types))
     shapes = [shape_of(row) for row in rows]
     made = (kind_plans.plan(each, shapes, now, refers=bool(anchors)) for each in phrase.readings)
     plans = [plan for plan in made if plan is not None]
     if not plans:
         return None
-    members, is_truncated = await _members(asked, plans, rows)
+    members, is_truncated = await _members(lookup, plans, rows)
     in_thread = len(members) > THREAD_MEMBERS
     fitting = (
         await asyncio.to_thread(_first_fits, plans, members, anchors)
@@ -250,8 +250,8 @@ async def of_phrase(
         ids = [fit.id for fit in listed]
         newest = await asking.copy.look(lambda documents: documents.times_of(ids))
         is_past, listed = True, [Fit(*each) for each in newest.items()]
-    behind = {each.id for each in members if each.entity_type in phrase.behind}
-    by_id = {} if rest else {fit.id: points(fit.at, is_past) - (fit.id in behind) for fit in listed}
+    last_ids = {each.id for each in members if each.entity_type in phrase.last_types}
+    by_id = {} if rest else {fit.id: points(fit.at, is_past) - (fit.id in last_ids) for fit in listed}
     ordered = sorted((-by_id.get(fit.id, 0.0), fit.id) for fit in listed)
     is_truncated = is_truncated or any(anchor.is_cut for anchor in anchors)
     understood = understood_of(plan, fits.used, fits.related, rest, len(listed), is_truncated=is_truncated)
@@ -260,9 +260,9 @@ async def of_phrase(
 
 def _beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
     """Return the places of names that stand neither in a phrase nor where it has names."""
-    taken = phrase.places | {place for span in phrase.anchors for place in range(*span)}
+    used_places = phrase.places | {place for span in phrase.anchors for place in range(*span)}
     spans = sorted(
-        {(each.start, each.end) for each in named if taken.isdisjoint(range(each.start, each.end))}
+        {(each.start, each.end) for each in named if used_places.isdisjoint(range(each.start, each.end))}
     )
     return [(start, end) for start, end in spans if end]
 
@@ -293,25 +293,25 @@ def shape_of(row: SchemaShape) -> TypeShape:
 
 
 async def _members(
-    asked: Asked, plans: Sequence[KindPlan], schemas: Sequence[SchemaShape]
+    lookup: KindLookup, plans: Sequence[KindPlan], schemas: Sequence[SchemaShape]
 ) -> tuple[list[Member], bool]:
     """Return the entities of the types of some plans with the values that decide, and whether some are left
     out.
 
     Values that were read for an earlier question count again, as long as their entities did not change.
     """
-    context, types = asked.asking.context, sorted({name for plan in plans for name in plan.types})
+    context, types = lookup.asking.context, sorted({name for plan in plans for name in plan.types})
     fields = sorted({name for plan in plans for name in plan.fields})
     limit = context.services.limits.compared_entities
     if not fields:
-        of_types = await asked.asking.copy.look(lambda documents: list(documents.revisions_of_types(types)))
+        of_types = await lookup.asking.copy.look(lambda documents: list(documents.revisions_of_types(types)))
         return [Member(each, types[0], {}) for each in of_types[:limit]], len(of_types) > limit
     scan = Scan(context, EntityRequest(types, Order("asc"), limit=0, offset=0), fields=fields)
-    revisions = await asked.asking.copy.look(lambda documents: documents.revisions_of_types(types))
+    revisions = await lookup.asking.copy.look(lambda documents: documents.revisions_of_types(types))
     if len(revisions) > limit:
         return await _read(scan, await scan.as_many_as_may_be())
     key = KindKey(tuple(types), tuple(fields), repr([row for row in schemas if row.entity_type in types]))
-    kept = asked.asking.copy.members
+    kept = lookup.asking.copy.members
     missing = kept.missing(key, revisions)
     if len(missing) <= READ_BY_ID_LIMIT:
         members, is_truncated = await _read(scan, (await scan.of_ids(missing), False))

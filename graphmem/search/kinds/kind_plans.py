@@ -226,12 +226,12 @@ def plan(phrase: Phrase, shapes: Iterable[TypeShape], now: int, *, refers: bool)
 def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | None:
     """Return the fields of a type that answer a question, ``None`` if it lacks one that is needed."""
     states = kind_words.state_fields(shape.entity_type, shape.fields)
-    wanted = {state.value for state in phrase.states if state.meaning == "value"}
+    asked_values = {state.value for state in phrase.states if state.meaning == "value"}
     valued = tuple(
         sorted(
             name
             for name, values in shape.enums.items()
-            if any(isinstance(value, str) and kind_words.plain(value) in wanted for value in values)
+            if any(isinstance(value, str) and kind_words.plain(value) in asked_values for value in values)
         )
     )
     meanings = {state.meaning for state in phrase.states}

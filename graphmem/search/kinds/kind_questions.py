@@ -60,7 +60,7 @@ class Phrase:
         anchors: where names of what it is related to may be, each from a place up to another.
         needs_name: it is a kind only if one of the anchors is a name.
         rest: the words that say something else, in their order.
-        behind: types whose entities come behind the others.
+        last_types: types whose entities come behind the others.
     """
 
     start: int
@@ -73,7 +73,7 @@ class Phrase:
     needs_name: bool = False
     rest: tuple[str, ...] = ()
     text: str = ""
-    behind: frozenset[str] = frozenset()
+    last_types: frozenset[str] = frozenset()
 
     @property
     def readings(self) -> list[Phrase]:
@@ -342,10 +342,10 @@ class Reader:
             start -= 1
         return start
 
-    def _name_end(self, start: int, taken: Collection[int]) -> int:
+    def _name_end(self, start: int, used_places: Collection[int]) -> int:
         end = start
         pieces = self.question.pieces
-        while end < len(pieces) and end not in taken and not pieces[end].is_stop_word:
+        while end < len(pieces) and end not in used_places and not pieces[end].is_stop_word:
             if self.tokens[end] in LINKS:
                 break
             end += 1

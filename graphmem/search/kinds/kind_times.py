@@ -318,7 +318,7 @@ _NO_TIME_OF_ITS_OWN: Final = grammar.fields("other")["no_time_of_its_own"]
 
 
 def time_fields(
-    entity_type: str, fields: Collection[str], dated: Collection[str], asked: Period, state: str | None
+    entity_type: str, fields: Collection[str], dated: Collection[str], period: Period, state: str | None
 ) -> list[str]:
     """Return the fields of a type whose dates a time is about, the best first; only the first of them counts
     that an entity has.
@@ -330,18 +330,18 @@ def time_fields(
     """
     groups = {name: list(names) for name, names in FIELDS.items()}
     groups["own"] = [f"{entity_type}_date", f"{entity_type}_at", f"{entity_type}_time", *groups["own"]]
-    if asked.is_due:
+    if period.is_due:
         order = ["due"]
-    elif asked.direction == "past":
+    elif period.direction == "past":
         order = ["own", "due", "start", "end"]
     else:
         order = ["due", "start", "own", "end"]
-    if asked.direction == "past" and state in ("done", "ended", "paid") and not asked.is_due:
+    if period.direction == "past" and state in ("done", "ended", "paid") and not period.is_due:
         order = [*(["paid"] if state == "paid" else ["done", "paid"]), *order]
     for group in order:
         if named := listed(groups[group], fields):
             return named
-    if asked.is_due:
+    if period.is_due:
         return []
     others = sorted(name for name in dated if "_".join(words.tokens(name)) not in _NO_TIME_OF_ITS_OWN)
     return others[:1]

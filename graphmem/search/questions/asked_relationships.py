@@ -92,7 +92,7 @@ async def by_relationships(
 
 
 def in_role(
-    rows: Sequence[RelatedEntity], named: Mapping[str, Named], said: Collection[str], described: str = ""
+    rows: Sequence[RelatedEntity], named: Mapping[str, Named], roles: Collection[str], described: str = ""
 ) -> list[Named]:
     """Return what relationships lead to from what is named, each entity once, as far as it is what words say.
 
@@ -100,7 +100,7 @@ def in_role(
     and is marked so. ``described`` is a word such as man: the only one that a clause may describe is meant.
     """
     kinds = {
-        MEANINGS[f"{kind.upper()}_OF"].name: kind for kind in map(question_words.said_kind, said) if kind
+        MEANINGS[f"{kind.upper()}_OF"].name: kind for kind in map(question_words.said_kind, roles) if kind
     }
     judged: list[tuple[RelatedEntity, str, bool | None]] = []
     for row in rows:
@@ -116,7 +116,7 @@ def in_role(
     for row, kind, is_of in judged:
         if is_of or (is_of is None and kind not in sure):
             base = named[row.entity_id]
-            hit = Named(row.other_id, RELATIONSHIP, ", ".join([base.words, *said]),
+            hit = Named(row.other_id, RELATIONSHIP, ", ".join([base.words, *roles]),
                         relationship_type=row.relationship_type, related_to=row.entity_id,
                         unsure=base.unsure if is_of else kind)  # fmt: skip
             answer.setdefault(row.other_id, hit)
@@ -126,8 +126,8 @@ def in_role(
 def _is_of(row: RelatedEntity, kind: str) -> bool | None:
     """Return whether the other end of a relationship is a sister, say, ``None`` if nothing says it."""
     text = dict(row.metadata).get(TARGET_ROLE if row.is_source else SOURCE_ROLE)
-    if text and (said := question_words.said_kind(text.strip('"'))):
-        return said == kind
+    if text and (stated_kind := question_words.said_kind(text.strip('"'))):
+        return stated_kind == kind
     described = [word for text in row.described for word in words.tokens(text)]
     genders = {_GENDERS[word] for word in described if word in _GENDERS}
     if kind in map(question_words.said_kind, described):
@@ -181,10 +181,10 @@ async def _followed(
     if not spans:
         return FollowedRole()
     followed = question_words.followed(tokens, question.nouns, spans, BUILTIN)
-    taken = {place for start, end in spans for place in range(start, end)}
+    used_places = {place for start, end in spans for place in range(start, end)}
     is_asked = described or not _ASKING.isdisjoint(tokens)
     is_open = any(
-        piece.token and not piece.is_stop_word and piece.token not in ATTRIBUTES and place not in taken
+        piece.token and not piece.is_stop_word and piece.token not in ATTRIBUTES and place not in used_places
         for place, piece in enumerate(question.pieces)
         # "Plays tennis with" may be a type of the owner's own beside PLAYS.
         if place not in kind and piece.token not in followed.words and (is_asked or place in question.nouns)

@@ -96,7 +96,7 @@ def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
         return chain
     # "My old address" asks for no age.
     former = range(chain.end, chain.places[0])
-    taken = {
+    used_places = {
         *chain.places,
         *former,
         *question.selves,
@@ -105,7 +105,7 @@ def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
     others = [
         piece.token
         for place, piece in enumerate(question.pieces)
-        if place not in taken and piece.token not in _PASSED and not piece.is_stop_word
+        if place not in used_places and piece.token not in _PASSED and not piece.is_stop_word
     ]
     # "Where does Tom's boss live?"
     asks = all(word in _FACTS or question_words.says_role(word, with_types=True) for word in others)
@@ -227,9 +227,9 @@ async def _step(
             for value in words.strings(canonical.decode(text)):
                 bearer = await asking.copy.look(partial(_bearer, value=value))
                 if bearer is not None and bearer not in ends:
-                    said, names[bearer] = f"{ends[entity.id].words}, {step}", value
+                    path_words, names[bearer] = f"{ends[entity.id].words}, {step}", value
                     reached[bearer] = Named(
-                        bearer, RELATIONSHIP, said, relationship_type=name, related_to=entity.id,
+                        bearer, RELATIONSHIP, path_words, relationship_type=name, related_to=entity.id,
                         unsure=ends[entity.id].unsure,
                     )  # fmt: skip
     what = f"the {step} of {', '.join(each.name for each in rows.entities)}"

@@ -27,8 +27,8 @@ def _listed(text: str) -> list[str]:
 @functools.cache
 def words(table: str, only: str | None = "") -> frozenset[str]:
     """Return the words of a table, in all languages or in one (``None`` is a language without words)."""
-    found = [each for name, each in _DATA["grammar"].items() if only in ("", name)]
-    return frozenset(word for each in found for word in _listed(each.get(table, "")))
+    languages = [each for name, each in _DATA["grammar"].items() if only in ("", name)]
+    return frozenset(word for each in languages for word in _listed(each.get(table, "")))
 
 
 def meanings(table: str) -> dict[str, str]:
@@ -65,8 +65,8 @@ def numbers(table: str) -> dict[str, int]:
 
 def lists(table: str) -> dict[str, tuple[str, ...]]:
     """Return the words of each entry of a table, in their order; the table is that of one language."""
-    found = (language[table] for language in _DATA["grammar"].values() if table in language)
-    return {name: tuple(_listed(text)) for each in found for name, text in each.items()}
+    entries = (language[table] for language in _DATA["grammar"].values() if table in language)
+    return {name: tuple(_listed(text)) for each in entries for name, text in each.items()}
 
 
 def fields(table: str) -> dict[str, tuple[str, ...]]:

@@ -241,8 +241,8 @@ class AskedNames:
         return before.token if before is not None and before.is_title else ""
 
     @cached_property
-    def wanted(self) -> frozenset[question_words.Wanted]:
-        return question_words.wanted(piece.token for piece in self.pieces)
+    def answer_kinds(self) -> frozenset[question_words.AnswerKind]:
+        return question_words.answer_kinds(piece.token for piece in self.pieces)
 
     @property
     def nouns(self) -> set[int]:
@@ -282,34 +282,34 @@ class AskedNames:
             for token in piece.tokens
         }
 
-    def parts(self, names: Collection[str], taken: Collection[int] = ()) -> list[NamePart]:
+    def parts(self, names: Collection[str], used_places: Collection[int] = ()) -> list[NamePart]:
         """Return the parts of names in the question.
 
         Another word beside them may make them the name of somebody else: "Tom Smith" is not Tom Ek.
 
         Args:
             names: the words that names in question have.
-            taken: the places of words that are no parts of names.
+            used_places: the places of words that are no parts of names.
         """
         parts: list[NamePart] = []
         pieces = self.pieces
         start = 0
         while start < len(pieces):
             end = start
-            while end < len(pieces) and end not in taken and self._continues(end, names):
+            while end < len(pieces) and end not in used_places and self._continues(end, names):
                 end += 1
                 if pieces[end - 1].ends or pieces[end - 1].is_possessive:
                     break
             group = dict.fromkeys(
                 token for piece in pieces[start:end] if not piece.is_initial for token in piece.tokens
             )
-            if group and not self._is_of_somebody_else(start, end, names, taken):
+            if group and not self._is_of_somebody_else(start, end, names, used_places):
                 initials = tuple(
                     token for piece in pieces[start:end] if piece.is_initial for token in piece.tokens
                 )
                 parts.append(NamePart(start, end, tuple(group), initials))
             start = max(end, start + 1)
-        used = set(taken)
+        used = set(used_places)
         for part in self._dense_parts:
             places = range(part.start, part.end)
             if used.isdisjoint(places) and all(pair in names for pair in part.words):
@@ -323,13 +323,13 @@ class AskedNames:
         return piece.is_initial or (self.may_be_name(place) and all(token in names for token in piece.tokens))
 
     def _is_of_somebody_else(
-        self, start: int, end: int, names: Collection[str], taken: Collection[int]
+        self, start: int, end: int, names: Collection[str], used_places: Collection[int]
     ) -> bool:
         """Return whether a word beside a part of a name, or behind "&", may belong to the same name."""
         signs = [place for place in (start - 1, end) if self.text(place, place + 1) == "&"]
         first, last = start - (start - 1 in signs), end + (end in signs)
         for place, before in ((first - 1, first - 1), (last, end - 1)):
-            if not 0 <= place < len(self.pieces) or place in taken or self._continues(place, names):
+            if not 0 <= place < len(self.pieces) or place in used_places or self._continues(place, names):
                 continue
             if self.pieces[before].ends or self.pieces[before].is_possessive:
                 continue
@@ -392,7 +392,7 @@ def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:
         text[:1].isupper(),
         is_possessive,
         spelling.rstrip(_STOPS) != spelling,
-        not tokens or all(each in stop_words or question_words.wanted([each]) for each in tokens),
+        not tokens or all(each in stop_words or question_words.answer_kinds([each]) for each in tokens),
     )
 
 

@@ -188,10 +188,10 @@ def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> li
 
 async def by_parts(asking: Asking, named: Sequence[Named], kind: Collection[int]) -> list[Named]:
     """Return the entities that parts of their names name, besides those that are named already."""
-    taken = {*kind, *(place for each in named for place in range(each.start, each.end))}
+    used_places = {*kind, *(place for each in named for place in range(each.start, each.end))}
     ids = {each.id for each in named}
     question = asking.question
-    parts = await asking.copy.look(lambda documents: partly_named(documents, question, taken))
+    parts = await asking.copy.look(lambda documents: partly_named(documents, question, used_places))
     bearers = Counter(part.start for part in parts.values())
     return [
         # Which of several is "Dr. Berg"?
@@ -233,7 +233,7 @@ def selves(question: AskedNames, me: str | None) -> list[Named]:
 def partly_named(
     copy: SearchCopy,
     question: AskedNames,
-    taken: Collection[int],
+    used_places: Collection[int],
     near: Mapping[str, list[str]] = MappingProxyType({}),
 ) -> dict[str, NamePart]:
     """Return the entities that a question calls by parts of their names, by id, with the first such part.
@@ -256,7 +256,7 @@ def partly_named(
         called = people + organisations if word in written else people
         if called and len(named):
             documents[word] = set(named[copy.of_types(called)[named]].tolist())
-    parts = question.parts({word for word, numbers in documents.items() if numbers}, taken)
+    parts = question.parts({word for word, numbers in documents.items() if numbers}, used_places)
     of_part = {
         part: set.intersection(*(documents[word] for word in part.words), *_having(copy, part))
         for part in parts

@@ -82,9 +82,9 @@ def _is_known(copy: SearchCopy, word: str) -> bool:
 def _near(copy: SearchCopy, word: str) -> list[str]:
     """Return the terms of a copy that differ from a word by one slip."""
     terms = copy.terms.beginning_with(word[0])
-    found = process.extract(word, terms, scorer=OSA.distance, score_cutoff=2, limit=None)
+    matches = process.extract(word, terms, scorer=OSA.distance, score_cutoff=2, limit=None)
     return sorted(
-        term for term, distance, _ in found
+        term for term, distance, _ in matches
         if len(term) >= LETTERS_LEAST and term.isalpha() and (distance == 1 or _is_exchanged(word, term))
     )  # fmt: skip
 

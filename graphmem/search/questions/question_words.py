@@ -26,7 +26,7 @@ from graphmem.model.shipped_relationships import (
 from graphmem.search.questions import grammar
 from graphmem.text import languages
 
-Wanted = Literal["person", "place", "time"]
+AnswerKind = Literal["person", "place", "time"]
 """What a question asks for by its question word."""
 
 WORDS_LIMIT: Final = 32
@@ -44,9 +44,9 @@ EMPTY: Final = grammar.words("empty")
 """English words that say nothing about what is wanted."""
 FORMER: Final = grammar.words("former")
 """Words that ask for what has ended, too."""
-_WANTED: Final[dict[str, Wanted]] = cast("dict[str, Wanted]", grammar.meanings("wanted"))
+_ANSWER_KINDS: Final[dict[str, AnswerKind]] = cast("dict[str, AnswerKind]", grammar.meanings("wanted"))
 ASKING_IN: Final = grammar.by_language("wanted")
-ASKING: Final = frozenset(_WANTED)
+ASKING: Final = frozenset(_ANSWER_KINDS)
 """The words that ask for a person, a place or a time, in all languages."""
 PERSONS: Final = PEOPLE | grammar.words("types_of_people")
 """Entity types of people."""
@@ -65,14 +65,14 @@ def content_words(
         language: that of the question (ISO 639-1), where it can be told.
     """
     every = list(dict.fromkeys(words))
-    empty = {*EMPTY, *_WANTED, *languages.stop_words().get(language or "", ())}
+    empty = {*EMPTY, *_ANSWER_KINDS, *languages.stop_words().get(language or "", ())}
     telling = [word for word in every if word not in empty] or every
     left_out = frozenset(names)
     return frozenset([word for word in telling if word not in left_out][:WORDS_LIMIT])
 
 
-def wanted(words: Iterable[str]) -> frozenset[Wanted]:
-    return frozenset(_WANTED[word] for word in words if word in _WANTED)
+def answer_kinds(words: Iterable[str]) -> frozenset[AnswerKind]:
+    return frozenset(_ANSWER_KINDS[word] for word in words if word in _ANSWER_KINDS)
 
 
 @lru_cache(maxsize=65_536)
@@ -222,12 +222,12 @@ def followed(
     answer = FollowedRole()
     if not spans:
         return answer
-    taken = {place for start, end in spans for place in range(start, end)}
+    used_places = {place for start, end in spans for place in range(start, end)}
     first = spans[0][0]
     # "When was Tom born" asks for a day of Tom, not for the place.
-    asks_time = wanted(words) == {"time"}
+    asks_time = answer_kinds(words) == {"time"}
     for place, word in enumerate(words):
-        if not word or place in taken:
+        if not word or place in used_places:
             continue
         roles_of_word = _WORDS.get(_role(word), ())
         following = words[place + 1] if place + 1 < len(words) else ""
@@ -246,16 +246,16 @@ def _said_by(
     word: str, types: Mapping[str, RelationshipKind], following: Collection[str]
 ) -> list[RelationshipKind]:
     """Return the types that a word says; the words after it decide between "work at" and "work on"."""
-    said = {
+    kinds = {
         name: kind
         for name, kind in types.items()
         # "Play chess with" is not "plays tennis with".
         if _says_type(word, name) and (not kind.is_own or _says_all(following, _telling(name)[1:]))
     }
-    decided = [kind for name, kind in said.items() if name.rpartition("_")[2].lower() in following]
-    if len(said) < 2 or decided:
-        return decided or [*said.values()]
-    return [kind for name, kind in said.items() if not name.endswith("_ON")] or [*said.values()]
+    decided = [kind for name, kind in kinds.items() if name.rpartition("_")[2].lower() in following]
+    if len(kinds) < 2 or decided:
+        return decided or [*kinds.values()]
+    return [kind for name, kind in kinds.items() if not name.endswith("_ON")] or [*kinds.values()]
 
 
 def _says_type(word: str, relationship_type: str) -> bool:
@@ -268,8 +268,8 @@ def _telling(relationship_type: str) -> list[str]:
     return [each for each in relationship_type.lower().split("_") if each not in _IS_NO_VERB]
 
 
-def _says_all(words: Collection[str], wanted: Iterable[str]) -> bool:
-    return all(any(word and is_same(word, each) for word in words) for each in wanted)
+def _says_all(words: Collection[str], expected_words: Iterable[str]) -> bool:
+    return all(any(word and is_same(word, each) for word in words) for each in expected_words)
 
 
 def _directions(kind: RelationshipKind, is_before: bool, is_passive: bool) -> tuple[str, ...]:
