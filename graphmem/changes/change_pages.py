@@ -42,7 +42,7 @@ class NewestFirst:
             the changes of their neighbours.
     """
 
-    wanted: WantedChanges
+    filters: WantedChanges
     since: int
     until: int
     place: tuple[int, int] | None
@@ -66,9 +66,9 @@ async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
         NotFound: the owner has none of the entities.
     """
     touched: Touched | None = None
-    wanted, owner = request.wanted, context.actor.owner
-    if wanted.entity_types and not request.surroundings:
-        touched = await _touching_types(context, wanted)
+    filters, owner = request.filters, context.actor.owner
+    if filters.entity_types and not request.surroundings:
+        touched = await _touching_types(context, filters)
     if request.surroundings:
         entities, keys = await _around(context, list(request.surroundings), neighbours=request.depth > 0)
         if not entities:
@@ -76,8 +76,8 @@ async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
                 "there is no such entity: look it up by its name", entity_id=request.surroundings[0]
             )
         touched = Touched(entities + keys, [])
-        wanted = replace(wanted, entity_ids=frozenset(entities))
-    found: list[Change] = []
+        filters = replace(filters, entity_ids=frozenset(entities))
+    collected: list[Change] = []
     before, scanned = request.until, 0
     end = _statements() + STATEMENTS * max(1, request.count // 100)
     if request.place is not None:
@@ -90,23 +90,23 @@ async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
         stretch = await recorded_transactions.newest(context, request.since, before, touched, limit)
         left = stretch.transactions
         if not left:
-            return FoundChanges(found, None)
+            return FoundChanges(collected, None)
         scanned += len(left)
-        while left and len(found) < request.count:
-            run, left = _next_run(owner, left, wanted, touched, request.count - len(found))
+        while left and len(collected) < request.count:
+            run, left = _next_run(owner, left, filters, touched, request.count - len(collected))
             changes, kept = await changes_of(context, run[::-1], READ_ALONE, is_whole=touched is None)
-            fitting = sorted(wanted.among(owner, changes), key=lambda each: each.place, reverse=True)
-            found += [each for each in fitting if request.place is None or each.place < request.place]
+            fitting = sorted(filters.among(owner, changes), key=lambda each: each.place, reverse=True)
+            collected += [each for each in fitting if request.place is None or each.place < request.place]
             # Those that were left out are the oldest of the run.
             left = run[len(kept) :] + left
-            if kept and _statements() >= end and len(found) < request.count:
-                return FoundChanges(found, (kept[0].recorded_at, 0))
-        if len(found) >= request.count:
-            return FoundChanges(found, None)
+            if kept and _statements() >= end and len(collected) < request.count:
+                return FoundChanges(collected, (kept[0].recorded_at, 0))
+        if len(collected) >= request.count:
+            return FoundChanges(collected, None)
         before = stretch.transactions[-1].recorded_at
         if _statements() >= end:
             break
-    return FoundChanges(found, (before, 0))
+    return FoundChanges(collected, (before, 0))
 
 
 def _statements() -> int:
@@ -124,16 +124,16 @@ async def _around(
     )  # fmt: skip
 
 
-async def _touching_types(context: Context, wanted: WantedChanges) -> Touched | None:
+async def _touching_types(context: Context, filters: WantedChanges) -> Touched | None:
     """Return what the changes of some types can come from.
 
     ``None`` if there are too many entities or relationships of the types: then all transactions are looked
     through. Observations have the type under which they were stored, so those of other entities may fit.
     """
-    if not wanted.kinds.isdisjoint(ON_REQUEST):
+    if not filters.kinds.isdisjoint(ON_REQUEST):
         return None
     entity_ids, moments = await context.graph.only(
-        "change.of_types", tuple[list[str], list[int]], types=sorted(wanted.entity_types),
+        "change.of_types", tuple[list[str], list[int]], types=sorted(filters.entity_types),
         limit=RARE_ENTITIES + 1,
     )  # fmt: skip
     if len(entity_ids) > RARE_ENTITIES:
@@ -148,7 +148,7 @@ async def _touching_types(context: Context, wanted: WantedChanges) -> Touched | 
 def _next_run(
     owner: str,
     transactions: list[RecordedTransaction],
-    wanted: WantedChanges,
+    filters: WantedChanges,
     touched: Touched | None,
     count: int,
 ) -> tuple[list[RecordedTransaction], list[RecordedTransaction]]:
@@ -160,7 +160,7 @@ def _next_run(
     known = None if touched is None else {*touched.subject_ids}
     likely, subjects, first, end = 0, set[str](), None, 0
     for place, each in enumerate(transactions):
-        fitting = _likely(owner, each, wanted)
+        fitting = _likely(owner, each, filters)
         if fitting:
             first, end = place if first is None else first, place + 1
         if first is None:
@@ -173,14 +173,14 @@ def _next_run(
     return ([], []) if first is None else (transactions[first:end], transactions[end:])
 
 
-def _likely(owner: str, transaction: RecordedTransaction, wanted: WantedChanges) -> int:
+def _likely(owner: str, transaction: RecordedTransaction, filters: WantedChanges) -> int:
     """Return about how many wanted changes a transaction has; 0 if it can have none.
 
     What is observed of a type may change an entity of another type that it was merged with.
     """
-    if wanted.writers and not wanted.writers <= {*transaction.writers(owner)}:
+    if filters.writers and not filters.writers <= {*transaction.writers(owner)}:
         return 0
-    types = wanted.entity_types
+    types = filters.entity_types
     return max(sum(not types or each.entity_type in {None, *types} for each in transaction.observations), 1)
 
 
@@ -201,7 +201,7 @@ class ChangesAfter(NamedTuple):
 async def after(
     context: Context,
     place: Place,
-    wanted: WantedChanges,
+    filters: WantedChanges,
     count: int,
     wait_seconds: float,
     standing: StandingFeed | None = None,
@@ -216,11 +216,11 @@ async def after(
     with feed.watching(owner):
         while True:
             head = await feed.head(owner)
-            found, place, has_more = await _up_to(context, place, wanted, count, head, standing)
+            changes, place, has_more = await _up_to(context, place, filters, count, head, standing)
             left = deadline - time.monotonic()
-            if found or has_more or left <= 0 or feed.is_ending:
+            if changes or has_more or left <= 0 or feed.is_ending:
                 is_pending = not head.node_key and bool((await feed.head(owner, settled=False)).node_key)
-                return ChangesAfter(found, place, has_more, head.node_key, is_pending)
+                return ChangesAfter(changes, place, has_more, head.node_key, is_pending)
             if head.node_key:
                 await feed.news(owner, head, min(left, 1.0))
             else:
@@ -230,12 +230,12 @@ async def after(
 async def _up_to(
     context: Context,
     place: Place,
-    wanted: WantedChanges,
+    filters: WantedChanges,
     count: int,
     head: Head,
     standing: StandingFeed | None,
 ) -> tuple[list[Change], Place, bool]:
-    found: list[Change] = []
+    collected: list[Change] = []
     scanned = place.sequence
     while head.sequence and (
         place.sequence < head.sequence or place.part != END
@@ -247,13 +247,13 @@ async def _up_to(
             parts, following = await standing.after(place, head)
         for part in parts:
             for change in part.changes:
-                if not wanted.fits(context.actor.owner, change):
+                if not filters.fits(context.actor.owner, change):
                     continue
-                if len(found) == count:
-                    return found, change_cursors.place_after(found[-1]), True
-                found.append(change)
+                if len(collected) == count:
+                    return collected, change_cursors.place_after(collected[-1]), True
+                collected.append(change)
         place = following
         if place.sequence - scanned > SCANNED_TRANSACTIONS:
-            return found, place, place.sequence < head.sequence
+            return collected, place, place.sequence < head.sequence
         await asyncio.sleep(0)
-    return found, place, False
+    return collected, place, False

@@ -8,25 +8,23 @@ from typing import Any
 from graphmem.model import canonical
 
 
-def sentence(told: Mapping[str, Any], value: Callable[[Any], str] = canonical.encode) -> str:
+def sentence(change: Mapping[str, Any], value: Callable[[Any], str] = canonical.encode) -> str:
     """Return a change as a person reads it: what happened to what.
 
     Args:
-        told: an answer.
+        change: an answer.
         value: writes a value.
     """
-    action = str(told["action"])
-    if "relationship_key" in told and told["event_type"].startswith("relationship"):
-        ends = [told.get(f"{side}_name") or told[f"{side}_entity_id"] for side in ("source", "target")]
-        what = f"{ends[0]} {told['relationship_type']} {ends[1]}"
-    elif told["event_type"].startswith("writing"):
-        what = _writing(str(told["subject"]))
+    action = str(change["action"])
+    if "relationship_key" in change and change["event_type"].startswith("relationship"):
+        ends = [change.get(f"{side}_name") or change[f"{side}_entity_id"] for side in ("source", "target")]
+        what = f"{ends[0]} {change['relationship_type']} {ends[1]}"
+    elif change["event_type"].startswith("writing"):
+        what = _writing(str(change["subject"]))
     else:
-        named = (
-            told.get("name") or told.get("entity_id") or told.get("source_id") or told.get("subject") or ""
-        )
-        what = f"{told.get('entity_type', told['event_type'].partition('.')[0])} {named}".strip()
-    changed = [_field(name, sides, value) for name, sides in told.get("fields", {}).items()]
+        named = next(filter(None, map(change.get, ("name", "entity_id", "source_id", "subject"))), "")
+        what = f"{change.get('entity_type', change['event_type'].partition('.')[0])} {named}".strip()
+    changed = [_field(name, sides, value) for name, sides in change.get("fields", {}).items()]
     rest = f": {', '.join(changed)}" if changed else ""
     return f"{what} {action}{rest}"
 

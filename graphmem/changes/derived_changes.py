@@ -259,12 +259,12 @@ class _Deriver:
         return alone
 
     async def _know(self, entity_ids: Iterable[str], subject_ids: Iterable[str], before: int) -> None:
-        wanted = sorted({*entity_ids} - self._known.keys())
+        new_ids = sorted({*entity_ids} - self._known.keys())
         subjects = sorted(subject_ids)
-        if not wanted and not subjects:
+        if not new_ids and not subjects:
             return
         row = await self._context.graph.only(
-            "change.subjects", _Subjects, entity_ids=wanted, subject_ids=subjects, before=before
+            "change.subjects", _Subjects, entity_ids=new_ids, subject_ids=subjects, before=before
         )
         self._known |= {each.id: each for each in row.entities}
         self._seen.update(row.older)
@@ -392,8 +392,8 @@ class _Deriver:
             waiting = (before.keys() ^ after.keys()) | (survivors - before.keys())
         before |= await self._relationships(sorted(keys), at - 1)
         after |= await self._relationships(sorted(keys), at)
-        shown = [ids.ends(each) if ":" in each else (each,) for each in {*before, *after}]
-        await self._know([each for every in shown for each in every], (), at)
+        shown_ids = [ids.ends(each) if ":" in each else (each,) for each in {*before, *after}]
+        await self._know([each for every in shown_ids for each in every], (), at)
         return before, {each: after.get(each) for each in {*before, *after}}
 
     def _of_entity(
@@ -414,8 +414,8 @@ class _Deriver:
         known = self._known.get(entity_id)
         entity_type = known.type if known else observation.entity_type if observation else None
         # What is gone has the name that it had.
-        shown = next((each for each in (now, was) if each is not None and each.into is None), None)
-        texts = {name: winner.value for name, winner in shown.fold.items()} if shown else {}
+        state = next((each for each in (now, was) if each is not None and each.into is None), None)
+        texts = {name: winner.value for name, winner in state.fold.items()} if state else {}
         name = known.name if known else None
         if entity_type is not None and texts:
             name = identity.name_of(entity_type, entity_id, texts)
@@ -504,7 +504,7 @@ def _entity_kind(was: _State | None, now: _State | None, *, is_new: bool) -> str
 
 
 def _has_ended(state: _State | None, at: int) -> bool:
-    metadata = ((name, shown.value) for name, shown in state.fields.items()) if state else ()
+    metadata = ((name, winner.value) for name, winner in state.fields.items()) if state else ()
     return ending.ended(metadata, at) is not None
 
 

@@ -104,8 +104,8 @@ async def _after(context: Context, query: StandingQuery, place: Place, head: Hea
     await walk.over(parts, head.recorded_at if is_last else None)
     by_sequence: dict[int, list[Change]] = {}
     for change in walk.changes:
-        here = change.transaction.sequence, change.clock
-        if here != (place.sequence, place.clock) or change.index > place.part:
+        change_place = change.transaction.sequence, change.clock
+        if change_place != (place.sequence, place.clock) or change.index > place.part:
             by_sequence.setdefault(change.transaction.sequence, []).append(change)
     return [Part(*each) for each in by_sequence.items()], Place(following.sequence, END, walk.clock)
 
@@ -202,13 +202,13 @@ class _Walk:
 
     async def _shown(self, entity_ids: Iterable[str], at_ingested: int) -> _Rows:
         """Return the entities that are shown as of a time of recording, ``None`` for each other one."""
-        wanted = sorted(entity_ids)
-        rows: _Rows = dict.fromkeys(wanted)
-        for start in range(0, len(wanted), SUBJECTS_PER_READ):
-            some = wanted[start : start + SUBJECTS_PER_READ]
+        sorted_ids = sorted(entity_ids)
+        rows: _Rows = dict.fromkeys(sorted_ids)
+        for start in range(0, len(sorted_ids), SUBJECTS_PER_READ):
+            some = sorted_ids[start : start + SUBJECTS_PER_READ]
             then = await recomputed.entities(self.context, some, times.LATEST, at_ingested)
-            shown = ((each, then.rows.get(each)) for each in some)
-            rows |= {each: row for each, row in shown if row and row.live and row.observation_count}
+            pairs = ((each, then.rows.get(each)) for each in some)
+            rows |= {each: row for each, row in pairs if row and row.live and row.observation_count}
         return rows
 
     async def _take(self, transaction: RecordedTransaction, entity_ids: set[str]) -> None:
@@ -248,8 +248,8 @@ class _Walk:
                 bisect.bisect_left(moments, True, key=lambda each: self.query.fits(row, each) == begins)
             ]
         place = bisect.bisect_left(self._passed, later, lo=1, key=lambda each: each.recorded_at) - 1
-        behind = self._passed[place]._replace(recorded_at=later, operation="")
-        change = self._change(behind, entity_id, row, later, begins=begins)
+        last_passed = self._passed[place]._replace(recorded_at=later, operation="")
+        change = self._change(last_passed, entity_id, row, later, begins=begins)
         self.changes.append(replace(change, clock=later))
 
     def _change(

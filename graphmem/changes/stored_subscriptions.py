@@ -72,7 +72,7 @@ class Subscription(NamedTuple):
 
 async def create(
     context: Context,
-    wanted: WantedChanges,
+    filters: WantedChanges,
     delivery: Delivery,
     url: str | None,
     max_failures: int,
@@ -87,7 +87,7 @@ async def create(
     now = times.now()
     properties: dict[str, Any] = {
         **_awake(context.actor),
-        "wanted": wanted.encode(),
+        "wanted": filters.encode(),
         "delivery": delivery,
         "webhook_url": url,
         "secret": url and f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}",
@@ -130,9 +130,9 @@ async def active(context: Context, subscription_id: str) -> Subscription:
 
 async def wanted_by(services: Services, subscription: Subscription) -> WantedChanges:
     """Return the filter of a subscription, with its entity types by their names of now."""
-    wanted = WantedChanges.decode(subscription.wanted)
+    filters = WantedChanges.decode(subscription.wanted)
     aliases = await services.type_aliases.of(subscription.owner)
-    return replace(wanted, entity_types=frozenset(aliases.get(each, each) for each in wanted.entity_types))
+    return replace(filters, entity_types=frozenset(aliases.get(each, each) for each in filters.entity_types))
 
 
 async def wake(context: Context, subscription_id: str) -> None:

@@ -111,7 +111,7 @@ class WantedChanges:
 
 def answer(owner: str, node_key: str, change: Change, *, values: bool = False) -> ChangeAnswer:
     transaction, observation = change.transaction, change.observation
-    told: dict[str, Any] = {
+    members: dict[str, Any] = {
         "event_id": change.id,
         "event_type": change.kind,
         "action": change.kind.partition(".")[2],
@@ -122,53 +122,53 @@ def answer(owner: str, node_key: str, change: Change, *, values: bool = False) -
         **{name: value for name, value in change.details.items() if value is not None},
     }
     if observation is not None:
-        told["observation_id"] = observation.id
+        members["observation_id"] = observation.id
         if observation.source_id:
-            told["source_id"] = observation.source_id
-    told["fields_changed"] = change.fields
+            members["source_id"] = observation.source_id
+    members["fields_changed"] = change.fields
     if change.fields:
-        told["fields"] = {
+        members["fields"] = {
             name: {
-                side: _shown(shown, values)
+                side: _shown(winner, values)
                 for side, every in (("before", change.before), ("after", change.after))
-                if (shown := every.get(name)) is not None
+                if (winner := every.get(name)) is not None
             }
             for name in change.fields
         }
     if not transaction.operation:
         # Time alone changed it.
-        return told  # type: ignore[return-value]
-    told |= {"transaction_id": transaction.id, "operation": transaction.operation}
+        return members  # type: ignore[return-value]
+    members |= {"transaction_id": transaction.id, "operation": transaction.operation}
     if transaction.agent != answers.ANONYMOUS:
-        told["agent_thumbprint"] = transaction.agent
-    told["provenance"] = answers.writer(transaction.agent, transaction.client, transaction.by)
-    return told  # type: ignore[return-value]
+        members["agent_thumbprint"] = transaction.agent
+    members["provenance"] = answers.writer(transaction.agent, transaction.client, transaction.by)
+    return members  # type: ignore[return-value]
 
 
 def _subject(change: Change) -> dict[str, Any]:
     """Return the members that say what a change is about."""
     noun = change.kind.partition(".")[0]
     if noun == "relationship":
-        told: dict[str, Any] = {
+        members: dict[str, Any] = {
             "relationship_key": change.subject, "relationship_type": change.subject.partition(":")[0]
         }  # fmt: skip
         for side, end in zip(("source", "target"), change.ends, strict=True):
-            told[f"{side}_entity_id"] = end.id
-            told |= {f"{side}_name": end.name} if end.name else {}
-        return told
+            members[f"{side}_entity_id"] = end.id
+            members |= {f"{side}_name": end.name} if end.name else {}
+        return members
     if noun == "source":
         key = "source_id" if ids.SOURCE_ID.fullmatch(change.subject) else "interpretation_id"
         return {key: change.subject, **({"name": change.name} if change.name else {})}
-    told = {"entity_type": change.entity_type} if change.entity_type else {}
-    told |= {"name": change.name} if change.name else {}
+    members = {"entity_type": change.entity_type} if change.entity_type else {}
+    members |= {"name": change.name} if change.name else {}
     if noun in ("entity", "answer"):
-        return {"entity_id": change.subject, **told}
+        return {"entity_id": change.subject, **members}
     if noun == "observation" and change.observation is not None:
         subject = change.observation.subject_id
-        return {"relationship_key" if ":" in subject else "entity_id": subject, **told}
-    return told if noun == "schema" else {"subject": change.subject}
+        return {"relationship_key" if ":" in subject else "entity_id": subject, **members}
+    return members if noun == "schema" else {"subject": change.subject}
 
 
-def _shown(shown: Shown, values: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {"observation_id": shown.observation_id}
-    return {**told, "value": answers.stored_json(shown.value)} if values else told
+def _shown(winner: Shown, values: bool) -> dict[str, Any]:
+    members: dict[str, Any] = {"observation_id": winner.observation_id}
+    return {**members, "value": answers.stored_json(winner.value)} if values else members

@@ -129,7 +129,7 @@ class _Delivery:
         if subscription.node_key not in ("", head.node_key):
             await self.sleep("the database was recovered, or its data is other data: what changed is unknown")
             return
-        wanted = await stored_subscriptions.wanted_by(services, subscription)
+        filters = await stored_subscriptions.wanted_by(services, subscription)
         try:
             standing = await standing_of(self._context, subscription)
         except InvalidInput as refused:
@@ -144,7 +144,7 @@ class _Delivery:
             else:
                 parts, following = await standing.after(place, head)
             every = (change for part in parts for change in part.changes)
-            for change in wanted.among(actor.owner, every):
+            for change in filters.among(actor.owner, every):
                 if not await self._post(change, head.node_key):
                     return
                 place = change_cursors.place_after(change)
