@@ -80,22 +80,23 @@ def agent_row(owner: str, thumbprint: str, client: str, by: str | None) -> dict[
     if by is None:
         properties = {"owner": owner, "thumbprint": thumbprint}
         return {"id": ids.agent_id(owner, thumbprint), "properties": properties}
-    said = canonical.decode(by)
-    said.pop("token_id", None)
-    credential = "key" if said.get("method") == "key" else "client"
+    author = canonical.decode(by)
+    author.pop("token_id", None)
+    credential = "key" if author.get("method") == "key" else "client"
     names = {
-        ("account", said.get("account_name")), ("client", client),
-        (credential, said.get("credential_name")), ("agent", said.get("subject")),
+        ("account", author.get("account_name")), ("client", client),
+        (credential, author.get("credential_name")), ("agent", author.get("subject")),
     }  # fmt: skip
     keys = {(kind, name) for kind, name in names if name and not is_writer_id(name)} | {
-        ("account", said.get("account")), (credential, said.get("credential")),
-        ("agent", said.get("thumbprint")),
+        ("account", author.get("account")), (credential, author.get("credential")),
+        ("agent", author.get("thumbprint")),
     }  # fmt: skip
     properties = {
-        "owner": owner, "thumbprint": thumbprint, "client": client, "by": encode(said),
+        "owner": owner, "thumbprint": thumbprint, "client": client, "by": encode(author),
         "writers": sorted(writer_key(kind, name) for kind, name in keys if name),
     }  # fmt: skip
-    return {"id": ids.agent_id(owner, canonical.encode([thumbprint, client, said])), "properties": properties}
+    written_by = canonical.encode([thumbprint, client, author])
+    return {"id": ids.agent_id(owner, written_by), "properties": properties}
 
 
 def writers_of(owner: str, thumbprint: str, client: str, by: str | None) -> list[str]:
@@ -122,13 +123,13 @@ def described(by: str | Mapping[str, Any] | None, client: str | None) -> str:
     program = f", by {client}" if client else ""
     if by is None:
         return f"{UNATTRIBUTED}{program}"
-    said: Mapping[str, Any] = canonical.decode(by) if isinstance(by, str) else by
-    account = said.get("account_name", "")
+    author: Mapping[str, Any] = canonical.decode(by) if isinstance(by, str) else by
+    account = author.get("account_name", "")
     ways = {"token": "static token", "key": "key `{}`", "oauth": "client `{}`"}
-    way = ways.get(said.get("method", ""), "").format(said.get("credential_name"))
+    way = ways.get(author.get("method", ""), "").format(author.get("credential_name"))
     writer = f"{way} of {account}" if way and account else way or account or ANONYMOUS
-    if thumbprint := said.get("thumbprint"):
-        subject = said.get("subject")
+    if thumbprint := author.get("thumbprint"):
+        subject = author.get("subject")
         # What an agent says of itself is no name for it.
         agent = f"{subject}, verified" if subject else f"{thumbprint[:12]}, signed"
         writer = f"agent {agent}, with {writer}"

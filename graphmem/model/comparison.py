@@ -201,17 +201,18 @@ def matches_all(filters: Mapping[str, Filter], texts: Mapping[str, str]) -> bool
         texts: canonical JSON of the snapshot's fields, by name.
     """
     return all(
-        name in texts and wanted.matches(canonical.decode(texts[name])) for name, wanted in filters.items()
+        name in texts and condition.matches(canonical.decode(texts[name]))
+        for name, condition in filters.items()
     )
 
 
-def _contains(text: str, wanted: str, whole: bool) -> bool:
-    start = text.find(wanted)
+def _contains(text: str, part: str, whole: bool) -> bool:
+    start = text.find(part)
     while whole and start >= 0:
-        end = start + len(wanted)
+        end = start + len(part)
         if not (_in_word(text[start - 1 : start]) or _in_word(text[end : end + 1])):
             return True
-        start = text.find(wanted, start + 1)
+        start = text.find(part, start + 1)
     return start >= 0
 
 

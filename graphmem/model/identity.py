@@ -270,12 +270,12 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
     """
     snapshot = read_fields(entity_type, snapshot, with_id=True)
     for names in (*_NAMES, *own_rule(entity_type), *_CONTACT, *_EXPLICIT):
-        shown = [
+        parts = [
             _shown(snapshot.get(name, snapshot.get(_SYNONYMS.get((entity_type, name), name))))
             for name in names
         ]
-        if all(shown):
-            return " ".join(shown)
+        if all(parts):
+            return " ".join(parts)
     return f"{entity_type} {entity_id[4:12]}"
 
 
@@ -303,13 +303,13 @@ def words(folded: str) -> list[str]:
     return "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in joined).split()
 
 
-def identifiers(snapshot: Mapping[str, Any], shown: str) -> set[tuple[str, str]]:
+def identifiers(snapshot: Mapping[str, Any], shown_name: str) -> set[tuple[str, str]]:
     """Return the (kind, index key) pairs by which an entity with these current values is found.
 
     The kind ``tokens`` (the words of a name of several, sorted) serves proposals of duplicates only:
     nothing is looked up by it.
     """
-    folded = fold_text(shown)
+    folded = fold_text(shown_name)
     pairs = {("name", index_key(folded))}
     names = {folded}
     for name in IDENTIFIER_KINDS.keys() & snapshot.keys():

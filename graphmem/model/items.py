@@ -261,8 +261,8 @@ class ItemReader:
         """
         path = f"$.relationships[{index}]" if path is None else path
         before = self._refused
-        given = raw["relationship_type"]
-        meaning = self._meaning(index, f"{path}.relationship_type", given)
+        type_name = raw["relationship_type"]
+        meaning = self._meaning(index, f"{path}.relationship_type", type_name)
         source = self._end(index, path, raw, "source", count)
         target = self._end(index, path, raw, "target", count)
         metadata = raw.get("metadata") or {}
@@ -272,27 +272,27 @@ class ItemReader:
                 fields[field_name] = self._encoded(index, f"{path}.metadata.{field_name}", value)
         if self._refused > before or source is None or target is None or meaning is None:
             return None
-        spelled = relationship.spell(given)
+        spelled = relationship.spell(type_name)
         is_other_name = spelled != meaning.name and spelled not in self.vocabulary
         ends = (target, source) if meaning.is_swapped else (source, target)
         return Link(
             index, meaning.name, *ends, fields, kind, path,
-            given_type=given if is_other_name else None, is_swapped=meaning.is_swapped,
+            given_type=type_name if is_other_name else None, is_swapped=meaning.is_swapped,
             is_symmetric=relationship.is_symmetric(self.vocabulary, meaning.name),
             expected_version=raw.get(EXPECTED),
         )  # fmt: skip
 
-    def _meaning(self, index: int, path: str, given: str) -> relationship.Meaning | None:
+    def _meaning(self, index: int, path: str, type_name: str) -> relationship.Meaning | None:
         """Return what the name of a relationship type says; a new one is a type of the owner's own."""
         try:
             suggests = self._unknown_types < relationship.SUGGESTIONS_LIMIT
             nearest = self.nearest_type if suggests else relationship.no_nearest
-            return relationship.meaning_of(given, self.vocabulary, nearest)
+            return relationship.meaning_of(type_name, self.vocabulary, nearest)
         except relationship.UnknownRelationshipType as exc:
             self._unknown_types += 1
-            unknown, meaning = exc, relationship.own_meaning(given)
+            unknown, meaning = exc, relationship.own_meaning(type_name)
         if meaning is None:
-            message = f"{given[:80]!r} is no name of a relationship type: {relationship.NAME_RULE}"
+            message = f"{type_name[:80]!r} is no name of a relationship type: {relationship.NAME_RULE}"
             self.refuse("ERR_RELATIONSHIP_TYPE", path, message, index)
         elif meaning.name not in self.new_types:
             known = len(self.new_types) + sum(kind.is_own for kind in self.vocabulary.values())
@@ -330,9 +330,9 @@ class ItemReader:
                 self.refuse("ERR_FIELD_NAME", path, f"a field name: {exc.reason}", index)
                 return False
             return True
-        shown = str(name)[: identity.NAME_LIMIT].encode(errors="replace").decode()
+        printable = str(name)[: identity.NAME_LIMIT].encode(errors="replace").decode()
         message = f"a field name has 1 to {identity.NAME_LIMIT} characters"
-        self.refuse("ERR_FIELD_NAME", f"{path}.{shown}", message, index)
+        self.refuse("ERR_FIELD_NAME", f"{path}.{printable}", message, index)
         return False
 
     def _encoded(self, index: int, path: str, value: Any) -> str:

@@ -22,8 +22,8 @@ _FAR: Final = 2
 @lru_cache(maxsize=50_000)
 def words(folded: str) -> tuple[str, ...]:
     """Return the words of a folded name, the given name first; none where no name is near."""
-    surname, comma, given = folded.partition(", ")
-    parts = [word.strip(".") for word in (f"{given} {surname}" if comma else surname).split()]
+    surname, comma, given_names = folded.partition(", ")
+    parts = [word.strip(".") for word in (f"{given_names} {surname}" if comma else surname).split()]
     if len(folded) > LENGTH_LIMIT or len(parts) > WORDS_LIMIT or not all(parts):
         return ()
     if any("," in part or any(c.isdigit() for c in part) for part in parts):

@@ -177,14 +177,14 @@ def readings(name: str) -> dict[str, bool]:
 
     ``livesIn`` is LIVES_IN, "is the brother of" is BROTHER_OF, and "has a pet" is HAS_PET.
     """
-    found: dict[str, bool] = {}
+    spellings: dict[str, bool] = {}
     for spelled in (spell(name), spell(_CASE_CHANGE.sub("_", name))):
-        found.setdefault(spelled, False)
-        if (said := _SAID.fullmatch(spelled)) is not None:
-            found.setdefault(said["rest"], said["was"] is not None)
+        spellings.setdefault(spelled, False)
+        if (phrase := _SAID.fullmatch(spelled)) is not None:
+            spellings.setdefault(phrase["rest"], phrase["was"] is not None)
         elif (has := _HAS.fullmatch(spelled)) is not None:
-            found.setdefault(f"HAS_{has['rest']}", False)
-    return found
+            spellings.setdefault(f"HAS_{has['rest']}", False)
+    return spellings
 
 
 def _can_end(name: str) -> bool:

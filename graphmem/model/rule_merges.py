@@ -171,18 +171,18 @@ def merge_of(merges: Merges, entity_id: str) -> RuleMerge | None:
 
     Two entities that somebody separated do not meet in one survivor: neither is merged there.
     """
-    wanted = _wanted(merges, entity_id)
-    if wanted is None:
+    merge = _wanted(merges, entity_id)
+    if merge is None:
         return None
-    survivor = merges.survivor(wanted.into, wanted.level)
-    for separated in _separated(merges, entity_id, wanted.level):
+    survivor = merges.survivor(merge.into, merge.level)
+    for separated in _separated(merges, entity_id, merge.level):
         if separated == survivor:
             return None
         other = _wanted(merges, separated) if separated != entity_id else None
-        at_one_level = other is not None and other.level == wanted.level
+        at_one_level = other is not None and other.level == merge.level
         if other is not None and at_one_level and merges.survivor(other.into, other.level) == survivor:
             return None
-    return wanted
+    return merge
 
 
 def _separated(merges: Merges, entity_id: str, level: int) -> Iterator[str]:
@@ -241,13 +241,13 @@ def _bearers(merges: Merges, entity_id: str, entity: Identified) -> dict[str, Id
     level = entity.level
     if not level or level in (CONTENT_LEVEL, JOINING_LEVEL):
         return None
-    found: dict[str, Identified] = {}
+    bearers: dict[str, Identified] = {}
     for borne_id in filter(None, (entity_id, entity.same)):
         fitting = _fitting(merges, entity.evidence, level, borne_id)
         if fitting is None:
             return None
-        found |= fitting
-    return found
+        bearers |= fitting
+    return bearers
 
 
 def _may_mean_another(merges: Merges, entity_id: str, level: int, survivor_id: str) -> bool:

@@ -104,17 +104,17 @@ class Rules:
 
     def value(self, name: str, text: str) -> str | None:
         """Return a value (canonical JSON) as a snapshot shows it, ``None`` if it does not convert."""
-        wanted = self.types.get(name)
-        if wanted is None or text == NULL or name == CANONICAL_NAME:
+        field_type = self.types.get(name)
+        if field_type is None or text == NULL or name == CANONICAL_NAME:
             return text
-        return convert(text, wanted, self.converters.get(name, ()))
+        return convert(text, field_type, self.converters.get(name, ()))
 
 
 PLAIN: Final = Rules()
 """The rules of a type without a registered schema."""
 
 
-def convert(text: str, wanted: FieldType, further: tuple[Converter, ...] = ()) -> str | None:
+def convert(text: str, field_type: FieldType, further: tuple[Converter, ...] = ()) -> str | None:
     """Return a value converted to a type, ``None`` if it does not convert.
 
     Args:
@@ -122,19 +122,19 @@ def convert(text: str, wanted: FieldType, further: tuple[Converter, ...] = ()) -
         further: converters tried, in order, before those that the type has of itself.
     """
     value = canonical.decode(text)
-    if fits(value, wanted):
+    if fits(value, field_type):
         return text
-    for converter in (*further, *IMPLICIT.get(wanted, ())):
+    for converter in (*further, *IMPLICIT.get(field_type, ())):
         converted = _converted(converter, value)
-        if converted is not None and fits(converted, wanted):
+        if converted is not None and fits(converted, field_type):
             return canonical.encode(converted)
     return None
 
 
-def fits(value: Any, wanted: str) -> bool:
+def fits(value: Any, field_type: str) -> bool:
     """Return whether a value is of a field type; a date is a string as well."""
     shape = shape_of(value)
-    return shape == wanted or (wanted == "string" and shape == "date")
+    return shape == field_type or (field_type == "string" and shape == "date")
 
 
 def _converted(converter: Converter, value: Any) -> Any:

@@ -88,11 +88,11 @@ class _Entry:
             (TARGET_ROLE, self.target_kinds, swapped, same),
         ):
             for word in words.split():
-                said = {role: f'"{word.replace("_", " ")}"'}
+                metadata = {role: f'"{word.replace("_", " ")}"'}
                 if not self.kind.is_symmetric or role == SOURCE_ROLE:
-                    yield f"{word.upper()}_OF", of._replace(metadata=said)
+                    yield f"{word.upper()}_OF", of._replace(metadata=metadata)
                 if not self.kind.is_symmetric or role == TARGET_ROLE:
-                    yield f"HAS_{word.upper()}", has._replace(metadata=said)
+                    yield f"HAS_{word.upper()}", has._replace(metadata=metadata)
 
 
 _ENTRIES: Final = tuple(

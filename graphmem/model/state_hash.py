@@ -38,9 +38,9 @@ def entry(
     return int.from_bytes(digest.digest(), "big")
 
 
-def updated(known: Any, added: int, taken: int) -> str | None:
+def updated(known: Any, added: int, removed: int) -> str | None:
     """Return a state hash with summands added and taken away: 64 hex digits; of a damaged one None."""
     try:
-        return f"{(int(known, 16) + added - taken) % _MODULUS:064x}"
+        return f"{(int(known, 16) + added - removed) % _MODULUS:064x}"
     except (TypeError, ValueError):
         return None

@@ -58,12 +58,12 @@ class Weighed(NamedTuple):
 
     Attributes:
         counted: for each :class:`Dated`, whether it counts.
-        held: for each, whether its values held then, if its dates are those of values.
+        holding: for each, whether its values held then, if its dates are those of values.
         is_there: whether a relationship with these observations was there, if it was not deleted.
     """
 
     counted: list[bool]
-    held: list[bool]
+    holding: list[bool]
     is_there: bool
 
 
@@ -77,16 +77,16 @@ def weighed(groups: Sequence[Dated], at: int, *, is_relationship: bool) -> Weigh
         return Weighed([group.by_then for group in groups], [True] * len(groups), is_there=True)
     starts = ending.STARTS if is_relationship else ending.STARTS_OF_THINGS
     stated = _StatedDates(sorted(dated, key=lambda group: group.rank), starts)
-    counted, held = list[bool](), list[bool]()
+    counted, holding = list[bool](), list[bool]()
     for group in groups:
         of_values = is_relationship or any(ending.plain(name) in ending.OF_VALUES for name, _ in group.dates)
         start = stated.start(group, of_values=of_values)
         has_begun = group.by_then if start is None else start <= at
         end = stated.end(start) if group.dates else None
         counted.append(has_begun or (group.by_then and not is_relationship))
-        held.append(not of_values or not group.dates or (has_begun and (end is None or at < end)))
+        holding.append(not of_values or not group.dates or (has_begun and (end is None or at < end)))
     counting = [group for group, counts in zip(groups, counted, strict=True) if counts and group.dates]
-    return Weighed(counted, held, stated.is_there(sorted(counting, key=lambda group: group.rank), at))
+    return Weighed(counted, holding, stated.is_there(sorted(counting, key=lambda group: group.rank), at))
 
 
 def dates_of(fields: Mapping[str, str]) -> list[list[str]]:

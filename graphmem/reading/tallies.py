@@ -39,24 +39,24 @@ class Tally(NamedTuple):
 class Sum(NamedTuple):
     """The state of one subject by its own observations; ``unmade``: those that gave it values are excluded.
 
-    ``counts`` and ``held`` of :class:`~graphmem.model.valid_time.Weighed` are in ``shown``, by dates.
+    ``counted`` and ``holding`` of :class:`~graphmem.model.valid_time.Weighed` are in ``by_dates``.
     """
 
     state: OwnState
     version: int
     unmade: bool
     is_there: bool
-    shown: Mapping[str, tuple[bool, bool]]
+    by_dates: Mapping[str, tuple[bool, bool]]
 
     @property
     def has_dates(self) -> bool:
         """Whether an observation says when its values held."""
-        return bool(self.shown.keys() - {repr(NO_DATES)})
+        return bool(self.by_dates.keys() - {repr(NO_DATES)})
 
     def shown_fields(self, observation: Observation, at: int) -> Mapping[str, str]:
         """Return the fields of an observation of an entity that count at a time."""
-        said = valid_time.dates_of(observation.fields)
-        dates = [said, observation.kind == "correction", observation.observed_at <= at] if said else NO_DATES
+        days = valid_time.dates_of(observation.fields)
+        dates = [days, observation.kind == "correction", observation.observed_at <= at] if days else NO_DATES
         if dates == NO_DATES and observation.observed_at > at:
             return {}
         return {name: value for name, value in observation.fields.items() if self.shows(dates, name)}
@@ -66,8 +66,8 @@ class Sum(NamedTuple):
 
         An entity has its names and its dates before its start and after its end.
         """
-        counts, held = self.shown.get(repr(dates), (False, False))
-        return counts and (held or field in identity.NAMING or ending.plain(field) in valid_time.NAMES)
+        counts, holds = self.by_dates.get(repr(dates), (False, False))
+        return counts and (holds or field in identity.NAMING or ending.plain(field) in valid_time.NAMES)
 
 
 def _counted(
@@ -99,14 +99,14 @@ def summed(tallies: Sequence[Tally], winners: Iterable[list[Any]], at: int, *, i
     counted, weighed = _counted(tallies, at, is_relationship=is_relationship)
     moments = {moment for each in counted for moment in each.moments}
     last = [each.dated.newest[0] for each in counted if each.dated.newest]
-    shown = {
-        repr([each.dated.dates, each.dated.is_correction, each.dated.by_then]): (counts, held)
-        for each, counts, held in zip(tallies, weighed.counted, weighed.held, strict=True)
+    by_dates = {
+        repr([each.dated.dates, each.dated.is_correction, each.dated.by_then]): (counts, holds)
+        for each, counts, holds in zip(tallies, weighed.counted, weighed.holding, strict=True)
     }
-    total = Sum(OwnState(), 0, _is_unmade(counted), weighed.is_there, shown)
+    total = Sum(OwnState(), 0, _is_unmade(counted), weighed.is_there, by_dates)
     by_field: dict[str, list[Any]] = {}
     for dates, (field, *winner) in winners:
-        if all(shown[repr(dates)]) if is_relationship else total.shows(dates, field):
+        if all(by_dates[repr(dates)]) if is_relationship else total.shows(dates, field):
             by_field[field] = max(by_field.get(field, winner), winner)
     state = OwnState.reduced(
         sum(each.observations for each in counted),

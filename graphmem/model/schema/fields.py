@@ -133,12 +133,12 @@ class Field:
             return
         value = canonical.decode(text)
         if not fits(value, self.type):
-            shown = convert(text, self.type, self.converters) if mismatch == "hide" else None
-            if not self.is_union or shown is not None:
-                yield self._mistyped(name, value, mismatch, shown)
-            if shown is None:
+            converted = convert(text, self.type, self.converters) if mismatch == "hide" else None
+            if not self.is_union or converted is not None:
+                yield self._mistyped(name, value, mismatch, converted)
+            if converted is None:
                 return
-            value = canonical.decode(shown)
+            value = canonical.decode(converted)
         violation = self.constraints.violation(value) if self.constraints else None
         if violation is not None:
             outcome = "the observation is refused" if reject else "the observation is stored with this value"
@@ -146,9 +146,9 @@ class Field:
                 "CONSTRAINT_VIOLATION", name, f"the value of {name} is {violation}; {outcome}", reject
             )
 
-    def _mistyped(self, name: str, value: Any, mismatch: Visibility, shown: str | None) -> SchemaFinding:
+    def _mistyped(self, name: str, value: Any, mismatch: Visibility, converted: str | None) -> SchemaFinding:
         problem = f"{name} is declared as {self.type} and the value is of type {shape_of(value)}"
-        if shown is not None:
+        if converted is not None:
             advice = "snapshots show it converted, and the observation keeps it unchanged"
         elif mismatch == "hide":
             advice = (
@@ -185,5 +185,5 @@ def _is_listed(value: Any, listed: tuple[Scalar, ...]) -> bool:
 
 
 def _listing(listed: tuple[Scalar, ...]) -> str:
-    shown = ", ".join(canonical.encode(item)[:50] for item in listed[:10])
-    return f"{shown} and {len(listed) - 10} more" if len(listed) > 10 else shown
+    text = ", ".join(canonical.encode(item)[:50] for item in listed[:10])
+    return f"{text} and {len(listed) - 10} more" if len(listed) > 10 else text

@@ -209,7 +209,7 @@ class SchemaDocument:
     def references(self) -> tuple[Reference, ...]:
         """The reference fields, without what an earlier version stored and this one would refuse."""
         listed = self.kept.get(REFERENCE_FIELDS)
-        found: list[Reference] = []
+        references: list[Reference] = []
         for each in listed if isinstance(listed, list | tuple) else ():
             try:
                 entity_type = identity.normalise_type(each["target_entity_type"])
@@ -217,8 +217,8 @@ class SchemaDocument:
             except (ValueError, LookupError, TypeError, AttributeError):
                 continue
             if each.get("field") in self.fields and meaning is not None:
-                found.append(Reference(each["field"], entity_type, meaning))
-        return tuple(found)
+                references.append(Reference(each["field"], entity_type, meaning))
+        return tuple(references)
 
     def findings(self, fields: Mapping[str, str]) -> list[SchemaFinding]:
         """Compare one observation of kind value with the schema. Returns the deviations, sorted by field.

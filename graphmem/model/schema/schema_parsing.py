@@ -143,10 +143,10 @@ def fields_of(raw: object, path: str, issues: Issues) -> dict[str, dict[str, Any
         return {}
     fields: dict[str, dict[str, Any]] = {}
     if isinstance(raw, Mapping):
-        placed = [(name, spec, f"{path}.{str(name)[: identity.NAME_LIMIT]}") for name, spec in raw.items()]
+        specs = [(name, spec, f"{path}.{str(name)[: identity.NAME_LIMIT]}") for name, spec in raw.items()]
     else:
-        placed = [_listed(spec, f"{path}[{i}]", issues) for i, spec in enumerate(raw)]
-    for name, spec, where in placed:
+        specs = [_listed(spec, f"{path}[{i}]", issues) for i, spec in enumerate(raw)]
+    for name, spec, where in specs:
         if not field_name(name, where, issues):
             continue
         if name in fields:
