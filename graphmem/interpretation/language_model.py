@@ -195,9 +195,9 @@ def _check(config: Mapping[str, Any], current: Mapping[str, str]) -> None:
         if name not in current:
             raise InterpretationFailed(f"The interpreter {NAME} has no configuration {name[:100]!r}.")
         if value != current[name]:
-            shown = str(value)[:100]
+            text = str(value)[:100]
             raise InterpretationFailed(
-                f"The interpretation was asked for with {name} {shown!r}, and today it is {current[name]!r}."
+                f"The interpretation was asked for with {name} {text!r}, and today it is {current[name]!r}."
             )
 
 

@@ -91,7 +91,7 @@ async def interpret(
         ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: the bytes of the source cannot be had.
     """
     config = dict(config or {})
-    asked = (source.id, interpreter, config, again)
+    request = (source.id, interpreter, config, again)
     runs = await read_runs(context, source.id)
     reading = None
     try:
@@ -107,7 +107,7 @@ async def interpret(
         )
         if failed is not None and not again:
             return Outcome(failed, unchanged=True)
-        if (replayed := await _of_key(context, interpretation, asked, key)) is not None:
+        if (replayed := await _of_key(context, interpretation, request, key)) is not None:
             return Outcome(replayed, replayed=True)
         await _end_failed(context, interpretation, exc.reason)
         return Outcome(await read_interpretation(context, interpretation.id))
@@ -122,7 +122,7 @@ async def interpret(
     )  # fmt: skip
     if earlier is not None and not again:
         return Outcome(earlier, unchanged=True)
-    if (replayed := await _of_key(context, interpretation, asked, key)) is not None:
+    if (replayed := await _of_key(context, interpretation, request, key)) is not None:
         return Outcome(replayed, replayed=True)
     if reading is None or writing.size(reading.proposal) > PROMPT_OBSERVATIONS:
         return Outcome(await interpretation_queue.add(context, interpretation))
@@ -131,14 +131,14 @@ async def interpret(
 
 
 async def _of_key(
-    context: Context, interpretation: Interpretation, asked: tuple[Any, ...], key: str | None
+    context: Context, interpretation: Interpretation, request: tuple[Any, ...], key: str | None
 ) -> InterpretationRow | None:
     """Return the interpretation that a request with this key made before, else keep the key for this one."""
     if key is None:
         return None
     try:
         # The same request has the same key even if schemas or interpreters changed between its attempts.
-        receipt = await writing.keep_key(context, replace(interpretation, asked=asked), key)
+        receipt = await writing.keep_key(context, replace(interpretation, request=request), key)
     except StoreRefused as exc:
         if not _has_ended(exc):
             raise

@@ -42,8 +42,8 @@ def names_of(item: Item) -> set[NameKey]:
     values = identity.naming_values(item.fields)
     if not values:
         return set()
-    shown = identity.display_name(item.entity_type, item.entity_id, values)
-    return set(_keys(item.entity_type, identity.identifiers(values, shown)))
+    display_name = identity.display_name(item.entity_type, item.entity_id, values)
+    return set(_keys(item.entity_type, identity.identifiers(values, display_name)))
 
 
 def add(draft: Draft, entity: Thing) -> None:

@@ -42,7 +42,7 @@ class Interpretation:
         replaces: ids of interpretations that are withdrawn when it is completed.
         made: how many ``observations``, ``entities`` and ``relationships`` its transactions made; None if it
             has one transaction.
-        asked: what a caller asked for, if an idempotency key stands for that and not for what came of it.
+        request: what a caller asked for, if an idempotency key stands for that and not for what came of it.
     """
 
     owner: str
@@ -59,7 +59,7 @@ class Interpretation:
     warnings: tuple[str, ...] = ()
     made: Mapping[str, int] | None = None
     replaces: tuple[str, ...] = ()
-    asked: tuple[Any, ...] = ()
+    request: tuple[Any, ...] = ()
 
     @property
     def config_hash(self) -> str:
@@ -81,8 +81,8 @@ class Interpretation:
     @property
     def content(self) -> list[Any]:
         """What an idempotency key stands for, of a request with this interpretation."""
-        if self.asked:
-            return list(self.asked)
+        if self.request:
+            return list(self.request)
         reader = [self.interpreter, self.version, self.config_hash, self.model]
         return [self.source_id, *reader, self.error]
 

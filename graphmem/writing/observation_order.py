@@ -43,10 +43,10 @@ class RequestOrder:
             (each.observation_id if each.value != value else each.other_id for each, value in known),
             default="",
         )
-        placed = ids.placed_observation_id(unplaced, earlier) if unplaced < earlier else unplaced
+        observation_id = ids.placed_observation_id(unplaced, earlier) if unplaced < earlier else unplaced
         for name, value in part.fields.items():
-            claims[name] = _next(claims.get(name), value, placed)
-        return placed
+            claims[name] = _next(claims.get(name), value, observation_id)
+        return observation_id
 
 
 def _next(claims: _Claims | None, value: str, observation_id: str) -> _Claims:

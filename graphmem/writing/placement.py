@@ -15,10 +15,10 @@ def survivor_key(entities: Things, relationships: Things, key: str) -> str:
     An end that the turn did not read is resolved from where the relationship was placed last.
     """
     kind, *ends = key.split(":")
-    placed = ids.ends(relationships.root(key))
+    placed_ends = ids.ends(relationships.root(key))
     resolved = [
         entities.root(end) if entities.get(end) else entities.root(placed_end)
-        for end, placed_end in zip(ends, placed, strict=True)
+        for end, placed_end in zip(ends, placed_ends, strict=True)
     ]
     return ids.relationship_key(kind, *resolved)
 

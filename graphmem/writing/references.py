@@ -83,7 +83,7 @@ def apply(draft: Draft, request: StoreRequest, before: dict[str, Shown]) -> list
     now = {item.entity_id: _all_shown(draft, request, item) for item in _referring_items(request)}
     for item_index, reference, start, end in request.referring:
         item = request.items[item_index]
-        links, shown = request.links[start:end], now[item.entity_id]
+        links, current = request.links[start:end], now[item.entity_id]
         since = _since(draft, item, reference)
         for value in _values(item.fields[reference.field]):
             if _target(request, draft.state, item, reference, value) is None:
@@ -92,11 +92,11 @@ def apply(draft: Draft, request: StoreRequest, before: dict[str, Shown]) -> list
                 )
         observed_at = draft.recorded_at if item.observed_at is None else item.observed_at
         for link in links:
-            if request.link_key(link) in shown or observed_at < since:
+            if request.link_key(link) in current or observed_at < since:
                 stored.append(_made(draft, request, item, reference, link))
         gone = {**before[item.entity_id], **{request.link_key(link): link for link in links}}
         for key, link in gone.items():
-            if key not in shown:
+            if key not in current:
                 _delete(draft, request, link, since)
     return stored
 
@@ -171,14 +171,14 @@ def _shown(request: StoreRequest, state: State, entities: Things, item: Item, re
     """Return what a field shows now, with the swapped keys of symmetric relationships."""
     view = entities.view(entities.root(item.entity_id))
     winner = view.fold.get(reference.field) if view else None
-    shown: Shown = {}
+    links: Shown = {}
     for value in _values(winner.value if winner else None):
         target = _target(request, state, item, reference, value)
         if target is not None:
             entity_id = target.entity_id if isinstance(target, Item) else target
             for link in _link(item, reference, End(entity_id=entity_id)).variants:
-                shown[request.link_key(link)] = link
-    return shown
+                links[request.link_key(link)] = link
+    return links
 
 
 def _since(draft: Draft, item: Item, reference: Reference) -> int:

@@ -51,11 +51,11 @@ def _new_field(item: Item, name: str, near: str, subject: str) -> dict[str, Any]
 def _warn_of_second_field(draft: Draft, item: Item) -> None:
     """Warn where a correction sets an identifier that its entity has in a field of another name."""
     entity = draft.survivor_view(item.entity_id)
-    shown = {name for name, winner in entity.fold.items() if winner.value != "null"} if entity else set[str]()
-    for name in item.fields.keys() & identifiers.FIELDS.keys() - shown:
+    known = {name for name, winner in entity.fold.items() if winner.value != "null"} if entity else set[str]()
+    for name in item.fields.keys() & identifiers.FIELDS.keys() - known:
         kind = identifiers.FIELDS[name]
         alike = sorted(
-            other for other in shown if kind in _CONTACTS and identifiers.FIELDS.get(other) == kind
+            other for other in known if kind in _CONTACTS and identifiers.FIELDS.get(other) == kind
         )
         if alike:
             draft.warnings.append(_new_field(item, name, alike[0], f"the entity {item.entity_id}"))

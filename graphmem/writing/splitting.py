@@ -107,24 +107,24 @@ class SplitRequest(StoreRequest):
         touched.add_subjects(filter(None, (self.split_entity, self.target, *self.selection.keys)))
 
     async def informed(self, queries: Queries, state: State) -> Self:
-        entities, relationships, asked = state.entities, state.relationships, self.selection
+        entities, relationships, choice = state.entities, state.relationships, self.selection
         members = {each.subject_id for each in entities.members(entities.root(self.split_entity))}
         keys = {
-            each.subject_id for key in asked.keys for each in relationships.members(relationships.root(key))
+            each.subject_id for key in choice.keys for each in relationships.members(relationships.root(key))
         }
-        observation_ids = asked.observation_ids
-        if asked.field is not None:
+        observation_ids = choice.observation_ids
+        if choice.field is not None:
             values = await queries.only(
                 "split.field_values",
                 list[tuple[str, str, str]],
                 entity_ids=sorted(members),
-                field=asked.field,
+                field=choice.field,
             )
-            having = {observation_id for observation_id, value, _ in values if value == asked.value}
+            having = {observation_id for observation_id, value, _ in values if value == choice.value}
             observation_ids = sorted(having if observation_ids is None else having & {*observation_ids})
         selected = await queries.only(
             "split.select", Selected, entity_ids=sorted(members), keys=sorted(keys), limit=SPLIT_LIMIT + 1,
-            observation_ids=observation_ids, since=asked.since, source_ids=asked.source_ids,
+            observation_ids=observation_ids, since=choice.since, source_ids=choice.source_ids,
         )  # fmt: skip
         dismissed = await dismissed_with(queries, state, [self.split_entity])
         return replace(self, selected=selected, dismissed=dismissed)
@@ -177,8 +177,8 @@ class SplitRequest(StoreRequest):
             draft.refuse(REFUSED, "$.new_entity", message)
         for key in self.selection.keys:
             known = draft.relationships.get(key)
-            shown = draft.survivor_key(key) if known is not None else key
-            if known is None or source not in ids.ends(shown):
+            surviving_key = draft.survivor_key(key) if known is not None else key
+            if known is None or source not in ids.ends(surviving_key):
                 draft.refuse("ERR_TARGET_NOT_FOUND", "$.relationships", f"{source} has no relationship {key}")
         draft.raise_issues()
         self._check_selection(draft, source)

@@ -41,24 +41,24 @@ def apply(draft: Draft, request: StoreRequest, link: Link) -> StoredLink | None:
     return StoredLink(survivor_key, observation.id, action, repeated, survivor.version, survivor.live)
 
 
-def _as_stored(draft: Draft, request: StoreRequest, given: Link) -> Link:
+def _as_stored(draft: Draft, request: StoreRequest, link: Link) -> Link:
     """Return a link as its relationship is stored: where it is symmetric, the ends may be swapped there.
 
     The first link that has another name, or whose ends are swapped, warns of it.
     """
-    link = given
-    if given.is_symmetric and not _is_made(draft, request, given) and _is_made(draft, request, given.swapped):
-        link = given.swapped
-    name = given.given_type or given.relationship_type
-    if given.given_type is not None or link.is_swapped:
+    stored = link
+    if link.is_symmetric and not _is_made(draft, request, link) and _is_made(draft, request, link.swapped):
+        stored = link.swapped
+    name = link.given_type or link.relationship_type
+    if link.given_type is not None or stored.is_swapped:
         draft.warn_once({
             "code": "RELATIONSHIP_STORED_AS",
-            "index": given.index,
-            "relationship_type": link.relationship_type,
-            "message": f"{name[:80]} is stored as {link.relationship_type}"
-            + (" with source and target swapped" if link.is_swapped else ""),
+            "index": link.index,
+            "relationship_type": stored.relationship_type,
+            "message": f"{name[:80]} is stored as {stored.relationship_type}"
+            + (" with source and target swapped" if stored.is_swapped else ""),
         })  # fmt: skip
-    return link
+    return stored
 
 
 def _is_made(draft: Draft, request: StoreRequest, link: Link) -> bool:

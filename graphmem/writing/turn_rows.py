@@ -353,8 +353,8 @@ def _former_names(
     """
     own = after.own
     new = [each for each in observations if each.counts and each.kind in facts.VALUE_KINDS]
-    shown = {(name, winner.value) for name, winner in own.fold.items()}
-    if before is None and own.named is None and all(each.fields.items() <= shown for each in new):
+    own_values = {(name, winner.value) for name, winner in own.fold.items()}
+    if before is None and own.named is None and all(each.fields.items() <= own_values for each in new):
         return {"former_added": None, "former_removed": None}
     named = {pair for each in new for pair in naming_pairs(own.kind, each.fields)}
     if own.named is not None:

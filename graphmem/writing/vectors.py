@@ -190,10 +190,10 @@ def differences(
     same = (first.owner, first.kind, first.of) == (owner, expected.kind, expected.of)
     if same and first.model == expected.model:
         if first.vector:
-            placed = first.in_index != (first.fresh == first.kind)
+            in_right_index = first.in_index != (first.fresh == first.kind)
         else:
-            placed = not first.in_index and first.fresh is None
-        same = placed and (
+            in_right_index = not first.in_index and first.fresh is None
+        same = in_right_index and (
             expected.packed is None
             or (is_close(first.vector, expected.vector) and is_close(first.packed, expected.packed))
         )

@@ -96,21 +96,21 @@ class QuarantineRequest(WithdrawalRequest):
     def apply(self, draft: Draft) -> Receipt:
         """Withdraw what the writer writes from now on, or reinstate what was withdrawn so."""
         kind, _, name = self.writer.partition(":")
-        if bool(self._held(draft, self.writer)) is not self.is_released:
+        if bool(self._quarantined(draft, self.writer)) is not self.is_released:
             message = "is not in quarantine" if self.is_released else "is in quarantine already"
             draft.refuse("ERR_NOTHING_TO_TURN", f"$.by_{kind}", f"the {kind} {name} {message}")
         draft.raise_issues()
         turned = "include" if self.is_released else "exclude"
         withdrawal_ids: list[str] = []
         for writer in (self.writer, *self.made):
-            held = self._held(draft, writer)
-            if bool(held) is self.is_released:
-                writings = held or [ids.writing_id(writer, draft.recorded_at + 1, times.LATEST)]
+            quarantined = self._quarantined(draft, writer)
+            if bool(quarantined) is self.is_released:
+                writings = quarantined or [ids.writing_id(writer, draft.recorded_at + 1, times.LATEST)]
                 withdrawal_ids += [withdraw(draft, turned, "writing", each, self.reason) for each in writings]
         result = {"exclusion_id": withdrawal_ids[0], "observations": 0}
         return Receipt(self.transaction_id, draft.recorded_at, result=result)
 
-    def _held(self, draft: Draft, writer: str) -> list[str]:
+    def _quarantined(self, draft: Draft, writer: str) -> list[str]:
         """Return the ids of the writings without an end of a writer that do not count."""
         return [
             each.id
