@@ -97,7 +97,7 @@ def exported(data: bytes, builder: Builder) -> list[bytes]:
     """Return the chats of an export: one file, or the members of an archive that are whole."""
     if not data.startswith(SIGNATURE):
         return [data]
-    archive, found, total = opened(data, builder.limits), [], 0
+    archive, chats, total = opened(data, builder.limits), [], 0
     for name in export_members(archive):
         pieces: list[bytes] = []
         try:
@@ -109,11 +109,11 @@ def exported(data: bytes, builder: Builder) -> list[bytes]:
         except DAMAGE as exc:
             builder.warn(f"The member {name[:100]} is damaged and left out: {exc}.")
         else:
-            found.append(b"".join(pieces))
+            chats.append(b"".join(pieces))
     builder.media_type = ZIP
-    if not found:
+    if not chats:
         raise ParseFailed("The archive is damaged: no chat in it is whole.", "damaged")
-    return found
+    return chats
 
 
 def opened(data: bytes, limits: DocumentLimits) -> zipfile.ZipFile:

@@ -105,8 +105,8 @@ def blocks(text: str, builder: Builder, apart: frozenset[str]) -> Iterator[Block
                 if read.is_quoted and read.is_guessed:
                     builder.warn(f"Line {number} has no encoding that fits, it is read as cp1252.")
             elif line.strip():
-                shown = line[:SHOWN_CHARACTERS]
-                builder.warn(f"Line {number} cannot be read, it is left out: {shown}")
+                excerpt = line[:SHOWN_CHARACTERS]
+                builder.warn(f"Line {number} cannot be read, it is left out: {excerpt}")
         else:
             begins, name = boundary[1].upper() == "BEGIN", boundary[2].upper()
             place = next((i for i, each in enumerate(opened) if _ends(each.name, name, begins, apart)), None)
@@ -165,7 +165,7 @@ def content_line(line: str) -> ContentLine | None:
     params: dict[str, str] = {}
     for param in PARAMETER.findall(match[2]):
         name, _, value = param.partition("=")
-        value = CARET.sub(lambda found: CARETS[found[1]], value.strip().strip('"'))
+        value = CARET.sub(lambda escape: CARETS[escape[1]], value.strip().strip('"'))
         params.setdefault(name.strip().upper(), value)
     read = ContentLine(match[1].upper(), params, match[3])
     return None if read.is_quoted and BROKEN_QUOTED.search(read.value) else read

@@ -159,5 +159,5 @@ def _finished(text: str, encoding: str, warnings: tuple[str, ...]) -> Decoded:
 def _lines(text: str, character: str) -> str:
     """Return the number of a character and the lines of the first ones, for a sentence."""
     numbers = [str(number) for number, line in enumerate(text.splitlines(), 1) if character in line]
-    shown = ", ".join(numbers[:LINES_SHOWN]) + (" …" if len(numbers) > LINES_SHOWN else "")
-    return f": {text.count(character):,} in line{'s' * (len(numbers) > 1)} {shown}"
+    first_numbers = ", ".join(numbers[:LINES_SHOWN]) + (" …" if len(numbers) > LINES_SHOWN else "")
+    return f": {text.count(character):,} in line{'s' * (len(numbers) > 1)} {first_numbers}"

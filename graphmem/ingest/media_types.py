@@ -65,9 +65,9 @@ def types_contradict(declared: str, media_type: str) -> bool:
 
 def _of_text(head: bytes, declared: str | None, name: str) -> str:
     stated = essence(declared)
-    shown = "rtf" if head.startswith(_RTF) else structured_text(beginning(head))
-    if shown is not None:
-        media_types = BY_NAME[shown].media_types
+    format_name = "rtf" if head.startswith(_RTF) else structured_text(beginning(head))
+    if format_name is not None:
+        media_types = BY_NAME[format_name].media_types
         return stated if stated in media_types else media_types[0]
     if stated is not None and stated not in GENERIC_TYPES and _is_text_type(stated):
         return stated

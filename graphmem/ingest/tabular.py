@@ -51,8 +51,8 @@ class Columns:
             self._add("")
         return self.names
 
-    def _add(self, wanted: str) -> None:
-        name = base = wanted or f"column_{len(self.names) + 1}"
+    def _add(self, header: str) -> None:
+        name = base = header or f"column_{len(self.names) + 1}"
         number = 1
         while name in self._taken:
             number += 1

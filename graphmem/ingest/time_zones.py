@@ -98,8 +98,8 @@ def _described(block: Block) -> tzinfo | None:
 
 def _shown(name: str) -> tzinfo | None:
     """Return the zone of a name for people: ``(UTC+01:00) Amsterdam, Berlin``, ``Amsterdam``, ``UTC+2``."""
-    shown = SHOWN.fullmatch(name)
-    sign, hours, minutes, places = shown.groups() if shown else (None, None, None, name)
+    match = SHOWN.fullmatch(name)
+    sign, hours, minutes, places = match.groups() if match else (None, None, None, name)
     offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) * (-1 if sign == "-" else 1)
     for place in places.split(","):
         # "Eastern Time (US & Canada)" is what Windows calls "Eastern Standard Time".
@@ -109,9 +109,9 @@ def _shown(name: str) -> tzinfo | None:
             january, july = (
                 datetime(2020, month, 1, tzinfo=UTC).astimezone(zone).utcoffset() for month in (1, 7)
             )
-            if shown is None or offset in (january, july):
+            if match is None or offset in (january, july):
                 return zone
-    return timezone(offset) if shown is not None and abs(offset) < timedelta(days=1) else None
+    return timezone(offset) if match is not None and abs(offset) < timedelta(days=1) else None
 
 
 @cache

@@ -256,8 +256,8 @@ def _add(builder: Builder, entry: _Entry, of: tuple[_Entry, list[_Entry]], refer
     for member, name in RAW.items():
         add(member, name, filter(None, [each.value for each in entry.block.named(member)[:1]]))
     add("RANGE", "range", filter(None, [entry.range]))
-    shown = [_shown(moment) for moment in instances if moment != start]
-    add("INSTANCE", "instances", shown, shown)
+    instance_texts = [_shown(moment) for moment in instances if moment != start]
+    add("INSTANCE", "instances", instance_texts, instance_texts)
     for member, name in PEOPLE.items():
         people = list(filter(None, map(_person, entry.block.named(member))))
         builder.count_cells(len(people))

@@ -53,8 +53,8 @@ def _exif(image: Image.Image, builder: Builder) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, SyntaxError, OSError, EOFError) as exc:
         builder.warn(f"The EXIF data are damaged: {exc}.")
         return {}
-    shown = {name: _value(value) for name, value in values.items()}
-    return {name: value for name, value in sorted(shown.items()) if value is not None}
+    texts = {name: _value(value) for name, value in values.items()}
+    return {name: value for name, value in sorted(texts.items()) if value is not None}
 
 
 def _value(value: Any) -> Any:

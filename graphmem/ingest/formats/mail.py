@@ -112,8 +112,8 @@ def _read(builder: Builder, data: bytes, number: int) -> Message:
         lines.pop()
     others = [(place, line) for place, line in enumerate(lines, 1) if HEADER.match(line) is None]
     for place, line in others:
-        shown = line[:80].decode("ascii", "replace").strip()
-        builder.warn(f"Line {place} of message {number} is no header, it is left out: {shown}")
+        excerpt = line[:80].decode("ascii", "replace").strip()
+        builder.warn(f"Line {place} of message {number} is no header, it is left out: {excerpt}")
     if others:
         kept = b"\n".join(filter(HEADER.match, lines))
         data = kept + data[len(b"\n".join(lines)) :]
@@ -253,13 +253,13 @@ def _people(builder: Builder, texts: MailTexts, headers: Headers) -> Iterator[Pa
         if not people:
             continue
         builder.count_cells(len(people))
-        shown = [
+        names = [
             f"{person.get('name', '')} <{person['address']}>".lstrip()
             if "address" in person
             else person["name"]
             for person in people
         ]
-        yield PartField(name.lower().replace("-", "_"), people, builder.add_line(name, ", ".join(shown)))
+        yield PartField(name.lower().replace("-", "_"), people, builder.add_line(name, ", ".join(names)))
 
 
 @lru_cache(maxsize=1_000)

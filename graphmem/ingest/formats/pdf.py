@@ -43,8 +43,8 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
             empty.append(count)
     builder.metadata["pages"] = count
     if empty:
-        shown = ", ".join(str(number) for number in empty[:20]) + (" …" if len(empty) > 20 else "")
-        builder.warn(f"{len(empty):,} of {count:,} pages have no text (perhaps they are scans): {shown}.")
+        pages = ", ".join(str(number) for number in empty[:20]) + (" …" if len(empty) > 20 else "")
+        builder.warn(f"{len(empty):,} of {count:,} pages have no text (perhaps they are scans): {pages}.")
 
 
 def _pages(document: pypdfium2.PdfDocument, builder: Builder) -> Iterator[str]:

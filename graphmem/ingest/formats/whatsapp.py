@@ -71,8 +71,8 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     if not number:
         raise ParseFailed("The chat has no message.", "empty")
     stem = name.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
-    shown = ", ".join(list(senders)[:SENDERS_SHOWN]) + (" …" if len(senders) > SENDERS_SHOWN else "")
-    title = f"WhatsApp chat of {shown}" if NAMELESS.fullmatch(stem) else stem
+    names = ", ".join(list(senders)[:SENDERS_SHOWN]) + (" …" if len(senders) > SENDERS_SHOWN else "")
+    title = f"WhatsApp chat of {names}" if NAMELESS.fullmatch(stem) else stem
     builder.title = title
     builder.metadata |= {"conversations": 1, "messages": number}
     span = FileSpan(line=1, start=0, end=builder.position)

@@ -70,12 +70,12 @@ def _name(fields: Mapping[str, PartField]) -> str | None:
     text = text_of(fields.get("text")) or text_of(fields.get("attachments_text")) or ""
     files = fields.get("attachments")
     line = " ".join(text.split()) or ", ".join(files.value if files is not None else ())
-    shown = line if len(line) <= NAME_CHARACTERS_LIMIT else f"{line[:NAME_CHARACTERS_LIMIT].rstrip()}…"
-    if text_of(fields.get("id")) is not None or not shown:
-        return shown or None
+    beginning = line if len(line) <= NAME_CHARACTERS_LIMIT else f"{line[:NAME_CHARACTERS_LIMIT].rstrip()}…"
+    if text_of(fields.get("id")) is not None or not beginning:
+        return beginning or None
     sender, sent = (text_of(fields.get(name)) for name in ("role", "sent_at"))
-    length = f" [{len(line):,}]" if shown != line else ""
-    return f"{sender} ({sent}): {shown}{length}"
+    length = f" [{len(line):,}]" if beginning != line else ""
+    return f"{sender} ({sent}): {beginning}{length}"
 
 
 def _title(part: Part) -> LabelledMember | None:

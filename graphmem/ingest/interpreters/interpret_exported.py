@@ -112,10 +112,10 @@ def _identity(line: Mapping[str, Any]) -> StatedIdentity | None:
     basis = who.get("basis")
     names = (tuple(basis.split("+")),) if isinstance(basis, str) and basis != identity.CONTENT else None
     try:
-        found = identity.identify("", entity_type, fields, names)
+        identified = identity.identify("", entity_type, fields, names)
     except canonical.NotCanonical:
         return None
-    return StatedIdentity(entity_type, names, fields, found.entity_id, who.get("observed_at"))
+    return StatedIdentity(entity_type, names, fields, identified.entity_id, who.get("observed_at"))
 
 
 def _is_observation(value: Any) -> bool:

@@ -50,10 +50,10 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         elif not {record[source], record[target]} <= entities.keys():
             draft.warn(f"A relation{place(span)} is left out: the file has no node for one of its ends.")
             continue
-        said = {name: record[name] for name in EDGE if record.get(name) is not None}
+        metadata = {name: record[name] for name in EDGE if record.get(name) is not None}
         draft.relate(
             type_of_relation(spelling, relationship.BUILTIN), entities[record[source]],
-            entities[record[target]], span, {RELATION_TYPES: [spelling], **said},
+            entities[record[target]], span, {RELATION_TYPES: [spelling], **metadata},
         )  # fmt: skip
     return draft.proposal()
 
@@ -78,21 +78,21 @@ def _add(
     if not is_node and not any(isinstance(text, str) for text in texts):
         draft.warn(f"A record{place(span)} is left out: it is no memory, node, edge or message.")
         return
-    found = (
+    types = (
         (entity_type_of(each) for each in labels or () if each != "Entity")
         if isinstance(labels, list)
         else ()
     )
-    kind = next(filter(None, found), GENERAL_TYPE) if is_node else "note" if "memory" in record else "message"
-    said = {field_name(name): value for name, value in record.items() if name not in LEFT_OUT}
+    kind = next(filter(None, types), GENERAL_TYPE) if is_node else "note" if "memory" in record else "message"
+    fields = {field_name(name): value for name, value in record.items() if name not in LEFT_OUT}
     for nested in NESTED:
         more = record.get(nested)
         for name, value in more.items() if isinstance(more, Mapping) else ():
-            said.setdefault(field_name(name), value)
-    if "memory" in said:
-        said["content"] = said.pop("memory")
+            fields.setdefault(field_name(name), value)
+    if "memory" in fields:
+        fields["content"] = fields.pop("memory")
     key = next((name for name in ("uuid", "id") if isinstance(record.get(name), str)), None)
-    members = [LabelledMember(name, value) for name, value in said.items()]
+    members = [LabelledMember(name, value) for name, value in fields.items()]
     at = record.get("updated_at") or record.get("created_at")
     index = draft.entity(kind, members, span, observed_at=at, identified_by=((key,),) if key else None)
     if key is not None:

@@ -212,9 +212,9 @@ def _warn_of_one_name(draft: ProposalDraft, row: int | None, named_rows: dict[tu
         identity.identify("", entity.entity_type, draft.entities[each].fields) for each in (row, first)
     )
     if own == earlier and own.basis in identity.NAME_FIELDS:
-        shown = str(name)[:60]
+        excerpt = str(name)[:60]
         draft.warn(
-            f"Rows with the name {shown!r} are one entity: of values that differ, the last one counts."
+            f"Rows with the name {excerpt!r} are one entity: of values that differ, the last one counts."
         )
 
 

@@ -205,12 +205,12 @@ class ProposalDraft:
     def _is_name(self, name: str) -> bool:
         # A lone surrogate is no text.
         text = name.encode(errors="replace").decode()
-        shown = text[:SHOWN_CHARACTERS]
+        excerpt = text[:SHOWN_CHARACTERS]
         if not 0 < len(name) <= identity.NAME_LIMIT or text != name:
-            self.warn(f"The field {shown!r} is left out: a name has 1 to {identity.NAME_LIMIT} characters.")
+            self.warn(f"The field {excerpt!r} is left out: a name has 1 to {identity.NAME_LIMIT} characters.")
             return False
         if name in RESERVED:
-            self.warn(f"The field {shown!r} is left out: the name has a meaning of its own.")
+            self.warn(f"The field {excerpt!r} is left out: the name has a meaning of its own.")
             return False
         return True
 

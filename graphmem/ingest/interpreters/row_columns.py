@@ -102,8 +102,8 @@ def columns_joined(
         if kind is not None:
             many.setdefault(kind[1], []).extend(values)
         elif len(values) > 1 or (values and LABELS.fullmatch(name)):
-            shown = [value.value for value in values]
-            joined[name] = member._replace(value=shown if len(shown) > 1 else "".join(shown))
+            texts = [value.value for value in values]
+            joined[name] = member._replace(value=texts if len(texts) > 1 else "".join(texts))
         else:
             joined[name] = member
     for _, single, plural in MANY:
@@ -202,12 +202,12 @@ def name_of_row(
     if isinstance(called, str) and {("name",), ("title",)} & set(identity.own_rule(entity_type)):
         return called
     values = [value for name, value in filled.items() if name not in IDS]
-    shown = [str(value) for value in values if isinstance(value, str | int | float)]
-    shown.sort(key=_has_no_letter_first)
-    whole = " ".join(" · ".join(shown).split())
+    texts = [str(value) for value in values if isinstance(value, str | int | float)]
+    texts.sort(key=_has_no_letter_first)
+    whole = " ".join(" · ".join(texts).split())
     if whole and LETTER.search(whole) is None:
         whole = f"{entity_type} {whole}"
-    if not whole or (len(whole) <= NAME_CHARACTERS_LIMIT and len(shown) == len(values)):
+    if not whole or (len(whole) <= NAME_CHARACTERS_LIMIT and len(texts) == len(values)):
         return whole or None
     where = ", ".join(filter(None, (table, place(span).removeprefix(" in "))))
     return f"{whole[:NAME_CHARACTERS_LIMIT].rstrip()}… ({where})"
