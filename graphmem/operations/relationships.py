@@ -42,7 +42,7 @@ from graphmem.reading.relationship_lookup import (
     find_relationship,
     followed_types,
 )
-from graphmem.reading.relationship_pages import WantedEdges, relationship_page
+from graphmem.reading.relationship_pages import EdgeRequest, relationship_page
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import ObservationRow
 from graphmem.reading.writer_filters import ByWriter
@@ -123,21 +123,21 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     """
     filters = arguments.filters
     query = cursors.fingerprint(context, "relationships.list", arguments)
-    given = Clocks(arguments.at, arguments.at_ingested)
-    place, clocks = start_of(arguments, query, NEWEST, given)
+    requested = Clocks(arguments.at, arguments.at_ingested)
+    place, clocks = start_of(arguments, query, NEWEST, requested)
     if filters.writers and not clocks.now:
         raise invalid([{"path": "$.at", "message": "a filter by writer takes no earlier time: leave it out"}])
     type_filters = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
     types, direction = await followed_types(context, type_filters, "outgoing")
-    request = _wanted(arguments, next(iter(types), None), direction, place)
+    request = _page_request(arguments, next(iter(types), None), direction, place)
     page_of = current_page if arguments.current else relationship_page
     listed = await page_of(context, request, clocks)
     rows = answers.relationships(listed.relationships)
     page: RelationshipPage = {
         "relationships": rows,
         **listed.as_page.envelope(arguments, query),
-        **given.answered,
-        **given.hinted(not rows),
+        **requested.answered,
+        **requested.hinted(not rows),
     }
     if filters.entity_id is not None:
         page["entity_id"] = listed.root or filters.entity_id
@@ -150,9 +150,9 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     return page
 
 
-def _wanted(
+def _page_request(
     arguments: ListRelationships, kind: str | None, direction: FollowedWay, place: dict[str, Any] | None
-) -> WantedEdges:
+) -> EdgeRequest:
     """Return the relationships that a list asks for: those of one entity, or all.
 
     Args:
@@ -171,7 +171,7 @@ def _wanted(
         outgoing, incoming = incoming, outgoing
     elif direction == "both":
         outgoing = incoming = outgoing or incoming
-    return WantedEdges(
+    return EdgeRequest(
         entity_id=about,
         outgoing=outgoing,
         incoming=incoming,
@@ -251,8 +251,8 @@ class RelationshipHistory(RelationshipThen, PageEnvelope):
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
     query = cursors.fingerprint(context, "relationships.snapshot", arguments)
-    given = Clocks(arguments.at, arguments.at_ingested)
-    place, clocks = start_of(arguments, query, NEWEST, given)
+    requested = Clocks(arguments.at, arguments.at_ingested)
+    place, clocks = start_of(arguments, query, NEWEST, requested)
     row, keys, then = await find_relationship(
         context, await arguments.key(context), arguments.include_deleted, clocks
     )
@@ -273,6 +273,6 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
     return {
         **answers.relationship(row),
         **Page(observations, following, total=row.observation_count).envelope(arguments, query),
-        **given.answered,
+        **requested.answered,
         "observations": [answers.relationship_observation(each) for each in observations],
     }

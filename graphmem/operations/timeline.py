@@ -29,7 +29,7 @@ from graphmem.reading.budgets import within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, first_of, start_of
-from graphmem.reading.timeline_pages import Event, EventRow, WantedEvents
+from graphmem.reading.timeline_pages import Event, EventRequest, EventRow
 from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Context, Scope, operation
 
@@ -103,11 +103,11 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
     """
     since, until = _range(arguments)
     query = cursors.fingerprint(context, "timeline.list", arguments)
-    given = Clocks(arguments.at, arguments.at_ingested)
-    place, clocks = start_of(arguments, query, NEWEST, given)
+    requested = Clocks(arguments.at, arguments.at_ingested)
+    place, clocks = start_of(arguments, query, NEWEST, requested)
     if place is not None and not timeline_pages.EVENT_ID.fullmatch(place["id"]):
         raise cursors.refused()
-    request = WantedEvents(
+    request = EventRequest(
         since=since,
         until=until,
         descending=arguments.order == "desc",
@@ -129,7 +129,7 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
     page: TimelinePage = {
         "events": [timeline_pages.event(row) for row in events],
         **Page(events, following, total=timeline.total).envelope(arguments, query),
-        **given.answered,
+        **requested.answered,
         **await names_in_use.warned(context, events, [arguments.entity_type]),
     }
     if timeline.pending:

@@ -342,10 +342,10 @@ async def with_withdrawals(context: Context, rows: Iterable[ObservationRow]) -> 
     They are read only if there is such an observation.
     """
     rows = list(rows)
-    shown = [observation(row) for row in rows]
+    observations = [observation(row) for row in rows]
     withdrawn = [row.id for row in rows if not membership.counts(row.excluded)]
     if not withdrawn:
-        return shown
+        return observations
     withdrawals = await context.graph.only(
         "exclusion.of_observations", list[_Withdrawal], observation_ids=withdrawn
     )
@@ -358,7 +358,7 @@ async def with_withdrawals(context: Context, rows: Iterable[ObservationRow]) -> 
             "since": times.render(row.recorded_at),
             "reason": row.reason,
         })  # fmt: skip
-    for answer in shown:
+    for answer in observations:
         if answer["id"] in by_observation:
             answer["exclusions"] = by_observation[answer["id"]]
-    return shown
+    return observations

@@ -33,27 +33,27 @@ async def page(context: Context, request: EntityRequest, query: Query, cursor: s
     """
     place, skip = start_of(request, query, cursor)
     scan = Scan(context, request)
-    behind = None if cursor is None else place
+    after = None if cursor is None else place
     if request.related is not None:
-        return await _chosen(scan, await scan.related(request.related), behind, skip)
+        return await _chosen(scan, await scan.related(request.related), after, skip)
     indexed = await _usable(scan)
     if indexed is not None:
         with contextlib.suppress(Untrusted):
             # The index may give a filter's hits in the order of ids.
             by_id = request.order.key is None and request.order.field is None and not request.counted
-            if indexed.wanted is None or (by_id and indexed.wanted.keys is not None):
+            if indexed.field_filter is None or (by_id and indexed.field_filter.keys is not None):
                 # Index hits fit, except values that the index stores cut short; those are compared below.
                 first = skip + request.limit + 1
                 return await _along(scan, indexed.stretch, place, skip, (first,))
             candidates = None if scan.is_sealed else await indexed.everything()
             if candidates is not None:
-                return await _chosen(scan, candidates, behind, skip)
+                return await _chosen(scan, candidates, after, skip)
     along = request.least is not None or request.since is None
     by_text = request.order.field is not None or (request.order.key == "name_key" and scan.is_sealed)
     if by_text or request.counted or not along:
         candidates = await scan.everything()
         if candidates is not None:
-            return await _chosen(scan, candidates, behind, skip)
+            return await _chosen(scan, candidates, after, skip)
         if by_text or request.counted:
             raise _refused(request, scan.limits.compared_entities)
     return await _along(scan, scan.stretch, place, skip)
@@ -89,11 +89,11 @@ async def _chosen(
         raise too_many("$.filters", message)
     ordered = _sorted(scan, fitting)
     places = {each.id: _place(scan, each) for each in ordered}
-    behind = [each for each in ordered if place is None or _follows(request, places[each.id], place)]
-    part = behind[skip : skip + request.limit]
+    rest = [each for each in ordered if place is None or _follows(request, places[each.id], place)]
+    part = rest[skip : skip + request.limit]
     rows, last = await scan.answered(part)
     following = None
-    if part and (last or len(behind) > skip + len(part)):
+    if part and (last or len(rest) > skip + len(part)):
         following = place_of(request, places[(last or part[-1]).id])
     scanned = scan.scanned if request.filters or request.writers or request.order.field else None
     return Page(rows, following, last is not None, len(ordered), scanned)
@@ -193,11 +193,11 @@ class ByValue:
 
     scan: Scan
     field: str
-    wanted: Filter | None
+    field_filter: Filter | None
 
     async def stretch(self, place: SortPlace, reach: int) -> ScannedStretch:
-        if self.wanted is not None:
-            return await self._named(place, reach, self.wanted.keys or [], self.scan.request.order.way)
+        if self.field_filter is not None:
+            return await self._named(place, reach, self.field_filter.keys or [], self.scan.request.order.way)
         # Entities without the field come last, by id, in both directions: their places have no key.
         having = bool(place.key) or not place.id
         first = await self._ordered(place, reach) if having else ScannedStretch([], place, True)
@@ -250,14 +250,14 @@ class ByValue:
 
         If many entities fit and another index has the requested order, reading along that index is faster.
         """
-        assert self.wanted is not None
-        request, keys = self.scan.request, self.wanted.keys
+        assert self.field_filter is not None
+        request, keys = self.scan.request, self.field_filter.keys
         most = (
             self.scan.limits.compared_entities
             if request.counted or request.order.field is not None or request.since
             else FREQUENT_ENTITIES
         )
-        ranges = self.wanted.ranges if keys is None else [[key, f"{key}\x00", ""] for key in keys]
+        ranges = self.field_filter.ranges if keys is None else [[key, f"{key}\x00", ""] for key in keys]
         row, candidates = await self.scan.settled(
             "entity.in_value_range",
             _ValueRows,

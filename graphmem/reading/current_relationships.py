@@ -15,7 +15,7 @@ from graphmem.model import ending, times
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import too_many
-from graphmem.reading.relationship_pages import Found, WantedEdges, relationship_page
+from graphmem.reading.relationship_pages import EdgeRequest, Found, relationship_page
 from graphmem.reading.shared_rows import (
     EntityRow,
     RelationshipRow,
@@ -67,13 +67,13 @@ async def ended(context: Context, written: Mapping[str, Collection[str]], clocks
             for each in rows
             if ending.ended(((name, value) for name, value in each.fields), at) is not None
         }
-    shown = sorted(written)
-    found: set[str] = set()
-    for start in range(0, len(shown), _READ_AT_ONCE):
-        keys = [key for each in shown[start : start + _READ_AT_ONCE] for key in sorted(written[each])]
+    every = sorted(written)
+    ended_keys: set[str] = set()
+    for start in range(0, len(every), _READ_AT_ONCE):
+        keys = [key for each in every[start : start + _READ_AT_ONCE] for key in sorted(written[each])]
         rows = await as_of.relationships(context, keys, clocks)
-        found.update(row.key for row in rows if has_ended(row, at))
-    return found
+        ended_keys.update(row.key for row in rows if has_ended(row, at))
+    return ended_keys
 
 
 READ_LIMIT: Final = 20_000
@@ -82,15 +82,15 @@ READ_AT_ONCE: Final = 200
 """Relationships of one read at least."""
 
 
-async def current_page(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
+async def current_page(context: Context, request: EdgeRequest, clocks: Clocks) -> Found:
     """Return a page of the relationships that have not ended, now or as of a time.
 
     Raises:
         InvalidInput: more relationships than the limit would have to be read.
     """
-    page = _CurrentPage(wanted, instant(clocks))
-    batch = replace(wanted, offset=0, counted=False, limit=max(wanted.limit + 1, READ_AT_ONCE))
-    if wanted.counted:
+    page = _CurrentPage(request, instant(clocks))
+    batch = replace(request, offset=0, counted=False, limit=max(request.limit + 1, READ_AT_ONCE))
+    if request.counted:
         # The total is that of all pages.
         batch = replace(batch, time=times.LATEST, after=cursors.LAST)
     read = 0
@@ -99,9 +99,9 @@ async def current_page(context: Context, wanted: WantedEdges, clocks: Clocks) ->
         clocks = rows.clocks
         page.add(rows.relationships, rows.others)
         # The page may be full, and it may be known that more follow.
-        enough = page.truncated or page.following > wanted.offset + wanted.limit
+        enough = page.truncated or page.following > request.offset + request.limit
         stretch = as_read(rows.relationships)
-        if not rows.more or not stretch or (enough and not wanted.counted):
+        if not rows.more or not stretch or (enough and not request.counted):
             break
         read += len(stretch)
         if read >= READ_LIMIT:
@@ -118,7 +118,7 @@ async def current_page(context: Context, wanted: WantedEdges, clocks: Clocks) ->
         others=[other for other in page.others.values() if other.id in ends],
         total=page.total,
         truncated=page.truncated,
-        more=page.following > wanted.offset + len(page.rows),
+        more=page.following > request.offset + len(page.rows),
     )
 
 
@@ -133,8 +133,8 @@ class _CurrentPage:
         truncated: whether the values end the page before its limit.
     """
 
-    def __init__(self, wanted: WantedEdges, at: int) -> None:
-        self._wanted = wanted
+    def __init__(self, request: EdgeRequest, at: int) -> None:
+        self._request = request
         self._at = at
         self._characters = 0
         self.rows: list[RelationshipRow] = []
@@ -150,10 +150,10 @@ class _CurrentPage:
             if has_ended(row, self._at):
                 continue
             self.total += 1
-            if (row.last_observation_at, row.id) >= (self._wanted.time, self._wanted.after):
+            if (row.last_observation_at, row.id) >= (self._request.time, self._request.after):
                 continue
             self.following += 1
-            if self.following <= self._wanted.offset or self._is_full:
+            if self.following <= self._request.offset or self._is_full:
                 continue
             self._characters += sum(map(len, row.values))
             self.truncated = bool(self.rows) and self._characters > answers.ANSWER_CHARACTERS
@@ -162,4 +162,4 @@ class _CurrentPage:
 
     @property
     def _is_full(self) -> bool:
-        return self.truncated or len(self.rows) >= self._wanted.limit
+        return self.truncated or len(self.rows) >= self._request.limit

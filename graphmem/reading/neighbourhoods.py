@@ -19,7 +19,7 @@ from graphmem.reading import answers, as_of, shared_rows, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.current_relationships import current_page
 from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, place_then
-from graphmem.reading.relationship_pages import Found, WantedEdges, relationship_page
+from graphmem.reading.relationship_pages import EdgeRequest, Found, relationship_page
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.timeline_pages import EventRow
@@ -111,11 +111,11 @@ async def _at_once(context: Context, request: NeighbourhoodRequest) -> Neighbour
 
 
 async def _in_parts(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> NeighbourhoodRows:
-    wanted = WantedEdges(
+    page_request = EdgeRequest(
         request.entity_id, request.limit, request.offset, counted=True, expanded=request.include_related
     ).after_place(request.place)
     page_of = current_page if request.current else relationship_page
-    listed = await page_of(context, wanted, clocks)
+    listed = await page_of(context, page_request, clocks)
     entity_id = listed.root or request.entity_id
     rows = await as_of.entities(context, [entity_id], listed.clocks)
     if not rows:
@@ -150,8 +150,8 @@ async def _sources(context: Context, request: NeighbourhoodRequest, clocks: Cloc
 async def _events(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> list[EventRow]:
     if not request.include_events:
         return []
-    wanted = timeline_pages.WantedEvents(entity_id=request.entity_id, limit=request.limit)
-    return (await timeline_pages.page(context, wanted, clocks)).events[: request.limit]
+    event_request = timeline_pages.EventRequest(entity_id=request.entity_id, limit=request.limit)
+    return (await timeline_pages.page(context, event_request, clocks)).events[: request.limit]
 
 
 class Related(answers.Entity):

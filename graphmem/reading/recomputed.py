@@ -103,8 +103,8 @@ async def entities(
     rows, absent = dict[str, EntityRow](), dict[str, EntityRow]()
     for entity_id, group in groups.items():
         version = len(changes[entity_id]) if entity_id in changes else sums[entity_id].version
-        shown = absent if all(sums[each.id].unmade for each in group) else rows
-        shown[entity_id] = _row(group[0], folds[entity_id], version, names[entity_id])
+        target_rows = absent if all(sums[each.id].unmade for each in group) else rows
+        target_rows[entity_id] = _row(group[0], folds[entity_id], version, names[entity_id])
     return RecomputedEntities(
         known, rows, absent, into,
         {entity_id: state.fold for entity_id, state in folds.items()},
@@ -139,8 +139,8 @@ async def _folds(
         async for observation in refolding.observations_of(context.graph, subject_ids, until, known):
             subject_id = observation.subject_id
             if subject_id in dated:
-                shown = sums[subject_id].shown_fields(observation, at)
-                observation = replace(observation, fields=shown)
+                fields = sums[subject_id].shown_fields(observation, at)
+                observation = replace(observation, fields=fields)
             folds[subject_id] = reduction.fold(folds[subject_id], observation, rules[subject_id])
     return folds
 

@@ -39,18 +39,18 @@ async def meanings(context: Context, names: Mapping[str, str]) -> list[Meaning]:
             name is nearly the inverse (``inverse_of``).
     """
     known = await context.services.vocabulary.covering(names.values(), context.actor.owner)
-    found: list[Meaning] = []
+    types: list[Meaning] = []
     issues: list[dict[str, Any]] = []
     for path, name in names.items():
         try:
             suggests = len(issues) < relationship.SUGGESTIONS_LIMIT
             nearest = spelling.nearest_type if suggests else relationship.no_nearest
-            found.append(relationship.meaning_of(name, known, nearest))
+            types.append(relationship.meaning_of(name, known, nearest))
         except relationship.UnknownRelationshipType as exc:
             issues.append({"path": path, "message": str(exc), "type": "value_error", **exc.proposal})
     if issues:
         raise invalid(issues)
-    return found
+    return types
 
 
 async def known_types(context: Context, names: Mapping[str, str]) -> list[str]:
@@ -68,15 +68,15 @@ async def followed_types(
     Raises:
         InvalidInput: a type is unknown, or the types go different ways.
     """
-    found = await meanings(context, names)
-    kinds = await context.services.vocabulary.covering([each.name for each in found], context.actor.owner)
+    types = await meanings(context, names)
+    kinds = await context.services.vocabulary.covering([each.name for each in types], context.actor.owner)
     ways: set[FollowedWay] = {
         _OTHER_WAY[direction] if meaning.is_swapped else direction
-        for meaning in found
+        for meaning in types
         if not relationship.is_symmetric(kinds, meaning.name)
     }
     if len(ways) <= 1:
-        return [meaning.name for meaning in found], ways.pop() if ways else "both" if found else direction
+        return [meaning.name for meaning in types], ways.pop() if ways else "both" if types else direction
     message = (
         "these types go different ways from the entity: give direction both, or one type after the other"
     )
@@ -102,11 +102,11 @@ class RelationshipReference(Arguments):
             InvalidInput: there is neither a key nor a type with both ends, or the type is unknown.
         """
         names = {} if self.relationship_type is None else {"$.relationship_type": self.relationship_type}
-        found = await meanings(context, names)
+        types = await meanings(context, names)
         if self.relationship_key is not None:
             return self.relationship_key
-        if found and self.source_entity_id and self.target_entity_id:
-            return _key_of(found[0], self.source_entity_id, self.target_entity_id)
+        if types and self.source_entity_id and self.target_entity_id:
+            return _key_of(types[0], self.source_entity_id, self.target_entity_id)
         message = "give relationship_key, or relationship_type, source_entity_id and target_entity_id"
         raise invalid([{"path": "$.relationship_key", "message": message}])
 

@@ -18,7 +18,7 @@ from graphmem.registry import Context
 
 
 @dataclass(frozen=True, slots=True)
-class WantedEdges:
+class EdgeRequest:
     """Which relationships a page lists: those of an entity, or all of the owner.
 
     Attributes:
@@ -46,7 +46,7 @@ class WantedEdges:
     after: str = cursors.LAST
     writers: list[str] = field(default_factory=list)
 
-    def after_place(self, place: Mapping[str, Any] | None) -> WantedEdges:
+    def after_place(self, place: Mapping[str, Any] | None) -> EdgeRequest:
         """Return it for the page after a place that a cursor holds."""
         return self if place is None else replace(self, time=place["at"], after=place["id"])
 
@@ -122,95 +122,95 @@ class Found:
         return Page(self.relationships, place, self.truncated, self.total)
 
 
-async def relationship_page(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
+async def relationship_page(context: Context, request: EdgeRequest, clocks: Clocks) -> Found:
     if not clocks.now:
-        return await _then(context, wanted, clocks)
-    if wanted.entity_id is not None:
-        return await _of_entity(context, wanted, wanted.entity_id)
-    common = {**_which(wanted), **_place(wanted)}
-    if wanted.relationship_type is not None:
-        name, by = written("relationship.page_by_type", wanted.writers)
-        by["type"] = wanted.relationship_type
+        return await _then(context, request, clocks)
+    if request.entity_id is not None:
+        return await _of_entity(context, request, request.entity_id)
+    common = {**_which(request), **_place(request)}
+    if request.relationship_type is not None:
+        name, by = written("relationship.page_by_type", request.writers)
+        by["type"] = request.relationship_type
     else:
-        name, by = written("relationship.page", wanted.writers)
+        name, by = written("relationship.page", request.writers)
     row = await context.graph.only(name, _RelationshipPageRows, **common, **by)
     return Found(row.page, shared_rows.refuse_stale(row.others), row.total, row.truncated, row.more)
 
 
-async def _of_entity(context: Context, wanted: WantedEdges, entity_id: str) -> Found:
+async def _of_entity(context: Context, request: EdgeRequest, entity_id: str) -> Found:
     which: dict[str, Any] = {
-        **_which(wanted),
+        **_which(request),
         "entity_id": entity_id,
-        "outgoing": wanted.outgoing,
-        "incoming": wanted.incoming,
-        "other": wanted.other,
-        "type": wanted.relationship_type,
+        "outgoing": request.outgoing,
+        "incoming": request.incoming,
+        "other": request.other,
+        "type": request.relationship_type,
     }
-    if wanted.is_first:
+    if request.is_first:
         row = await context.graph.one("relationship.of_entity[first]", _PageOfEntity, **which)
     else:
-        name, by = written("relationship.of_entity", wanted.writers)
-        row = await context.graph.one(name, _PageOfEntity, **which, **_place(wanted), **by)
+        name, by = written("relationship.of_entity", request.writers)
+        row = await context.graph.one(name, _PageOfEntity, **which, **_place(request), **by)
     if row is None:
         raise answers.no_entity(entity_id)
     others = shared_rows.refuse_stale(row.others)
     return Found(row.page, others, row.total, row.truncated, row.more, row.version, row.root)
 
 
-def _which(wanted: WantedEdges) -> dict[str, Any]:
+def _which(request: EdgeRequest) -> dict[str, Any]:
     """Return the parameters of every page of now."""
     return {
-        "entity_type": wanted.entity_type,
-        "include_deleted": wanted.include_deleted,
-        "expanded": wanted.expanded,
-        "offset": wanted.offset,
-        "limit": wanted.limit,
-        "reach": wanted.offset + wanted.limit + 1,
+        "entity_type": request.entity_type,
+        "include_deleted": request.include_deleted,
+        "expanded": request.expanded,
+        "offset": request.offset,
+        "limit": request.limit,
+        "reach": request.offset + request.limit + 1,
     }
 
 
-def _place(wanted: WantedEdges) -> dict[str, Any]:
+def _place(request: EdgeRequest) -> dict[str, Any]:
     """Return the parameters of the page's place, and whether all pages are counted."""
-    return {"time": wanted.time, "after": wanted.after, "counted": wanted.counted}
+    return {"time": request.time, "after": request.after, "counted": request.counted}
 
 
-async def _then(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
+async def _then(context: Context, request: EdgeRequest, clocks: Clocks) -> Found:
     """Return a page as of a time. Every relationship that was recorded by then is read."""
-    lived, clocks = await as_of.pinned(context, filter(None, [wanted.entity_id]), clocks)
-    root, subject_ids = wanted.entity_id, None
-    if wanted.entity_id is None:
+    lived, clocks = await as_of.pinned(context, filter(None, [request.entity_id]), clocks)
+    root, subject_ids = request.entity_id, None
+    if request.entity_id is None:
         rows = await context.graph.only(
-            "relationship.at_all", list[_WrittenRelationship], type=wanted.relationship_type, **clocks.bounds
+            "relationship.at_all", list[_WrittenRelationship], type=request.relationship_type, **clocks.bounds
         )
     else:
-        if wanted.entity_id not in lived:
-            raise answers.no_entity(wanted.entity_id)
-        into = await as_of.merged(context, [wanted.entity_id], clocks)
-        root = membership.survivor(wanted.entity_id, into)
-        if root != wanted.entity_id:
+        if request.entity_id not in lived:
+            raise answers.no_entity(request.entity_id)
+        into = await as_of.merged(context, [request.entity_id], clocks)
+        root = membership.survivor(request.entity_id, into)
+        if root != request.entity_id:
             lived = await as_of.living(context, [root], clocks)
         if not lived[root]:
             # It was deleted, or nothing that gave it values counts: what is merged into it may show it.
             row = (await recomputed.entities(context, [root], **clocks.bounds)).get(root)
-            if row is None or not (row.live or wanted.include_deleted):
-                raise answers.no_entity(wanted.entity_id)
+            if row is None or not (row.live or request.include_deleted):
+                raise answers.no_entity(request.entity_id)
         subject_ids = membership.members(root, into)
         rows = await context.graph.only(
             "relationship.at_entities",
             list[_WrittenRelationship],
             subject_ids=subject_ids,
-            outgoing=wanted.outgoing,
-            incoming=wanted.incoming,
-            type=wanted.relationship_type,
+            outgoing=request.outgoing,
+            incoming=request.incoming,
+            type=request.relationship_type,
             **clocks.bounds,
         )
-    shown = await _shown(context, rows, wanted, root, clocks)
-    rest = [each for each in shown if (each.last, each.relationship_id) < (wanted.time, wanted.after)]
-    page = rest[wanted.offset : wanted.offset + wanted.limit]
-    rows = await _recomputed(context, wanted, root, clocks, [key for each in page for key in each.keys])
+    every = await _shown(context, rows, request, root, clocks)
+    rest = [each for each in every if (each.last, each.relationship_id) < (request.time, request.after)]
+    page = rest[request.offset : request.offset + request.limit]
+    rows = await _recomputed(context, request, root, clocks, [key for each in page for key in each.keys])
     truncated = len(rows.relationships) < len(page)
-    more = truncated or len(rest) > wanted.offset + len(page)
-    return replace(rows, root=root, subject_ids=subject_ids, total=len(shown), truncated=truncated, more=more)
+    more = truncated or len(rest) > request.offset + len(page)
+    return replace(rows, root=root, subject_ids=subject_ids, total=len(every), truncated=truncated, more=more)
 
 
 class _Shown(NamedTuple):
@@ -224,14 +224,14 @@ class _Shown(NamedTuple):
 async def _shown(
     context: Context,
     written: list[_WrittenRelationship],
-    wanted: WantedEdges,
+    request: EdgeRequest,
     root: str | None,
     clocks: Clocks,
 ) -> list[_Shown]:
     """Return the relationships that the written ones were shown as, newest first."""
     at = clocks.bounds["at"]
     there = {each.key: known for each in written if (known := presence(each.turns, at)) is not None}
-    ends = {end for key in there for end in ids.ends(key)} | set(filter(None, [wanted.other]))
+    ends = {end for key in there for end in ids.ends(key)} | set(filter(None, [request.other]))
     into = await as_of.merged(context, ends, clocks)
     groups: dict[str, list[str]] = {}
     for key in there:
@@ -239,30 +239,30 @@ async def _shown(
     shown_ends = {end for key in groups for end in ids.ends(key)}
     lifetimes, _ = await as_of.lifetimes(context, shown_ends, clocks)
     lived, types = {each.id: each.lived for each in lifetimes}, {each.id: each.type for each in lifetimes}
-    other = membership.survivor(wanted.other, into) if wanted.other else None
-    shown: list[_Shown] = []
+    other = membership.survivor(request.other, into) if request.other else None
+    relationships: list[_Shown] = []
     for key, members in groups.items():
         source, target = ids.ends(key)
         if source == target or (other and other != (target if source == root else source)):
             continue
         far_ends = [end for end in (source, target) if end != root]
-        if wanted.entity_type and wanted.entity_type not in map(types.get, far_ends):
+        if request.entity_type and request.entity_type not in map(types.get, far_ends):
             continue
         live = any(there[member][1] for member in members) and lived.get(source) and lived.get(target)
-        if live or wanted.include_deleted:
+        if live or request.include_deleted:
             last = max(there[member][0] for member in members)
-            shown.append(_Shown(last, ids.relationship_id(key), members))
-    return sorted(shown, key=lambda each: (each.last, each.relationship_id), reverse=True)
+            relationships.append(_Shown(last, ids.relationship_id(key), members))
+    return sorted(relationships, key=lambda each: (each.last, each.relationship_id), reverse=True)
 
 
 async def _recomputed(
-    context: Context, wanted: WantedEdges, root: str | None, clocks: Clocks, keys: list[str]
+    context: Context, request: EdgeRequest, root: str | None, clocks: Clocks, keys: list[str]
 ) -> Found:
     """Return the relationships with these keys, as many as fit into an answer; at least one."""
-    deleted = wanted.include_deleted
+    deleted = request.include_deleted
     rows = await as_of.relationships(context, keys, clocks, include_deleted=deleted)
     others: list[EntityRow] = []
-    if wanted.expanded:
+    if request.expanded:
         ends = (end for row in rows for end in (row.source, row.target))
         far_ends = list(dict.fromkeys(end for end in ends if end != root))
         others = await as_of.entities(context, far_ends, clocks, include_deleted=deleted)

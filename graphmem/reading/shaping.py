@@ -110,13 +110,13 @@ def requested(arguments: Any) -> tuple[list[str], str]:
 
 def _keep(entities: Iterable[Answer], fields: Sequence[str]) -> list[str]:
     """Leave only some fields in snapshots and their provenance; return the fields that no entity has."""
-    wanted, known = set(fields), {CANONICAL_NAME}
+    names, known = set(fields), {CANONICAL_NAME}
     for entity in entities:
-        known |= wanted & entity["snapshot"].keys()
+        known |= names & entity["snapshot"].keys()
         for part in ("snapshot", "provenance"):
             if part in entity:
-                entity[part] = {name: value for name, value in entity[part].items() if name in wanted}
-    return sorted(wanted - known)
+                entity[part] = {name: value for name, value in entity[part].items() if name in names}
+    return sorted(names - known)
 
 
 async def observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:

@@ -95,7 +95,7 @@ class _EventsOfEntity(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class WantedEvents:
+class EventRequest:
     """The events of a page: from ``since`` on, before ``until`` (microseconds), after ``place``."""
 
     since: int = times.EARLIEST
@@ -163,58 +163,58 @@ def event(row: EventRow) -> Event:
     }
 
 
-async def page(context: Context, wanted: WantedEvents, clocks: Clocks) -> EventPage:
+async def page(context: Context, request: EventRequest, clocks: Clocks) -> EventPage:
     if not clocks.now:
-        return await _then(context, wanted, clocks)
-    if wanted.entity_id is not None:
-        return await _of_entity(context, wanted, wanted.entity_id)
-    row = await _read(context, wanted)
-    pending = await _pending(context, wanted, row.pending) if row.pending else []
+        return await _then(context, request, clocks)
+    if request.entity_id is not None:
+        return await _of_entity(context, request, request.entity_id)
+    row = await _read(context, request)
+    pending = await _pending(context, request, row.pending) if row.pending else []
     return EventPage(row.page, row.total, pending)
 
 
-def _common(wanted: WantedEvents) -> dict[str, Any]:
-    at, after = wanted.start
-    reach = wanted.offset + wanted.limit + 1
+def _common(request: EventRequest) -> dict[str, Any]:
+    at, after = request.start
+    reach = request.offset + request.limit + 1
     return {
-        "since": wanted.since, "until": wanted.until, "at": at, "after": after,
-        "offset": wanted.offset, "reach": reach,
+        "since": request.since, "until": request.until, "at": at, "after": after,
+        "offset": request.offset, "reach": reach,
     }  # fmt: skip
 
 
-def _selecting(wanted: WantedEvents) -> dict[str, Any]:
+def _selecting(request: EventRequest) -> dict[str, Any]:
     return {
-        "source_id": wanted.source_id, "event_type": wanted.event_type, "entity_type": wanted.entity_type,
-        "descending": wanted.descending, **_common(wanted),
+        "source_id": request.source_id, "event_type": request.event_type, "entity_type": request.entity_type,
+        "descending": request.descending, **_common(request),
     }  # fmt: skip
 
 
-async def _read(context: Context, wanted: WantedEvents) -> _EventRows:
+async def _read(context: Context, request: EventRequest) -> _EventRows:
     """Return the page by the index that fits."""
-    if wanted.source_id is not None:
-        name, by = written("event.of_source", wanted.writers)
-        return await context.graph.only(name, _EventRows, **_selecting(wanted), **by)
-    common = {**_common(wanted), "counted": wanted.counted}
-    if wanted.writers:
+    if request.source_id is not None:
+        name, by = written("event.of_source", request.writers)
+        return await context.graph.only(name, _EventRows, **_selecting(request), **by)
+    common = {**_common(request), "counted": request.counted}
+    if request.writers:
         return await context.graph.only(
-            cypher.form("event.of_writers", wanted.way), _EventRows, writers=wanted.writers,
-            event_type=wanted.event_type, entity_type=wanted.entity_type, **common,
+            cypher.form("event.of_writers", request.way), _EventRows, writers=request.writers,
+            event_type=request.event_type, entity_type=request.entity_type, **common,
         )  # fmt: skip
-    if wanted.event_type is None and wanted.entity_type is None:
-        return await context.graph.only(cypher.form("event.page", wanted.way), _EventRows, **common)
-    is_of_event = wanted.event_type is not None
+    if request.event_type is None and request.entity_type is None:
+        return await context.graph.only(cypher.form("event.page", request.way), _EventRows, **common)
+    is_of_event = request.event_type is not None
     return await context.graph.only(
-        cypher.form("event.page_of", wanted.way, "event_type" if is_of_event else "entity_type"),
+        cypher.form("event.page_of", request.way, "event_type" if is_of_event else "entity_type"),
         _EventRows,
-        key=wanted.event_type if is_of_event else wanted.entity_type,
-        entity_type=wanted.entity_type if is_of_event else None,
+        key=request.event_type if is_of_event else request.entity_type,
+        entity_type=request.entity_type if is_of_event else None,
         **common,
     )
 
 
-async def _of_entity(context: Context, wanted: WantedEvents, entity_id: str) -> EventPage:
-    name, by = written("event.of_entity", wanted.writers)
-    row = await context.graph.one(name, _EventsOfEntity, entity_id=entity_id, **_selecting(wanted), **by)
+async def _of_entity(context: Context, request: EventRequest, entity_id: str) -> EventPage:
+    name, by = written("event.of_entity", request.writers)
+    row = await context.graph.one(name, _EventsOfEntity, entity_id=entity_id, **_selecting(request), **by)
     if row is None:
         raise answers.no_entity(entity_id)
     if row.stale:
@@ -229,10 +229,10 @@ async def fold_pending(context: Context) -> None:
         Stale: there are some. :func:`read_fresh` folds them again and repeats the read.
     """
     pending = await context.graph.only("event.pending", list[_PendingType])
-    await _pending(context, WantedEvents(), pending)
+    await _pending(context, EventRequest(), pending)
 
 
-async def _pending(context: Context, wanted: WantedEvents, pending: list[_PendingType]) -> list[str]:
+async def _pending(context: Context, request: EventRequest, pending: list[_PendingType]) -> list[str]:
     """Return the types with too many entities to fold again for one answer.
 
     Raises:
@@ -241,7 +241,7 @@ async def _pending(context: Context, wanted: WantedEvents, pending: list[_Pendin
     stale_ids: list[str] = []
     left: list[str] = []
     for entity_type, projection in sorted(pending):
-        if wanted.entity_type not in (None, entity_type):
+        if request.entity_type not in (None, entity_type):
             continue
         entities, last = await context.graph.only(
             "schema.unfolded",
@@ -261,12 +261,12 @@ async def _pending(context: Context, wanted: WantedEvents, pending: list[_Pendin
     return left
 
 
-async def _then(context: Context, wanted: WantedEvents, clocks: Clocks) -> EventPage:
+async def _then(context: Context, request: EventRequest, clocks: Clocks) -> EventPage:
     """Return a page as of a time. It recomputes every entity that may have events."""
     entity_ids = (
-        [wanted.entity_id]
-        if wanted.entity_id
-        else await subject_ids(context, wanted.entity_type, wanted.source_id)
+        [request.entity_id]
+        if request.entity_id
+        else await subject_ids(context, request.entity_type, request.source_id)
     )
     if entity_ids is None:
         limit = context.services.limits.recomputed_entities
@@ -276,31 +276,31 @@ async def _then(context: Context, wanted: WantedEvents, clocks: Clocks) -> Event
         )
         raise invalid([{"path": "$.at" if clocks.at is not None else "$.at_ingested", "message": message}])
     shown_then = await then(context, entity_ids, clocks)
-    if wanted.entity_id is not None and not shown_then.live:
-        raise answers.no_entity(wanted.entity_id)
+    if request.entity_id is not None and not shown_then.live:
+        raise answers.no_entity(request.entity_id)
     events = [
         event
         for event in shown_then.events
-        if wanted.since <= event.at < wanted.until
-        and wanted.event_type in (None, event.event_type)
-        and wanted.entity_type in (None, event.entity_type)
+        if request.since <= event.at < request.until
+        and request.event_type in (None, event.event_type)
+        and request.entity_type in (None, event.entity_type)
     ]
-    if wanted.source_id is not None:
-        events = [event for event in await completed(context, events) if event.source_id == wanted.source_id]
-    if wanted.writers:
+    if request.source_id is not None:
+        events = [event for event in await completed(context, events) if event.source_id == request.source_id]
+    if request.writers:
         kept = await context.graph.only(
             "observation.by_writers", list[str],
-            observation_ids=[event.observation_id for event in events], writers=wanted.writers,
+            observation_ids=[event.observation_id for event in events], writers=request.writers,
         )  # fmt: skip
         by_writers = frozenset(kept)
         events = [event for event in events if event.observation_id in by_writers]
-    events.sort(key=_place, reverse=wanted.descending)
-    start = wanted.start
+    events.sort(key=_place, reverse=request.descending)
+    start = request.start
     rest = [
-        event for event in events if (_place(event) < start if wanted.descending else _place(event) > start)
+        event for event in events if (_place(event) < start if request.descending else _place(event) > start)
     ]
-    shown = rest[wanted.offset : wanted.offset + wanted.limit + 1]
-    return EventPage(await completed(context, shown), len(events), known=shown_then.known)
+    page_events = rest[request.offset : request.offset + request.limit + 1]
+    return EventPage(await completed(context, page_events), len(events), known=shown_then.known)
 
 
 async def subject_ids(
@@ -339,15 +339,15 @@ async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> T
     bounds = clocks.bounds
     for start in range(0, len(entity_ids), _ENTITIES_PER_READ):
         batch = entity_ids[start : start + _ENTITIES_PER_READ]
-        shown = await recomputed.entities(context, batch, bounds["at"], bounds["at_ingested"])
+        states = await recomputed.entities(context, batch, bounds["at"], bounds["at_ingested"])
         # Later batches leave out what was recorded after the first.
-        bounds["at_ingested"] = shown.at_ingested
-        for subject_id, row in shown.rows.items():
+        bounds["at_ingested"] = states.at_ingested
+        for subject_id, row in states.rows.items():
             if not row.live:
                 continue
             live.add(subject_id)
             derived = timeline_fields.events(
-                context.graph.owner, subject_id, row.type, shown.folds[subject_id], shown.rules[subject_id]
+                context.graph.owner, subject_id, row.type, states.folds[subject_id], states.rules[subject_id]
             )
             for event in derived.values():
                 events[event.id] = EventRow(
@@ -365,7 +365,7 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
         return []
     stored = await answers.stored_observations(context, (event.observation_id for event in rows))
     observations = {observation.id: observation for observation in stored}
-    told = [(event, observations[event.observation_id]) for event in rows]
+    pairs = [(event, observations[event.observation_id]) for event in rows]
     return [
         event._replace(
             recorded_at=each.recorded_at,
@@ -373,5 +373,5 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
             agent=each.agent,
             written=(each.client, each.by),
         )
-        for event, each in told
+        for event, each in pairs
     ]

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from graphmem.model import merged_arrays, ranks
 from graphmem.reading import recomputed
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.relationship_pages import WantedEdges, relationship_page
+from graphmem.reading.relationship_pages import EdgeRequest, relationship_page
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
 from graphmem.registry import Context
 from graphmem.search.context.context_ranking import Observed
@@ -103,11 +103,11 @@ async def known_then(context: Context, entity_ids: Sequence[str], clocks: Clocks
 async def show_types(context: Context, entities: list[KnownEntity]) -> None:
     """Give relationship types of the owner's own their newest names."""
     types = {related.relationship_type for known in entities for related in known.related}
-    shown = await context.services.vocabulary.shown(context.actor.owner, types)
-    if shown:
+    names = await context.services.vocabulary.shown(context.actor.owner, types)
+    if names:
         for known in entities:
             known.related[:] = [
-                each._replace(relationship_type=shown.get(each.relationship_type, each.relationship_type))
+                each._replace(relationship_type=names.get(each.relationship_type, each.relationship_type))
                 for each in known.related
             ]
 
@@ -120,11 +120,11 @@ def _observed_at(rank: str, row: EntityRow) -> int:
 
 async def _related_then(context: Context, entity_id: str, clocks: Clocks) -> list[RelatedRow]:
     """Return the newest relationships of an entity as of two clocks."""
-    wanted = WantedEdges(entity_id, 2 * RELATIONSHIPS_LIMIT, 0, expanded=True)
-    found = await relationship_page(context, wanted, clocks)
-    others = {each.id: each for each in found.others}
+    request = EdgeRequest(entity_id, 2 * RELATIONSHIPS_LIMIT, 0, expanded=True)
+    page = await relationship_page(context, request, clocks)
+    others = {each.id: each for each in page.others}
     related: list[RelatedRow] = []
-    for row in found.relationships:
+    for row in page.relationships:
         direction, other_id = (
             ("outgoing", row.target) if row.source == entity_id else ("incoming", row.source)
         )
