@@ -342,8 +342,8 @@ def _receive(
         new_file(path, force) as file,
     ):
         bars.advance("receive", 0, None)
-        wanted = {"owners": list(owners), "files": files}
-        with client.stream("POST", "/backup", wanted, timeout=None) as (_, chunks):
+        request = {"owners": list(owners), "files": files}
+        with client.stream("POST", "/backup", request, timeout=None) as (_, chunks):
             for chunk in chunks:
                 file.write(chunk)
                 bars.advance("receive", len(chunk), None)

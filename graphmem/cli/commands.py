@@ -291,8 +291,8 @@ def _arguments(entry: Listed, values: dict[str, Any]) -> dict[str, Any]:
             values[parameter.keyword] = " ".join(words) if words else None
     raw = {} if file is None else _from_file(entry, file)
     parameters = sorted(entry.parameters, key=lambda parameter: parameter.is_own_name)
-    shown = {parameter.name: parameter.shown for parameter in parameters if parameter.is_argument}
-    raw = {shown.get(name, name): value for name, value in raw.items()}
+    names = {parameter.name: parameter.shown for parameter in parameters if parameter.is_argument}
+    raw = {names.get(name, name): value for name, value in raw.items()}
     for parameter in parameters:
         value = values[parameter.keyword]
         is_twice = parameter.is_beside and values.get(parameter.name) not in (None, value)

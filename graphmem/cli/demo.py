@@ -134,8 +134,8 @@ async def _show(call: Call) -> None:
     console.print(table)
     # The person with the most observations; without persons, the entity with the most.
     filters = {"entity_type": "person"} if "person" in stats["entities_by_type"] else {}
-    found = await call("entities.query", limit=500, **filters)
-    entity = max(found["entities"], key=lambda entity: (entity["observation_count"], entity["entity_id"]))
+    entities = await call("entities.query", limit=500, **filters)
+    entity = max(entities["entities"], key=lambda entity: (entity["observation_count"], entity["entity_id"]))
     name, entity_id = entity["canonical_name"], entity["entity_id"]
     now = await call("entities.snapshot", entity_id=entity_id, expand_provenance=True)
     console.print(

@@ -38,23 +38,23 @@ def with_ids(session: Session, entry: Listed, raw: dict[str, Any]) -> dict[str, 
     from graphmem.cli.session import tell_progress
 
     names = {part.shown for part in entry.parameters if part.value is ValueKind.ENTITY}
-    for shown in sorted(names & raw.keys()):
-        name = raw[shown]
+    for argument in sorted(names & raw.keys()):
+        name = raw[argument]
         if not isinstance(name, str) or not name.strip() or _ID.fullmatch(name.strip()):
             continue
         # The type of a command that changes one entity is that of this entity, not a filter.
         entity_type = raw.get("entity_type") if not entry.reads else None
-        state = _OF_UNLISTED.get(entry.name) if shown in _UNLISTED_PARTS else None
+        state = _OF_UNLISTED.get(entry.name) if argument in _UNLISTED_PARTS else None
         if state is not None:
             entity = _unlisted(session, name, entity_type, state)
         else:
             entity = _named(session, name, entity_type, is_exact=not entry.reads)
         if entity is None:
             continue
-        raw = {**raw, shown: entity["entity_id"]}
+        raw = {**raw, argument: entity["entity_id"]}
         if not entry.reads:
             known = f"{entity['canonical_name']} ({entity['entity_type']}, {entity['entity_id']})"
-            tell_progress(f"{shown}: {known}")
+            tell_progress(f"{argument}: {known}")
     return raw
 
 
@@ -65,8 +65,8 @@ def _shown(row: Mapping[str, Any]) -> Mapping[str, Any]:
 def _unlisted(session: Session, name: str, entity_type: Any, state: str) -> Mapping[str, Any]:
     filters = {"name": name, f"include_{state}": True}
     filters |= {"entity_type": entity_type} if entity_type else {}
-    asked: dict[str, Any] = {"filters": filters, "include_snapshots": False, "limit": STATES_LIMIT}
-    page = session.ask("entities.query", asked)
+    query: dict[str, Any] = {"filters": filters, "include_snapshots": False, "limit": STATES_LIMIT}
+    page = session.ask("entities.query", query)
     candidates = [_shown(row) for row in page["entities"] if row["state"] == state]
     if not candidates and "next_cursor" not in page:
         raise NotFound(f"no {state} entity has the name {name!r:.100}")

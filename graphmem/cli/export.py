@@ -163,8 +163,8 @@ def _write_tables(spool: ExportSpool, folder: Path, exact: bool, force: bool) ->
     files = 0
     for name, lines in export_tables.csv_tables(spool, cell):
         # An entity type may have the name of the table of relationships.
-        taken = name == export_tables.RELATIONSHIPS and name in spool.types() and files == len(spool.types())
-        with whole_file(folder / f"{name}{'_' if taken else ''}.csv", force) as file:
+        clash = name == export_tables.RELATIONSHIPS and name in spool.types() and files == len(spool.types())
+        with whole_file(folder / f"{name}{'_' if clash else ''}.csv", force) as file:
             _send(lines, file, lambda: None)
         files += 1
     return {"files": files}

@@ -36,7 +36,7 @@ ELSEWHERE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Choices:
     """What a person wants; None: as it is, or as graphmem does by itself."""
 
     data_dir: Path | None = None
@@ -102,9 +102,9 @@ def init(
       graphmem init --encrypt --data-dir /safe/graphmem
     """
     current = session.settings_here(ELSEWHERE)
-    given = {"neo4j_username": neo4j_username, "neo4j_database": neo4j_database}
-    wanted = Wanted(
-        data_dir, EMBEDDED if embedded else neo4j_uri, {n: v for n, v in given.items() if v is not None},
+    login = {"neo4j_username": neo4j_username, "neo4j_database": neo4j_database}
+    choices = Choices(
+        data_dir, EMBEDDED if embedded else neo4j_uri, {n: v for n, v in login.items() if v is not None},
         at_login, [] if no_agents else agent, me,
     )  # fmt: skip
     if not yes:
@@ -112,63 +112,63 @@ def init(
             raise ConfigurationInvalid(
                 "there is no terminal to ask: give --yes, and options for what is not as usual"
             )
-        wanted = _asked(wanted, current)
-    done: dict[str, Any] = {"data_directory": str(_place(session, wanted.data_dir))}
-    done["environment_file"], done["settings"] = _database(session, wanted)
+        choices = _completed(choices, current)
+    done: dict[str, Any] = {"data_directory": str(_place(session, choices.data_dir))}
+    done["environment_file"], done["settings"] = _database(session, choices)
     chosen = session.settings()
     if encrypt:
         done["encryption"] = _seal(session, chosen, place_of(key_place))
     _open(chosen)
     done["database"] = chosen.neo4j_uri or "the embedded Neo4j, which runs"
-    return _told(session, {**done, **_around(session, wanted, hooks)})
+    return _printed(session, {**done, **_around(session, choices, hooks)})
 
 
-def _asked(wanted: Wanted, current: Settings) -> Wanted:
+def _completed(choices: Choices, current: Settings) -> Choices:
     from graphmem.cli.agents.agent_table import agents
 
-    if wanted.data_dir is None:
+    if choices.data_dir is None:
         answer = typer.prompt("Where shall the data be?", default=str(current.data_path), err=True)
-        wanted = replace(wanted, data_dir=Path(answer).expanduser())
-    if wanted.database is None:
+        choices = replace(choices, data_dir=Path(answer).expanduser())
+    if choices.database is None:
         question = "Which database? The embedded Neo4j, or the address of yours (bolt://...)"
         answer = typer.prompt(question, default=current.neo4j_uri or EMBEDDED, err=True)
-        wanted = replace(wanted, database=answer)
-    if wanted.agents is None:
-        found = [name for name, agent in agents().items() if agent.is_installed(Path.home())]
-        if not (found and typer.confirm(f"Give graphmem to {', '.join(found)}?", default=True, err=True)):
-            wanted = replace(wanted, agents=[])
-    if wanted.at_login is None and typer.confirm("Start graphmem at login?", default=False, err=True):
-        wanted = replace(wanted, at_login=True)
-    if wanted.me is None:
+        choices = replace(choices, database=answer)
+    if choices.agents is None:
+        names = [name for name, agent in agents().items() if agent.is_installed(Path.home())]
+        if not (names and typer.confirm(f"Give graphmem to {', '.join(names)}?", default=True, err=True)):
+            choices = replace(choices, agents=[])
+    if choices.at_login is None and typer.confirm("Start graphmem at login?", default=False, err=True):
+        choices = replace(choices, at_login=True)
+    if choices.me is None:
         answer = typer.prompt(
             'Your name, whom "my" means (Enter: none)', default="", show_default=False, err=True
         )
-        wanted = replace(wanted, me=answer.strip() or None)
-    return wanted
+        choices = replace(choices, me=answer.strip() or None)
+    return choices
 
 
-def _place(session: Session, wanted: Path | None) -> Path:
+def _place(session: Session, data_dir: Path | None) -> Path:
     """Let every command find the data in the directory that is wanted; return it. Data is never moved."""
     from graphmem import environment_file, neo4j_local
     from graphmem.neo4j_local.private_files import private_directory, used_as_data, write_private
 
     current = session.settings()
     named = current.data_dir or environment_file.default_directory(current.env)
-    start, asked = Path(os.path.realpath(named)), Path(os.path.realpath(wanted or current.data_path))
-    with used_as_data(asked):
-        private_directory(asked)
-    if environment_file.directory(asked, current.env) != current.data_path:
+    start, target = Path(os.path.realpath(named)), Path(os.path.realpath(data_dir or current.data_path))
+    with used_as_data(target):
+        private_directory(target)
+    if environment_file.directory(target, current.env) != current.data_path:
         if neo4j_local.exists(current) or current.objects_path.exists():
             raise ConfigurationInvalid(
-                f"there is data in {current.data_path}: `graphmem storage move {asked}` moves it"
+                f"there is data in {current.data_path}: `graphmem storage move {target}` moves it"
             )
         with used_as_data(start):
             private_directory(start)
-            write_private(start / environment_file.NOTE, f"{asked}\n")
+            write_private(start / environment_file.NOTE, f"{target}\n")
     return session.settings().data_path
 
 
-def _database(session: Session, wanted: Wanted) -> tuple[str, str]:
+def _database(session: Session, choices: Choices) -> tuple[str, str]:
     """Keep in the environment file which database is wanted; return the file, and what became of it."""
     from graphmem import environment_file
     from graphmem.neo4j_local.private_files import used_as_data, write_private
@@ -177,15 +177,15 @@ def _database(session: Session, wanted: Wanted) -> tuple[str, str]:
     names = ("neo4j_uri", "neo4j_username", "neo4j_password", "neo4j_database")
     current = session.settings()
     values: dict[str, str | None] = {}
-    if wanted.database == EMBEDDED:
+    if choices.database == EMBEDDED:
         values = dict.fromkeys(map(variable, names))
         if current.neo4j_uri is not None and "NEO4J_URI" not in environment_file.applied():
             raise ConfigurationInvalid("NEO4J_URI is set in the environment, which wins: unset it there")
-    elif wanted.database is not None:
-        trial = session.settings(neo4j_uri=wanted.database, **wanted.login)
+    elif choices.database is not None:
+        trial = session.settings(neo4j_uri=choices.database, **choices.login)
         if not trial.neo4j_password.get_secret_value() and sys.stdin.isatty():
             password = typer.prompt("Its password", hide_input=True, err=True)
-            trial = session.settings(neo4j_uri=wanted.database, neo4j_password=password, **wanted.login)
+            trial = session.settings(neo4j_uri=choices.database, neo4j_password=password, **choices.login)
         _on_database(trial, lambda database: database.verify())
         texts = (
             trial.neo4j_uri,
@@ -272,7 +272,7 @@ def _open(chosen: Settings) -> None:
     on_services(chosen, nothing)
 
 
-def _around(session: Session, wanted: Wanted, hooks: bool) -> dict[str, Any]:
+def _around(session: Session, choices: Choices, hooks: bool) -> dict[str, Any]:
     """Set up what is around the instance: start at login, agents, and who the user is."""
     from graphmem.cli.agents.file_changes import chosen_agents
     from graphmem.cli.me import me
@@ -281,28 +281,28 @@ def _around(session: Session, wanted: Wanted, hooks: bool) -> dict[str, Any]:
 
     start = launch(session)
     done: dict[str, Any] = {}
-    if wanted.at_login is not None:
-        done["login"] = change_login(session.settings().env, start.command, undo=not wanted.at_login)
+    if choices.at_login is not None:
+        done["login"] = change_login(session.settings().env, start.command, undo=not choices.at_login)
     try:
-        chosen = [] if wanted.agents == [] else chosen_agents(wanted.agents or ())
+        chosen = [] if choices.agents == [] else chosen_agents(choices.agents or ())
     except ConfigurationInvalid:
         # Nobody asked for an agent by name, and none is installed.
         chosen = []
     done["agents"] = [
         row for each in chosen for row in set_up(each, "user", Path.home(), start, hooks, False, False)
     ]
-    if wanted.me is not None:
+    if choices.me is not None:
         with telling("storing who you are"):
             known = me(session)
-            if known.get("canonical_name") != wanted.me:
-                item = {"entity_type": "person", "name": wanted.me, "self": True}
+            if known.get("canonical_name") != choices.me:
+                item = {"entity_type": "person", "name": choices.me, "self": True}
                 session.ask("store", {"entities": [item], "observation_source": "human"})
                 known = me(session)
         done["me"] = known.get("canonical_name")
     return done
 
 
-def _told(session: Session, done: dict[str, Any]) -> dict[str, Any] | None:
+def _printed(session: Session, done: dict[str, Any]) -> dict[str, Any] | None:
     """Print what became of each part, and what to do next."""
     from graphmem.cli.agents.file_changes import print_files
     from graphmem.cli.start_at_login import start_now
@@ -318,10 +318,10 @@ def _told(session: Session, done: dict[str, Any]) -> dict[str, Any] | None:
     if session.as_json:
         return {**done, "next": following}
     login_text = f"{login['result']}: {login.get('file') or login.get('why')}" if login else None
-    shown = {
+    rows = {
         name: done.get(name) for name in ("data_directory", "database", "environment_file", "settings", "me")
     }
-    console.print(pairs({**shown, "start_at_login": login_text}))
+    console.print(pairs({**rows, "start_at_login": login_text}))
     for line in login.get("text", "").splitlines() if login.get("result") in ("added", "changed") else ():
         console.print(plain(f"    {line}", "dim"), highlight=False)
     if files:

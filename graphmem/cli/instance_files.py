@@ -215,28 +215,28 @@ def _copy(source: Path, target: Path) -> list[str]:
     """Make the target hold what the source holds, and nothing else; return the names of files and links."""
     names = []
     for folder, folders, files in os.walk(source):
-        here = Path(folder).relative_to(source)
-        if here == Path():
+        relative = Path(folder).relative_to(source)
+        if relative == Path():
             folders[:] = [name for name in folders if name not in LOCAL]
             files = [name for name in files if name not in LOCAL]
         for name in [*folders, *files]:
             path = Path(folder) / name
             if path.is_dir() and not path.is_symlink():
-                (target / here / name).mkdir(mode=0o700, exist_ok=True)
-                shutil.copymode(path, target / here / name)
+                (target / relative / name).mkdir(mode=0o700, exist_ok=True)
+                shutil.copymode(path, target / relative / name)
             else:
-                names.append(str(here / name))
-                if not _is_same(path, target / here / name):
-                    remove(target / here / name)
-                    copy_file(path, target / here / name)
-        for left_over in (target / here).iterdir():
-            if left_over.name not in {*folders, *files, *(LOCAL if here == Path() else ())}:
+                names.append(str(relative / name))
+                if not _is_same(path, target / relative / name):
+                    remove(target / relative / name)
+                    copy_file(path, target / relative / name)
+        for left_over in (target / relative).iterdir():
+            if left_over.name not in {*folders, *files, *(LOCAL if relative == Path() else ())}:
                 remove(left_over)
-        private_files.flush_directory(target / here)
+        private_files.flush_directory(target / relative)
     return names
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    if one.is_symlink() or other.is_symlink():
-        return other.is_symlink() and os.path.realpath(one) == os.path.realpath(other)
-    return other.is_file() and one.stat().st_size == other.stat().st_size and sha256(one) == sha256(other)
+def _is_same(path: Path, other: Path) -> bool:
+    if path.is_symlink() or other.is_symlink():
+        return other.is_symlink() and os.path.realpath(path) == os.path.realpath(other)
+    return other.is_file() and path.stat().st_size == other.stat().st_size and sha256(path) == sha256(other)

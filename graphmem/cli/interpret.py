@@ -46,18 +46,16 @@ def interpret(
     """
     if not sources and not uninterpreted:
         raise InvalidInput("name the sources, or give --uninterpreted for all that nobody has interpreted")
-    wanted = sources or _uninterpreted(session, limit)
+    ids = sources or _uninterpreted(session, limit)
     if dry_run:
-        _print(
-            [{"source_id": source_id, "status": "would_interpret"} for source_id in wanted], session.as_json
-        )
+        _print([{"source_id": source_id, "status": "would_interpret"} for source_id in ids], session.as_json)
         return
     from graphmem.cli.progress import counted_files
 
     rows: list[dict[str, Any]] = []
     try:
-        with counted_files("interpreting files", len(wanted), session.as_json) as advance:
-            for source_id in wanted:
+        with counted_files("interpreting files", len(ids), session.as_json) as advance:
+            for source_id in ids:
                 rows.append(_interpreted(session, source_id, interpreter))
                 advance()
     finally:

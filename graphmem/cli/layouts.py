@@ -230,11 +230,11 @@ def _history(answer: Row) -> List:
     """Return what was said of an entity or of one field, a value a line, newest first."""
     table = List(None, ("observed at", "field", "value", "source", "observation"), optional=("observation",))
     for row in answer["observations"]:
-        wanted = answer.get("field")
+        field = answer.get("field")
         if not row["fields"]:
             add(table, time_text(row["observed_at"]), "", row["kind"], row["observation_source"], row["id"])
         for name, value in row["fields"].items():
-            if wanted in (None, name):
+            if field in (None, name):
                 text = "cleared" if value is None else short(value)
                 add(table, time_text(row["observed_at"]), name, text, row["observation_source"], row["id"])
     return table

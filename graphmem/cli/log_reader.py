@@ -115,9 +115,9 @@ def logs(
     # What comes while the files are read is read from here on.
     opened = contextlib.ExitStack()
     tails = [opened.enter_context(contextlib.closing(_Tail(log))) for log in every] if follow else []
-    found = [line for log in every for line in _last(log, first, is_wanted, limit)]
-    found.sort(key=lambda line: line.timestamp)
-    _print(found if limit is None else found[len(found) - min(limit, len(found)) :], session.as_json)
+    matches = [line for log in every for line in _last(log, first, is_wanted, limit)]
+    matches.sort(key=lambda line: line.timestamp)
+    _print(matches if limit is None else matches[len(matches) - min(limit, len(matches)) :], session.as_json)
     with opened:
         while follow:
             time.sleep(PAUSE_SECONDS)
@@ -231,12 +231,12 @@ class _Tail:
     def _is_replaced(self) -> bool:
         """Return whether another file has the name now, or this one was emptied."""
         assert self._file is not None
-        here = os.fstat(self._file.fileno())
+        opened = os.fstat(self._file.fileno())
         try:
             now = self._log.path.stat()
         except FileNotFoundError:
             return False
-        return (here.st_ino, here.st_dev) != (now.st_ino, now.st_dev) or now.st_size < self._file.tell()
+        return (opened.st_ino, opened.st_dev) != (now.st_ino, now.st_dev) or now.st_size < self._file.tell()
 
 
 def _moment(at: float) -> str:

@@ -156,8 +156,8 @@ class Completions:
         if rest and rest[-1] in options and not options[rest[-1]].is_flag:
             return self._values(path, options[rest[-1]], rest[-1], begun)
         arguments = [each for each in command.params if each.param_type_name == "argument"]
-        given = sum(not word.startswith("-") for word in rest)
-        return self._values(path, arguments[min(given, len(arguments) - 1)], "", begun) if arguments else ()
+        count = sum(not word.startswith("-") for word in rest)
+        return self._values(path, arguments[min(count, len(arguments) - 1)], "", begun) if arguments else ()
 
     def _values(self, path: list[str], parameter: Any, option: str, begun: str) -> Iterable[str]:
         if choices := list(

@@ -193,9 +193,9 @@ def _lines(state: Row) -> Iterator[tuple[str, str]]:
         """Return whether it runs, where, in which version, and since when."""
         runs = {True: "runs", False: "does not run", None: "not known"}[part["running"]]
         pid, at = part.get("pid"), str(part.get("started_at") or "")
-        told = part.get("serves") or part.get("socket") or part.get("uri"), part.get("version")
-        told = *told, pid and f"process {pid}", at and f"since {time_text(at.replace(' ', 'T'))}"
-        text = ", ".join(filter(None, told)) if part["running"] else str(part.get("state") or "")
+        details = part.get("serves") or part.get("socket") or part.get("uri"), part.get("version")
+        details = *details, pid and f"process {pid}", at and f"since {time_text(at.replace(' ', 'T'))}"
+        text = ", ".join(filter(None, details)) if part["running"] else str(part.get("state") or "")
         return f"{runs}{text and ': '}{text}"
 
     service, database = state["service"], state["database"]

@@ -52,16 +52,16 @@ def watch(
     from graphmem.model import canonical
 
     entry = entry_of("changes.list")
-    wanted: dict[str, Any] = {"event_types": kind, "entity_types": entity_type, "fields": field}
-    wanted["subscription_id"] = subscription
-    wanted = {name: value for name, value in wanted.items() if value}
+    filters: dict[str, Any] = {"event_types": kind, "entity_types": entity_type, "fields": field}
+    filters["subscription_id"] = subscription
+    filters = {name: value for name, value in filters.items() if value}
     if entity is not None:
-        wanted |= with_ids(session, entry, {"entity_id": entity})
+        filters |= with_ids(session, entry, {"entity_id": entity})
     cursor, is_away = after, False
     while True:
         place = {"limit": 1} if cursor is None else {"after": cursor, "wait_seconds": WAIT_SECONDS}
         try:
-            answer = canonical.decode(session.run(entry, {**wanted, **place, "values": True}))
+            answer = canonical.decode(session.run(entry, {**filters, **place, "values": True}))
         except Unavailable as exc:
             if not is_away:
                 tell_progress(f"waiting: {exc}")

@@ -150,15 +150,15 @@ def _without(text: str | None, record: dict[str, Any] | None, edits: Sequence[Ed
 
 def _splice(before: str, after: str) -> tuple[int, str, str]:
     """Return where two texts differ, and what each of them has there."""
-    begin = _common(before, after)
-    end = _common(before[begin:][::-1], after[begin:][::-1])
+    begin = _common_length(before, after)
+    end = _common_length(before[begin:][::-1], after[begin:][::-1])
     return begin, before[begin : len(before) - end], after[begin : len(after) - end]
 
 
-def _common(one: str, two: str) -> int:
+def _common_length(text: str, other: str) -> int:
     """Return how many characters two texts have in common at their beginnings."""
-    pairs = zip(one, two, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(two)))
+    pairs = zip(text, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(text), len(other)))
 
 
 def _hash(text: str) -> str:

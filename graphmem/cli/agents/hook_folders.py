@@ -55,14 +55,14 @@ def rules_of(folder: Path) -> FolderRules:
     if kept(APPROVALS).get(str(path)) == hashlib.sha256(content).hexdigest():
         unapproved = []
     off = document.get("off", [])
-    held: Mapping[str, Any] = {} if unapproved else document
+    approved: Mapping[str, Any] = {} if unapproved else document
     return FolderRules(
         frozenset(("session-start", "prompt", "stop") if off is True else off or ()),
         frozenset(document.get("types", ())),
         tuple(document.get("redact", ())),
-        held.get("about", folder.name),
-        held.get("account"),
-        held.get("base_url"),
+        approved.get("about", folder.name),
+        approved.get("account"),
+        approved.get("base_url"),
         tuple(unapproved),
     )
 

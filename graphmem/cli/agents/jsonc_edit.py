@@ -101,8 +101,8 @@ def pruned(text: str, paths: Sequence[Sequence[str]]) -> str:
     """Return the text without those members at the paths that are empty."""
     for path in sorted(paths, key=len, reverse=True):
         plain = _checked(text)
-        above, here = _start(plain, path[:-1]), _start(plain, path)
-        if above is not None and here is not None and not any(_parts(plain, here)):
+        above, start = _start(plain, path[:-1]), _start(plain, path)
+        if above is not None and start is not None and not any(_parts(plain, start)):
             emptied = _last(plain, above, path[-1])
             text = text if emptied is None else _cut(text, plain, above, emptied)
     return text

@@ -52,16 +52,16 @@ def checked(agents: Sequence[Agent], start: Launch) -> list[dict[str, Any]]:
 def _state(file: AgentFile, answers: dict[str, str] | None) -> dict[str, Any]:
     try:
         text = file.path.read_bytes().decode() if file.path.exists() else ""
-        found = [edit.found(text) if text.strip() else None for edit in file.edits]
+        current = [edit.found(text) if text.strip() else None for edit in file.edits]
     except (OSError, ValueError) as exc:
         return {"result": "broken", "why": str(exc)}
-    if all(each is None for each in found):
+    if all(each is None for each in current):
         return {"result": "not set up"}
-    wanted = [edit.value for edit in file.edits]
-    state = {"result": "set up" if found == wanted else "set up otherwise"}
+    expected = [edit.value for edit in file.edits]
+    state = {"result": "set up" if current == expected else "set up otherwise"}
     if answers is None:
         return state
-    line = _line(found[0])
+    line = _line(current[0])
     key = json.dumps(line)
     if key not in answers:
         answers[key] = _answer(line)

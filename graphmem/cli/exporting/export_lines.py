@@ -75,17 +75,17 @@ def _relationship(spool: ExportSpool, row: Row) -> Row | None:
 def memory_lines(spool: ExportSpool) -> Iterator[str]:
     """Yield the entities, then the relations. Two entities of one name are told apart by type, then by id."""
     names: dict[str, str] = {}
-    taken: set[str] = set()
+    used_names: set[str] = set()
     for row in spool.entities():
         name, also = row["canonical_name"], f"{row['canonical_name']} ({row['entity_type']})"
         choices = name, also, f"{name} ({row['entity_id']})"
-        name = next(each for each in choices if identity.fold_text(each) not in taken)
-        taken.add(identity.fold_text(name))
+        name = next(each for each in choices if identity.fold_text(each) not in used_names)
+        used_names.add(identity.fold_text(name))
         names[row["entity_id"]] = name
-        shown = row["snapshot"]
-        kind = shown.get(TYPE_FIELD) or row["entity_type"]
+        snapshot = row["snapshot"]
+        kind = snapshot.get(TYPE_FIELD) or row["entity_type"]
         yield (
-            compact({"type": "entity", "name": name, "entityType": kind, "observations": _texts(shown)})
+            compact({"type": "entity", "name": name, "entityType": kind, "observations": _texts(snapshot)})
             + "\n"
         )
     for row in spool.relationships():
@@ -94,10 +94,10 @@ def memory_lines(spool: ExportSpool) -> Iterator[str]:
             yield compact({"type": "relation", **ends, "relationType": kind}) + "\n"
 
 
-def _texts(shown: Row) -> list[str]:
+def _texts(snapshot: Row) -> list[str]:
     """Return values as texts; observations of the memory server are as they were."""
     texts: list[str] = []
-    for name, value in shown.items():
+    for name, value in snapshot.items():
         if name == TEXTS and isinstance(value, list):
             texts += [each if isinstance(each, str) else compact(each) for each in value]
         elif name not in (NAME, TYPE_FIELD):

@@ -111,7 +111,7 @@ class NoteFolder:
 
 def note(spool: ExportSpool, row: Row, paths: dict[str, str]) -> str:
     """Return the text of the file of an entity. Its line `checksum` is :func:`checksum` of the others."""
-    shown = dict(row["snapshot"])
+    fields = dict(row["snapshot"])
     own = {
         "graphmem": row["entity_id"],
         "entity_type": row["entity_type"],
@@ -119,13 +119,13 @@ def note(spool: ExportSpool, row: Row, paths: dict[str, str]) -> str:
         "identity": spool.identity(row["entity_id"]),
         "updated": row["last_observation_at"],
     }
-    content = shown.get("content")
+    content = fields.get("content")
     is_body = isinstance(content, str) and content == content.strip() and content and MARK not in content
-    body = f"\n{shown.pop('content')}\n" if is_body and "\r" not in str(content) else ""
+    body = f"\n{fields.pop('content')}\n" if is_body and "\r" not in str(content) else ""
     # A field with the name of a line of the file's own stands in an object, which has all of these.
-    beside = {name: shown.pop(name) for name in OWN if name in shown}
+    beside = {name: fields.pop(name) for name in OWN if name in fields}
     own |= {"fields": beside} if beside else {}
-    lines = [*own.items(), *sorted(shown.items())]
+    lines = [*own.items(), *sorted(fields.items())]
     front = "".join(f"{_key(name)}: {_value(value)}\n" for name, value in lines)
     links = "".join(_link(spool, each, paths) for each in spool.relationships(row["entity_id"]))
     text = f"---\n{front}---\n{body}" + (f"\n{MARK}\n\n{links}" if links else "")

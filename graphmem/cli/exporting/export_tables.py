@@ -80,8 +80,8 @@ def graphml(spool: ExportSpool) -> Iterator[str]:
             yield f'<key id="{key}" for="{kind}" attr.name={_attribute(name)} attr.type="{form}"/>\n'
     yield '<graph edgedefault="directed">\n'
     for row in spool.entities():
-        shown = {**row["snapshot"], **{name: row[name] for name in ("entity_type", "canonical_name")}}
-        yield f'<node id="{row["entity_id"]}">{_data(shown, nodes)}</node>\n'
+        values = {**row["snapshot"], **{name: row[name] for name in ("entity_type", "canonical_name")}}
+        yield f'<node id="{row["entity_id"]}">{_data(values, nodes)}</node>\n'
     for row in spool.relationships():
         ends = f'source="{row["source_entity_id"]}" target="{row["target_entity_id"]}"'
         data = _data({**row["snapshot"], "relationship_type": row["relationship_type"]}, edges)
@@ -89,10 +89,10 @@ def graphml(spool: ExportSpool) -> Iterator[str]:
     yield "</graph>\n</graphml>\n"
 
 
-def _keys(shown: Iterable[Row], own: tuple[str, ...], prefix: str) -> dict[str, tuple[str, str]]:
+def _keys(rows: Iterable[Row], own: tuple[str, ...], prefix: str) -> dict[str, tuple[str, str]]:
     """Return the key and the type of each attribute. One with values of several types is a string."""
     forms = dict.fromkeys(own, "string")
-    for row in shown:
+    for row in rows:
         for name, value in row.items():
             form = _GRAPHML_TYPES.get(type(value), "string")
             form = "string" if form == "long" and abs(value) >= 1 << 63 else form
@@ -100,8 +100,8 @@ def _keys(shown: Iterable[Row], own: tuple[str, ...], prefix: str) -> dict[str, 
     return {name: (f"{prefix}{number}", form) for number, (name, form) in enumerate(forms.items())}
 
 
-def _data(shown: Row, keys: dict[str, tuple[str, str]]) -> str:
-    texts = ((keys[name][0], exact_cell(value)) for name, value in shown.items() if value is not None)
+def _data(values: Row, keys: dict[str, tuple[str, str]]) -> str:
+    texts = ((keys[name][0], exact_cell(value)) for name, value in values.items() if value is not None)
     return "".join(f'<data key="{key}">{escape(_NO_XML.sub(REPLACED, text))}</data>' for key, text in texts)
 
 

@@ -16,10 +16,10 @@ _REFUSED: Final = re.compile(r'[<>:"/\\|?*#^\[\]%]')
 
 def file_name(name: str) -> str:
     """Return a name as that of a file: no separators, no control characters, no device, never empty."""
-    shown = "".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFC", name))
-    shown = " ".join(_REFUSED.sub("-", shown).split())
-    shown = shown.encode()[:NAME_BYTES_LIMIT].decode(errors="ignore").strip(" .")
-    return f"{shown}_" if _RESERVED.fullmatch(shown) else shown or "_"
+    text = "".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFC", name))
+    text = " ".join(_REFUSED.sub("-", text).split())
+    text = text.encode()[:NAME_BYTES_LIMIT].decode(errors="ignore").strip(" .")
+    return f"{text}_" if _RESERVED.fullmatch(text) else text or "_"
 
 
 def collision_key(name: str) -> str:

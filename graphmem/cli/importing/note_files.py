@@ -134,20 +134,20 @@ def _own(name: str, head: str, body: str, text: str) -> NoteFile | None:
     has_identity = isinstance(who, dict) and isinstance(who.get("fields"), dict)
     if entity_type is None or not has_identity:
         return None
-    entity_id, shown = str(members.pop("graphmem", "")), members.pop("canonical_name", None)
+    entity_id, label = str(members.pop("graphmem", "")), members.pop("canonical_name", None)
     updated, known = members.pop("updated", None), members.pop("checksum", None)
     is_edited = known != checksum(text.replace(f'\nchecksum: "{known}"\n', "\n", 1))
     members |= members.pop("fields", {})
     content, _, links = body.partition(MARK)
     if content.strip():
         members["content"] = content.strip()
-    if isinstance(shown, str) and identity.display_name(entity_type, entity_id, members) != shown:
-        members["canonical_name"] = shown
+    if isinstance(label, str) and identity.display_name(entity_type, entity_id, members) != label:
+        members["canonical_name"] = label
     note_links = [
         NoteLink(match[2], match[1], json.loads(match[3]) if match[3] else {})
         for match in _OWN_LINK.finditer(links)
     ]
-    note = NoteFile(name, entity_type, members, note_links, [shown] if isinstance(shown, str) else [], who)
+    note = NoteFile(name, entity_type, members, note_links, [label] if isinstance(label, str) else [], who)
     note.observed_at = updated if isinstance(updated, str) and not is_edited else None
     return note
 
