@@ -208,16 +208,16 @@ class Bounded:
         await self.app(scope, body.receive, send)
 
 
-async def refusal(held: bytearray, rest: AsyncIterator[bytes], settings: Settings) -> PayloadTooLarge:
+async def refusal(data: bytearray, rest: AsyncIterator[bytes], settings: Settings) -> PayloadTooLarge:
     """Return the error of a JSON body that is too large: it is of its file if that alone is too large.
 
     Args:
-        held: what was read of the body. The ``rest`` is read to its end and dropped, to count the file.
+        data: what was read of the body. The ``rest`` is read to its end and dropped, to count the file.
         settings: with the limits of a body without its file, and of a file.
     """
-    start, end = longest_content(held)
-    size, is_open = len(held), start < end == len(held)
-    characters, ending = end - start - held.count(b"\\", start, end), bytes(held[max(start, end - 2) : end])
+    start, end = longest_content(data)
+    size, is_open = len(data), start < end == len(data)
+    characters, ending = end - start - data.count(b"\\", start, end), bytes(data[max(start, end - 2) : end])
     async for part in rest:
         size += len(part)
         if is_open:

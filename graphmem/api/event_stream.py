@@ -54,22 +54,22 @@ async def stream(request: Request) -> Response:
     arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
     await services.agent_grants.check(actor, "changes.list", Scope.READ)
     context = Context(actor, services)
-    wanted, standing = arguments.wanted, None
+    filters, standing = arguments.wanted_changes, None
     if arguments.subscription_id is not None:
-        wanted, standing = await changes_for(context, arguments.subscription_id)
+        filters, standing = await changes_for(context, arguments.subscription_id)
     place = None
     if arguments.after is not None:
         place = await change_cursors.place_of(context, arguments.after, is_standing=standing is not None)
     services.of(ChangeFeed).check_room()
     holds = partial(services.agent_grants.check_again, actor, "changes.list")
-    chunks = _chunks(holds, context, wanted, place, standing, values=arguments.values)
+    chunks = _chunks(holds, context, filters, place, standing, values=arguments.values)
     return EventSourceResponse(chunks, ping=PING_SECONDS, send_timeout=SEND_SECONDS)
 
 
 async def _chunks(
     holds: Callable[[], Awaitable[None]],
     context: Context,
-    wanted: WantedChanges,
+    filters: WantedChanges,
     place: Place | None,
     standing: StandingFeed | None,
     *,
@@ -84,7 +84,7 @@ async def _chunks(
                 if time.monotonic() - checked > CHECK_SECONDS:
                     checked = time.monotonic()
                     await holds()
-                events = b"".join([await _frames(context, part, wanted, values=values) for part in parts])
+                events = b"".join([await _frames(context, part, filters, values=values) for part in parts])
                 if sent is None:
                     # So that a client that comes again before the first change misses none.
                     cursor = await change_cursors.at_end(context, at.sequence, at.clock)
@@ -96,9 +96,9 @@ async def _chunks(
         yield _frame("error", exc.envelope(new_trace_id()))
 
 
-async def _frames(context: Context, part: Part, wanted: WantedChanges, *, values: bool) -> bytes:
+async def _frames(context: Context, part: Part, filters: WantedChanges, *, values: bool) -> bytes:
     """Return the events of the wanted changes of a transaction; each is written once for all streams."""
-    changes = wanted.among(context.actor.owner, part.changes)
+    changes = filters.among(context.actor.owner, part.changes)
     return b"".join([await _written(context, part, change, values=values) for change in changes])
 
 
@@ -106,9 +106,9 @@ async def _written(context: Context, part: Part, change: Change, *, values: bool
     written = part.written.get((change.index, values))
     if written is None:
         node_key = context.services.of(ChangeFeed).node_key(context.actor.owner)
-        told: Any = wanted_changes.answer(context.actor.owner, node_key, change, values=values)
-        await context.services.vocabulary.show(context.actor.owner, told)
-        written = part.written[change.index, values] = _frame(change.kind, told, told["cursor"])
+        answer: Any = wanted_changes.answer(context.actor.owner, node_key, change, values=values)
+        await context.services.vocabulary.show(context.actor.owner, answer)
+        written = part.written[change.index, values] = _frame(change.kind, answer, answer["cursor"])
     return written
 
 

@@ -62,19 +62,19 @@ class Intake:
             ServiceBusy: other large bodies were held for too long.
             UnsupportedMediaType, InvalidJson, InvalidInput: the body is neither JSON nor a form, or damaged.
         """
-        async with contextlib.AsyncExitStack() as held:
+        async with contextlib.AsyncExitStack() as stack:
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            read = self._form(request, model, held) if kind == MULTIPART else self._json(request, held)
+            read = self._form(request, model, stack) if kind == MULTIPART else self._json(request, stack)
             yield await read
 
-    async def _json(self, request: Request, held: contextlib.AsyncExitStack) -> dict[str, Any]:
+    async def _json(self, request: Request, stack: contextlib.AsyncExitStack) -> dict[str, Any]:
         most = self._settings.max_body_bytes
         limit = json_bytes_limit(self._settings)
         size = announced_size(request)
         if size > DRAINED_BYTES_LIMIT:
             raise PayloadTooLarge(size=size, max_size=limit)
         if size > most:
-            await self._take_place(held)
+            await self._take_place(stack)
         body = bytearray()
         is_large = size > most
         parts = self._parts(request)
@@ -85,14 +85,14 @@ class Intake:
             if len(body) > most and not is_large:
                 # Its length was not announced.
                 is_large = True
-                await self._take_place(held)
+                await self._take_place(stack)
         content_type = request.headers.get("content-type", "")
         if len(body) <= most:
             return object_of(bytes(body), content_type)
         return await asyncio.to_thread(_large_object, body, content_type, self._settings)
 
     async def _form(
-        self, request: Request, model: type[Arguments], held: contextlib.AsyncExitStack
+        self, request: Request, model: type[Arguments], stack: contextlib.AsyncExitStack
     ) -> dict[str, Any]:
         size = announced_size(request)
         if size > DRAINED_BYTES_LIMIT:
@@ -102,7 +102,7 @@ class Intake:
             form = await parser.parse()
         except MultiPartException as exc:
             raise invalid([{"path": "$", "message": f"the form cannot be read: {exc.message}"}]) from None
-        held.push_async_callback(form.close)
+        stack.push_async_callback(form.close)
         if parser.file_size > self._settings.max_file_bytes:
             raise too_large(parser.file_size, self._settings.max_file_bytes)
         raw: dict[str, Any] = {}
@@ -150,7 +150,7 @@ class Intake:
             size += len(part)
             yield part
 
-    async def _take_place(self, held: contextlib.AsyncExitStack) -> None:
+    async def _take_place(self, stack: contextlib.AsyncExitStack) -> None:
         """Wait for a place among the large bodies, and hold it until the request is answered.
 
         Raises:
@@ -164,7 +164,7 @@ class Intake:
                 f"{LARGE_BODIES} large bodies are read at a time, and others were first: try again in a "
                 "moment, or send the file as multipart/form-data"
             ) from None
-        held.callback(self._places.release)
+        stack.callback(self._places.release)
 
 
 class _FormParser(MultiPartParser):

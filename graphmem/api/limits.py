@@ -181,8 +181,8 @@ class RateLimits:
             windows, key = self._credentials, f"{actor.owner}/{actor.method}/{actor.credential}"
         else:
             windows, key = self._addresses, network(address)
-        taken = all(windows.take((name, key), *window) for name, *window in policy.windows)
-        return taken, self._usage(windows, policy, key)
+        is_left = all(windows.take((name, key), *window) for name, *window in policy.windows)
+        return is_left, self._usage(windows, policy, key)
 
     def failures(self, address: str) -> Usage | None:
         """Return what is left of the failures of an address, ``None`` if they have no limit."""
@@ -237,9 +237,9 @@ class RequestMeter(Meter):
         if self.is_counted:
             return
         self.is_counted = True
-        taken = self.limits.take(rate_class, actor, "" if _has_credential(actor) else self.address)
-        if taken is not None:
-            is_left, self.usage = taken
+        outcome = self.limits.take(rate_class, actor, "" if _has_credential(actor) else self.address)
+        if outcome is not None:
+            is_left, self.usage = outcome
             if not is_left:
                 self.is_refused = True
                 raise self.usage.refusal()

@@ -216,17 +216,17 @@ def _query(operation: Operation[Any], model: dict[str, Any], in_path: list[str])
         n: p for n, p in model["properties"].items() if not (filters and n == "filters")
     }
     required = set(model.get("required", ()))
-    shown = shown_names(operation.arguments)
+    names = shown_names(operation.arguments)
     return [
-        _parameter(shown.get(n, n), p, "query", n in required)
+        _parameter(names.get(n, n), p, "query", n in required)
         for n, p in properties.items()
         if n not in in_path
     ]
 
 
 def _parameter(name: str, schema: dict[str, Any], place: str, required: bool) -> dict[str, Any]:
-    shown = {key: value for key, value in schema.items() if key not in ("description", "title", "required")}
-    parameter = {"name": name, "in": place, "required": required, "schema": shown}
+    plain = {key: value for key, value in schema.items() if key not in ("description", "title", "required")}
+    parameter = {"name": name, "in": place, "required": required, "schema": plain}
     if schema.get("type") == "array":
         parameter |= {"style": "form", "explode": False}
     description = schema.get("description", "") + (" Not beside `offset`." if name == "cursor" else "")

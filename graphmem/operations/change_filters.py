@@ -29,7 +29,7 @@ class ChangeFilters(ByWriter, TypeFilters):
     fields: list[FieldName] = Field(default=[], max_length=50, description="Any of these fields.")
 
     @property
-    def wanted(self) -> WantedChanges:
+    def wanted_changes(self) -> WantedChanges:
         return WantedChanges(
             kinds=frozenset({*self.event_types, *filter(None, [self.event_type])}),
             entity_types=frozenset(self.types),

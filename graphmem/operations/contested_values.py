@@ -104,8 +104,8 @@ async def find_contested(context: Context, arguments: FindContested) -> Conteste
 
 def _field(line: Line) -> ContestedField:
     others = [_observed(each.text, each.observed_at, each.observation_id) for each in line.contested]
-    shown = _observed(line.value, line.observed_at, line.observation_id)
-    return {"field": line.field, **shown, "contested": others}
+    current = _observed(line.value, line.observed_at, line.observation_id)
+    return {"field": line.field, **current, "contested": others}
 
 
 def _observed(text: str, observed_at: int | None, observation_id: str) -> ObservedValue:

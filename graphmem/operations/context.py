@@ -116,8 +116,8 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
         skip = cursors.decode(query, arguments.cursor, {"answered": int})["answered"]
     subjects, hint = await _subjects(context, arguments)
     known, focus = await known_lines(context, subjects, words.tokens(arguments.question or ""))
-    wanted = [line for line in known if not arguments.fields or line.field in arguments.fields]
-    lines = lines_of.ordered(wanted, focus)
+    chosen = [line for line in known if not arguments.fields or line.field in arguments.fields]
+    lines = lines_of.ordered(chosen, focus)
     page = await _page(arguments, lines, skip, focus, query, subjects)
     if page["lines"] or "passages" in page:
         return page
@@ -157,8 +157,8 @@ async def _page(
 
     # The tokens of a large answer are counted beside the event loop.
     in_thread = arguments.budget > BUDGET_IN_LOOP
-    wanted = arguments.budget, arguments.unit
-    page = await asyncio.to_thread(fit, *wanted) if in_thread else fit(*wanted)
+    budget_and_unit = arguments.budget, arguments.unit
+    page = await asyncio.to_thread(fit, *budget_and_unit) if in_thread else fit(*budget_and_unit)
     if arguments.max_characters is not None and size(page) > arguments.max_characters:
         page = fit(arguments.max_characters, "characters")
     return page

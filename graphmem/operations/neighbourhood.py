@@ -276,8 +276,8 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
     `at` and `at_ingested` walk the relationships of that time. `next_cursor` answers the next entities.
     """
     query = cursors.fingerprint(context, "entities.related", arguments)
-    given = Clocks(arguments.at, arguments.at_ingested)
-    place, clocks = start_of(arguments, query, {"depth": int, "entity": str, "answered": int}, given)
+    requested = Clocks(arguments.at, arguments.at_ingested)
+    place, clocks = start_of(arguments, query, {"depth": int, "entity": str, "answered": int}, requested)
     place = {} if place is None else place
     if not 0 <= place.get("depth", 0) <= DEPTH_LIMIT or not 0 <= place.get("answered", 0) <= ANSWERED_LIMIT:
         raise cursors.refused()
@@ -306,8 +306,8 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         "entity_type": kind,
         "canonical_name": name,
         "version": version,
-        **given.answered,
-        **given.hinted(not reached.entities),
+        **requested.answered,
+        **requested.hinted(not reached.entities),
         "relationships": answers.relationships(sorted(page.relationships, key=lambda row: row.key)),
         "hubs": sorted(reached.hubs),
         "truncated": False,

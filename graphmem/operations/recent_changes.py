@@ -52,7 +52,7 @@ class ListChanges(Paged, FollowChanges):
             raise ValueError(f"with after, leave out {', '.join(both)}")
         if self.after is None and self.wait_seconds:
             raise ValueError("give after with wait_seconds: the newest changes are there at once")
-        if self.depth and not self.wanted.entity_ids:
+        if self.depth and not self.wanted_changes.entity_ids:
             raise ValueError("give entity_id with depth")
         return self
 
@@ -109,36 +109,36 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
     if arguments.until is not None and since > arguments.until:
         message = "it lies before `since`: give a range that begins before it ends"
         raise invalid([{"path": "$.until", "message": message}])
-    wanted = arguments.wanted
+    filters = arguments.wanted_changes
     request = NewestFirst(
-        wanted,
+        filters,
         since,
         until,
         None if arguments.include_total_count else place,
         count=1_000_000 if arguments.include_total_count else arguments.offset + arguments.limit + 1,
-        surroundings=tuple(sorted(wanted.entity_ids)),
+        surroundings=tuple(sorted(filters.entity_ids)),
         depth=arguments.depth,
     )
-    found = await change_pages.newest_first(context, request)
-    rest = [each for each in found.changes if place is None or each.place < place][arguments.offset :]
-    shown = rest[: arguments.limit]
+    newest = await change_pages.newest_first(context, request)
+    rest = [each for each in newest.changes if place is None or each.place < place][arguments.offset :]
+    changes = rest[: arguments.limit]
     following: dict[str, int] | None = None
-    if len(rest) > len(shown):
-        following = dict(zip(("at", "index"), shown[-1].place, strict=True))
-    elif found.place is not None:
-        following = dict(zip(("at", "index"), found.place, strict=True))
+    if len(rest) > len(changes):
+        following = dict(zip(("at", "index"), changes[-1].place, strict=True))
+    elif newest.place is not None:
+        following = dict(zip(("at", "index"), newest.place, strict=True))
     page = Page(
-        shown,
+        changes,
         following,
-        truncated=len(rest) <= len(shown) and found.place is not None,
-        total=len(found.changes) if found.place is None else None,
-        least=len(found.changes),
-        scanned=change_pages.SCANNED_TRANSACTIONS if found.place is not None else None,
+        truncated=len(rest) <= len(changes) and newest.place is not None,
+        total=len(newest.changes) if newest.place is None else None,
+        least=len(newest.changes),
+        scanned=change_pages.SCANNED_TRANSACTIONS if newest.place is not None else None,
     )
     answer: ChangesPage = {
-        "changes": _told(context, head.node_key, shown, arguments),
+        "changes": _answers_of(context, head.node_key, changes, arguments),
         **page.envelope(arguments, query),
-        **await names_in_use.warned(context, shown, arguments.types),
+        **await names_in_use.warned(context, changes, arguments.types),
     }
     if is_first and (resume := await change_cursors.at_end(context, head.sequence)):
         answer["resume_cursor"] = resume
@@ -146,9 +146,9 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
 
 
 async def _after(context: Context, arguments: ListChanges, cursor: str | None) -> ChangesPage:
-    wanted, standing, changes = arguments.wanted, None, list[ChangeAnswer]()
+    filters, standing, changes = arguments.wanted_changes, None, list[ChangeAnswer]()
     if arguments.subscription_id is not None:
-        wanted, standing = await changes_for(context, arguments.subscription_id)
+        filters, standing = await changes_for(context, arguments.subscription_id)
     answer: ChangesPage = {"changes": changes, "limit": arguments.limit, "offset": 0}
     if cursor is None:
         head = await context.services.of(ChangeFeed).head(context.actor.owner, settled=False)
@@ -156,23 +156,23 @@ async def _after(context: Context, arguments: ListChanges, cursor: str | None) -
         answer["resume_cursor"] = await change_cursors.at_end(context, head.sequence, clock)
         return answer
     place = await change_cursors.place_of(context, cursor, is_standing=standing is not None)
-    found = await change_pages.after(
-        context, place, wanted, arguments.limit, arguments.wait_seconds, standing
+    following = await change_pages.after(
+        context, place, filters, arguments.limit, arguments.wait_seconds, standing
     )
-    changes += _told(context, found.node_key, found.changes, arguments)
-    if found.has_more and changes:
+    changes += _answers_of(context, following.node_key, following.changes, arguments)
+    if following.has_more and changes:
         resume = changes[-1]["cursor"]
     else:
-        resume = await change_cursors.at_end(context, found.place.sequence, found.place.clock)
+        resume = await change_cursors.at_end(context, following.place.sequence, following.place.clock)
     answer["resume_cursor"] = resume or cursor
-    if found.has_more:
+    if following.has_more:
         answer["more"] = True
-    if found.is_pending:
+    if following.is_pending:
         answer["changes_pending"] = True
     return answer
 
 
-def _told(
+def _answers_of(
     context: Context, node_key: str, changes: list[Change], arguments: ListChanges
 ) -> list[ChangeAnswer]:
     owner = context.actor.owner

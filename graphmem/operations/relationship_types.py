@@ -139,12 +139,12 @@ async def rename_relationship_type(
         raise invalid([{"path": "$.relationship_type", "message": message}])
     meaning = relationship.own_meaning(arguments.name)
     usual = {**MEANINGS, **kinds}
-    taken = [usual[each].name for each in relationship.readings(arguments.name) if each in usual]
+    namesakes = [usual[each].name for each in relationship.readings(arguments.name) if each in usual]
     is_first = (
         meaning and meaning.name == own.name and own.name not in await vocabulary.shown(owner, [own.name])
     )
-    if meaning is None or (taken and (taken[0] != own.name or is_first)):
-        message = f"this is a name of {taken[0]} already" if taken else f"a name is {NAME_RULE}"
+    if meaning is None or (namesakes and (namesakes[0] != own.name or is_first)):
+        message = f"this is a name of {namesakes[0]} already" if namesakes else f"a name is {NAME_RULE}"
         raise invalid([{"path": "$.name", "message": message}])
     request = RenamingRequest(
         **transaction(context, "relationship_types.rename", arguments),
@@ -198,13 +198,13 @@ async def list_relationship_types(context: Context, arguments: ListRelationshipT
     """
     vocabulary, owner = context.services.vocabulary, context.actor.owner
     kinds, counts = await vocabulary.of_owner(owner)
-    backwards, shown = relationship.read_backwards(kinds), await vocabulary.shown(owner, kinds)
+    backwards, newest_names = relationship.read_backwards(kinds), await vocabulary.shown(owner, kinds)
     names: dict[str, list[str]] = {}
     for name in sorted(kinds):
         names.setdefault(kinds[name].name, []).append(name)
     entries: list[CountedRelationshipType] = []
     for stored, every in names.items():
-        name = shown.get(stored, stored)
+        name = newest_names.get(stored, stored)
         entry = _entry(kinds[stored], backwards.get(stored))
         entry["relationship_type"] = name
         if len(every) > 1:

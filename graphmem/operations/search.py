@@ -113,7 +113,7 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     if not clocks.now and not skip and following is None:
         total = len(page)
     truncated = following is not None and end - skip < arguments.limit
-    found: FoundEntities = {
+    answer: FoundEntities = {
         **hits,
         **clocks.answered,
         **clocks.hinted(bool(end > skip and not page)),
@@ -123,8 +123,8 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     }
     if end == skip < hits["total"]:
         rest = f"no look-up answers more than its first {skip} hits: POST /entities/query pages a search"
-        found["hint"] = "; ".join(filter(None, [found.get("hint"), rest]))
-    return found
+        answer["hint"] = "; ".join(filter(None, [answer.get("hint"), rest]))
+    return answer
 
 
 async def _then(context: Context, hits: Sequence[LookupHit], clocks: Clocks) -> tuple[list[LookupHit], int]:

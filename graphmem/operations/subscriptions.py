@@ -105,12 +105,12 @@ async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
         return {"subscription_id": arguments.subscription_id}
     url = _deliverable(arguments)
     kept = None if arguments.query is None else await _kept(context, "", arguments.query)
-    await check_entities(context, sorted(arguments.wanted.entity_ids))
+    await check_entities(context, sorted(arguments.wanted_changes.entity_ids))
     if len(await stored_subscriptions.of_account(context)) >= SUBSCRIPTIONS_LIMIT:
         message = f"an account has {SUBSCRIPTIONS_LIMIT} subscriptions at most: POST /unsubscribe removes one"
         raise InvalidDelivery(message, limit=SUBSCRIPTIONS_LIMIT)
     made = await stored_subscriptions.create(
-        context, arguments.wanted, arguments.delivery_method, url, arguments.max_failures,
+        context, arguments.wanted_changes, arguments.delivery_method, url, arguments.max_failures,
         None if arguments.query is None else canonical.encode(arguments.query),
     )  # fmt: skip
     answer: Subscribed = {"subscription_id": made.id}
@@ -175,8 +175,8 @@ async def changes_for(context: Context, subscription_id: str) -> tuple[WantedCha
         NotFound, SubscriptionInactive: the account has no such subscription, or it sleeps.
     """
     subscription = await stored_subscriptions.active(context, subscription_id)
-    wanted = await stored_subscriptions.wanted_by(context.services, subscription)
-    return wanted, await standing_of(context, subscription)
+    filters = await stored_subscriptions.wanted_by(context.services, subscription)
+    return filters, await standing_of(context, subscription)
 
 
 async def deliver(services: Services) -> int:
