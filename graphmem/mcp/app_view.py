@@ -61,6 +61,6 @@ def _modules(name: str, known: list[str]) -> list[str]:
         exported += [f"{pair[-1]}: {pair[0]}" for pair in pairs]
     text = _LIST.sub("", _EXPORT.sub(r"\1 \2", text))
     text = _IMPORT.sub(
-        lambda found: f"const {{ {found[1].replace(' as ', ': ')} }} = loaded['{at(found[2])}'];", text
+        lambda match: f"const {{ {match[1].replace(' as ', ': ')} }} = loaded['{at(match[2])}'];", text
     )
     return [*parts, f"loaded['{name}'] = (() => {{\n{text}\nreturn {{ {', '.join(exported)} }};\n}})();"]

@@ -199,8 +199,8 @@ class BesideTools:
         if prompt is None:
             raise RouteNotFound(f"the server has no prompt {params.name[:100]!r}", prompts=[*self._prompts])
         about = prompt.about(params.arguments or {})
-        shown = about if prompt.is_required or not about else f" about {about}"
-        texts = [prompt.text.replace("{about}", shown)]
+        phrase = about if prompt.is_required or not about else f" about {about}"
+        texts = [prompt.text.replace("{about}", phrase)]
         if prompt.context_tokens:
             body = await self._run("context.retrieve", question=about, budget=prompt.context_tokens)
             texts.append(context_text(canonical.decode(body)))

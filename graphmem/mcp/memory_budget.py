@@ -59,9 +59,9 @@ def _cut(graph: Graph, room: int) -> Graph:
 
     def with_texts(count: int, characters: int | None = None) -> Graph:
         latest = texts[len(texts) - count :]
-        shown = latest if characters is None else [_shortened(text, characters) for text in latest]
+        kept_texts = latest if characters is None else [_shortened(text, characters) for text in latest]
         name = entity["name"] if characters is None else _shortened(entity["name"], characters)
-        return {"entities": [{**entity, "name": name, "observations": shown}], "relations": []}
+        return {"entities": [{**entity, "name": name, "observations": kept_texts}], "relations": []}
 
     if size(with_relations(0)) <= room:
         return with_relations(greatest(0, len(graph["relations"]), lambda n: size(with_relations(n)) <= room))
@@ -78,8 +78,8 @@ def _shortened(text: str, characters: int) -> str:
 
 def _hint(graph: Graph, kept: Graph, budget: int) -> str:
     counts = {name: len(graph[name]) - len(kept[name]) for name in ("entities", "relations")}
-    first, shown = graph["entities"][0], kept["entities"][0]
-    counts["observations"] = len(first["observations"]) - len(shown["observations"])
+    first, cut = graph["entities"][0], kept["entities"][0]
+    counts["observations"] = len(first["observations"]) - len(cut["observations"])
     parts = [f"{count:,} {name}" for name, count in counts.items() if count]
     left_out = f"{', '.join(parts)} left out, " if parts else ""
     rest = f"this answer is whole with max_characters {size(graph) + HINT_CHARACTERS}"

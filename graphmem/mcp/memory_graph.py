@@ -133,14 +133,14 @@ async def by_names(context: Context, names: Sequence[str]) -> dict[str, MemoryNo
 
     Of several entities with one name, that with exactly this spelling counts, then the oldest.
     """
-    wanted = {folded(name): name for name in reversed(names)}
+    spellings = {folded(name): name for name in reversed(names)}
     nodes: dict[str, list[MemoryNode]] = {}
-    for batch in _chunks(list(wanted), NAMES_AT_ONCE):
+    for batch in _chunks(list(spellings), NAMES_AT_ONCE):
         for node in await _named(context, batch):
             nodes.setdefault(folded(node.name), []).append(node)
 
     def order(name: str, node: MemoryNode) -> tuple[bool, str, str]:
-        return node.name != wanted[name], node.created_at, node.id
+        return node.name != spellings[name], node.created_at, node.id
 
     return {
         name: min(nodes[name], key=lambda node, name=name: order(name, node))

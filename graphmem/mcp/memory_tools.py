@@ -134,14 +134,14 @@ async def create_entities(context: Context, arguments: CreateEntities) -> Entiti
 
     Example: {"entities": [{"name": "Ada Lovelace", "entityType": "person", "observations": ["Likes tea"]}]}
     """
-    wanted = {graph.folded(entity.name): entity for entity in reversed(arguments.entities)}
-    versions: dict[str, int | None] = dict.fromkeys(wanted, 0)
+    requested = {graph.folded(entity.name): entity for entity in reversed(arguments.entities)}
+    versions: dict[str, int | None] = dict.fromkeys(requested, 0)
     while True:
         known = await graph.by_names(context, [entity.name for entity in arguments.entities])
         # An entity that this call restored is new as long as nobody has changed it since.
         new = {
             name: entity
-            for name, entity in reversed(wanted.items())
+            for name, entity in reversed(requested.items())
             if name not in known or known[name].version == versions[name]
         }
         try:
@@ -256,10 +256,10 @@ async def delete_observations(context: Context, arguments: DeleteObservations) -
         lists[node.id] = [text for text in before if text not in deletion.observations]
         deleted += len(before) - len(lists[node.id])
     await graph.write_texts(context, nodes.values(), lists)
-    wanted = sum(len(deletion.observations) for deletion in arguments.deletions)
-    if deleted == wanted:
+    requested = sum(len(deletion.observations) for deletion in arguments.deletions)
+    if deleted == requested:
         return {"success": True, "message": "Observations deleted successfully"}
-    message = f"Deleted {deleted} of {wanted} observations."
+    message = f"Deleted {deleted} of {requested} observations."
     message += f" Entities not found: {', '.join(missing)}" if missing else ""
     return {"success": True, "message": message}
 
@@ -444,5 +444,5 @@ _PARTS: Final = {
 def text(tool: str, answer: dict[str, Any]) -> str:
     """Return the text of an answer as the reference server writes it: a message, or indented JSON."""
     part = _PARTS.get(tool)
-    shown = answer if part is None else answer[part]
-    return shown if isinstance(shown, str) else orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
+    content = answer if part is None else answer[part]
+    return content if isinstance(content, str) else orjson.dumps(content, option=orjson.OPT_INDENT_2).decode()

@@ -184,15 +184,15 @@ class StdioClient:
             change = self._subscribed.add if call.method == SUBSCRIBE else self._subscribed.discard
             change(uri)
             if self._telling is None:
-                told = (self._follow(Watch()), self._subscribed, self._write, lambda: True, {})
-                self._telling = threading.Thread(target=self._tell, args=told, daemon=True)
+                thread_args = (self._follow(Watch()), self._subscribed, self._write, lambda: True, {})
+                self._telling = threading.Thread(target=self._tell, args=thread_args, daemon=True)
                 self._telling.start()
         return _line({"jsonrpc": "2.0", "id": call.id, "result": {}})
 
     def _listen(self, call: ForwardedRequest) -> bytes:
         """Tell of changes until the client cancels the request, which has no answer then."""
-        wanted = call.params["notifications"].get("resourceSubscriptions")
-        uris = [uri for uri in wanted if isinstance(uri, str)] if isinstance(wanted, list) else []
+        requested = call.params["notifications"].get("resourceSubscriptions")
+        uris = [uri for uri in requested if isinstance(uri, str)] if isinstance(requested, list) else []
         meta = {"_meta": {"io.modelcontextprotocol/subscriptionId": call.id}}
         honored = {"notifications": {"resourceSubscriptions": uris} if uris else {}, **meta}
         watch = self._follow(Watch())
