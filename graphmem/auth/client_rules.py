@@ -375,10 +375,10 @@ def resources_of(public_url: str, toolsets: Iterable[str]) -> frozenset[str]:
 
 def check_resource(resource: str | None, resources: frozenset[str], default: str) -> str:
     """Return the canonical form of a requested resource, or of ``default`` where none is requested."""
-    wanted = canonical_resource(default if resource is None else resource)
-    if wanted not in resources:
+    requested = canonical_resource(default if resource is None else resource)
+    if requested not in resources:
         raise ClientRefused("invalid_target", "resource is not served here: use the address of /mcp")
-    return wanted
+    return requested
 
 
 def resource_covers(granted: str, used: str) -> bool:

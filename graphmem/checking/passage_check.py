@@ -54,8 +54,8 @@ async def pages(
                 "audit.passages", list[_Source], at=at[0], after=at[1], limit=SOURCES_AT_ONCE
             )
         at = (rows[-1].recorded_at, rows[-1].id) if len(rows) == SOURCES_AT_ONCE else None
-        found = [await _difference(owner, row, embedder) for row in rows if row.reader != WAITING]
-        yield [each for each in found if each is not None], at
+        differences = [await _difference(owner, row, embedder) for row in rows if row.reader != WAITING]
+        yield [each for each in differences if each is not None], at
 
 
 async def _difference(owner: str, row: _Source, embedder: Embedder) -> AuditDifference | None:

@@ -125,9 +125,9 @@ class Client:
         if not _CITED.search(body):
             return body
         # Its advice names commands: a service names its routes to callers over HTTP.
-        said, registry = canonical.decode(body), _registry()
-        worded = registry.reworded_answer(said, registry.Face.CLI)
-        return body if worded == said else json.dumps(worded).encode()
+        decoded, registry = canonical.decode(body), _registry()
+        worded = registry.reworded_answer(decoded, registry.Face.CLI)
+        return body if worded == decoded else json.dumps(worded).encode()
 
     @contextlib.contextmanager
     def content(self, source_id: str) -> Iterator[tuple[str, Iterator[bytes]]]:

@@ -49,12 +49,12 @@ class _StoredTypes(NamedTuple):
 class _OwnTypes(NamedTuple):
     """The types of an owner's relationships, which are its own where they are not in the vocabulary.
 
-    ``read_at`` is in seconds of the monotonic clock. ``shown`` has the newest name of each renamed type.
+    ``read_at`` is in seconds of the monotonic clock. ``newest_names`` has those of renamed types.
     """
 
     read_at: float
     kinds: dict[str, RelationshipKind]
-    shown: dict[str, str]
+    newest_names: dict[str, str]
 
     @property
     def is_fresh(self) -> bool:
@@ -173,8 +173,8 @@ class Vocabulary:
             return {}
         kinds = await self.current_of(owner)
         own = self._own.get(owner)
-        shown = {} if own is None else own.shown
-        return {name: new for name, new in shown.items() if name in kinds and kinds[name].is_own}
+        newest_names = {} if own is None else own.newest_names
+        return {name: new for name, new in newest_names.items() if name in kinds and kinds[name].is_own}
 
     async def show(self, owner: str, answer: Any) -> bool:
         """Name the relationship types in an answer as its owner names them now; keys and ids stay.
@@ -188,10 +188,10 @@ class Vocabulary:
             if isinstance(each.get("relationship_type"), str) and "name" not in each
         ]
         types = [each["relationship_type"] for each in named]
-        if shown := await self.shown(owner, types):
+        if newest_names := await self.shown(owner, types):
             for each, type_ in zip(named, types, strict=True):
-                each["relationship_type"] = shown.get(type_, type_)
-        return bool(shown)
+                each["relationship_type"] = newest_names.get(type_, type_)
+        return bool(newest_names)
 
     def add_own(self, owner: str, names: Iterable[str]) -> None:
         """Note types that an owner has just used, as far as its own types are known here."""

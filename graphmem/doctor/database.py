@@ -133,9 +133,9 @@ async def _indexes(database: Database, settings: Settings) -> Found:
 
 
 def _faults(
-    wanted: dict[str, tuple[str, bool]], states: dict[str, Any], there: set[str]
+    expected: dict[str, tuple[str, bool]], states: dict[str, Any], there: set[str]
 ) -> Iterator[Finding]:
-    for name, (statement, constraint) in sorted(wanted.items()):
+    for name, (statement, constraint) in sorted(expected.items()):
         if name not in states or (constraint and name not in there):
             what = f"{'the constraint' if constraint else 'the index'} {name} is missing"
             yield fail(what, f"Run this in the Neo4j Browser: {statement}")

@@ -41,8 +41,8 @@ Found = Finding | Iterable[Finding]
 async def run_check(check: str, look: Callable[[], Awaitable[Found]]) -> list[Finding]:
     """Return the findings of a check. A check that raises becomes a finding, so that the others still run."""
     try:
-        found = await look()
-        findings = [found] if isinstance(found, Finding) else found
+        result = await look()
+        findings = [result] if isinstance(result, Finding) else result
         return [replace(item, check=item.check or check) for item in findings]
     except OSError as exc:
         where = exc.filename or "the file"

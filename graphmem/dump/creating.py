@@ -375,15 +375,15 @@ def _remove_abandoned(path: Path) -> None:
 
 def _publish(partial: Path, path: Path, force: bool) -> None:
     """Give a complete file its name. A file that appeared meanwhile is replaced only by ``force``."""
-    taken = DumpRefused(f"{path} was created meanwhile: give another name", path=str(path))
+    refusal = DumpRefused(f"{path} was created meanwhile: give another name", path=str(path))
     try:
         if not force:
             os.link(partial, path)
     except FileExistsError:
-        raise taken from None
+        raise refusal from None
     except OSError:  # a file system without links, as of USB sticks
         if path.exists():
-            raise taken from None
+            raise refusal from None
         force = True
     if force:
         partial.replace(path)

@@ -189,10 +189,10 @@ class RestoreRequest(WriteRequest):
             if known is not None and order(known.version) >= order(active.version):
                 continue
             new, old = set(active.document.aliases), set(known.document.aliases if known else ())
-            taken = {
+            names_in_use = {
                 name for name in new if state.read.aliases.get(name, kind) != kind or name in state.heads
             }
-            draft.new.aliases = {**dict.fromkeys(new - taken, kind), **dict.fromkeys(old - new, None)}
+            draft.new.aliases = {**dict.fromkeys(new - names_in_use, kind), **dict.fromkeys(old - new, None)}
             # Where nothing is stored of the type yet, there is nothing to fold again.
             changed = head.with_active(active)
             draft.heads[kind] = changed if kind in state.heads else replace(changed, changed=False)

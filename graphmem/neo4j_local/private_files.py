@@ -122,5 +122,5 @@ def tail(path: Path, lines: int, start: int = 0) -> list[str]:
             text = file.read().decode(errors="replace")
     except FileNotFoundError:
         return []
-    shown = [line for line in text.splitlines() if any(c.isprintable() and not c.isspace() for c in line)]
-    return shown[-lines:] if lines > 0 else []
+    filled = [line for line in text.splitlines() if any(c.isprintable() and not c.isspace() for c in line)]
+    return filled[-lines:] if lines > 0 else []

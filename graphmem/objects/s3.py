@@ -98,11 +98,11 @@ class S3Backend(Backend):
             if entry is None:
                 raise ObjectMissing(sha256=sha256)
             return ByteReader(io.BytesIO(), entry.size, s3_errors)
-        wanted = (
+        byte_range = (
             {} if (start, end) == (0, None) else {"Range": f"bytes={start}-{'' if end is None else end - 1}"}
         )
         with s3_errors(sha256):
-            answer = self._client().get_object(Bucket=self._bucket, Key=self._prefix + key, **wanted)
+            answer = self._client().get_object(Bucket=self._bucket, Key=self._prefix + key, **byte_range)
         total = answer.get("ContentRange", "").rpartition("/")[2]
         size = int(total) if total.isdecimal() else answer["ContentLength"]
         return ByteReader(answer["Body"], size, partial(s3_errors, sha256))

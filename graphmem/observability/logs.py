@@ -160,9 +160,9 @@ class _Writer(logging.Handler):
 
     def later(self, at: float, name: str, members: Event) -> None:
         """Have the line of an operation that ended ``at`` a Unix time made and written soon."""
-        if self._writer_of != (here := os.getpid()):
+        if self._writer_of != (pid := os.getpid()):
             # What waited at a fork is the parent's to write.
-            self._waiting, self._some_wait, self._writer_of = deque(), threading.Event(), here
+            self._waiting, self._some_wait, self._writer_of = deque(), threading.Event(), pid
             threading.Thread(target=self._write_waiting, name="log", daemon=True).start()
         self._waiting.append((at, name, members))
         if not self._some_wait.is_set():

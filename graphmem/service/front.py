@@ -111,9 +111,9 @@ class Front:
                 self._used = time.monotonic()
 
     def _knows_secret(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-        wanted = self._secret.get(wire.SECRET_HEADER, "").encode()
+        expected = self._secret.get(wire.SECRET_HEADER, "").encode()
         sent = dict(headers).get(wire.SECRET_HEADER.lower().encode(), b"")
-        return bool(wanted) and hmac.compare_digest(sent, wanted)
+        return bool(expected) and hmac.compare_digest(sent, expected)
 
     def greeting(self) -> dict[str, Any]:
         state = greeting.STARTING

@@ -51,6 +51,6 @@ def differences(settings: Settings, greeting: Mapping[str, Any]) -> list[str]:
 
 def _text(value: Any) -> str:
     text = value.get_secret_value() if isinstance(value, SecretStr) else "" if value is None else str(value)
-    shown = "secret" if isinstance(value, SecretStr) else without_url_secrets(text)
+    clean = "secret" if isinstance(value, SecretStr) else without_url_secrets(text)
     # Two secrets differ, though neither is shown.
-    return shown if shown == text else f"{shown} with hash {hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return clean if clean == text else f"{clean} with hash {hashlib.sha256(text.encode()).hexdigest()[:8]}"

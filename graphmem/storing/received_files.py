@@ -142,8 +142,8 @@ async def received(
         limited = cast(BinaryIO, Limited(file, context.services.settings.max_file_bytes))
         head = await asyncio.to_thread(_head, file)
         if not head:
-            given = "file_content" if arguments.file_path is None else "file_path"
-            raise _refused(FileEmpty, given, _EMPTY)
+            argument = "file_content" if arguments.file_path is None else "file_path"
+            raise _refused(FileEmpty, argument, _EMPTY)
         if commit:
             stored = await context.services.objects.put(owner, limited)
         else:

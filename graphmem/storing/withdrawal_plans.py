@@ -166,8 +166,8 @@ async def changes(
     return [
         {
             "entity_id": entity_id,
-            "entity_type": each.shown.kind,
-            "canonical_name": each.shown.name,
+            "entity_type": each.thing.kind,
+            "canonical_name": each.thing.name,
             "change": each.name,
             "fields": _field_changes(each, origins),
         }
@@ -185,22 +185,22 @@ class _Change(NamedTuple):
 
     Attributes:
         name: appears, disappears or changes.
-        shown: the thing afterwards, or before where it disappears.
+        thing: the thing afterwards, or before where it disappears.
         fields: the old and the new value (canonical JSON) and the winner of each field that would change.
     """
 
     name: str
-    shown: Thing
+    thing: Thing
     fields: dict[str, tuple[str | None, str | None, Winner | None]]
 
 
 def _compare(sides: Sides) -> _Change | None:
     """Compare a thing before and after; ``None`` where answers would show it as before."""
     old, new = sides
-    shown = new or old
-    if shown is None:
+    thing = new or old
+    if thing is None:
         return None
-    without = None if ":" in shown.subject_id else CANONICAL_NAME
+    without = None if ":" in thing.subject_id else CANONICAL_NAME
     old_fields = dict(reduction.snapshot_fields(old.fold, without)) if old else {}
     new_fields = dict(reduction.snapshot_fields(new.fold, without)) if new else {}
     fields: dict[str, tuple[str | None, str | None, Winner | None]] = {}
@@ -213,7 +213,7 @@ def _compare(sides: Sides) -> _Change | None:
             fields[name] = before and before.value, after and after.value, after
     if old and new and not fields:
         return None
-    return _Change("changes" if old and new else "appears" if new else "disappears", shown, fields)
+    return _Change("changes" if old and new else "appears" if new else "disappears", thing, fields)
 
 
 def _shown_part(winner: Winner | None) -> tuple[str, str] | None:
