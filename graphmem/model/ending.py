@@ -57,7 +57,7 @@ def ended(metadata: Iterable[tuple[str, str]], now: int) -> str | None:
     return min(ends).value if ends else None
 
 
-def held(metadata: Iterable[tuple[str, str]]) -> tuple[int | None, int | None]:
+def validity(metadata: Iterable[tuple[str, str]]) -> tuple[int | None, int | None]:
     """Return when a relationship began, and the first instant after it, as far as its metadata says so."""
     fields = list(metadata)
     ends = [end for _, end in _ends(fields, times.LATEST)]

@@ -135,7 +135,7 @@ def read_fields(entity_type: str, fields: Mapping[str, Any], *, with_id: bool = 
         identity_value(read.get(name)) for name in (_PERSON_NAMES if with_id else _BEFORE_PARTS)
     ):
         parts = [
-            next(filter(None, (_shown(read.get(name)) for name in names)), "")
+            next(filter(None, (_plain_text(read.get(name)) for name in names)), "")
             for names in (_GIVEN_NAMES, _FAMILY_NAMES)
         ]
         if all(parts):
@@ -271,7 +271,7 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
     snapshot = read_fields(entity_type, snapshot, with_id=True)
     for names in (*_NAMES, *own_rule(entity_type), *_CONTACT, *_EXPLICIT):
         parts = [
-            _shown(snapshot.get(name, snapshot.get(_SYNONYMS.get((entity_type, name), name))))
+            _plain_text(snapshot.get(name, snapshot.get(_SYNONYMS.get((entity_type, name), name))))
             for name in names
         ]
         if all(parts):
@@ -289,7 +289,7 @@ def name_of(entity_type: str, entity_id: str, texts: Mapping[str, str]) -> str:
     return display_name(entity_type, entity_id, naming_values(texts))
 
 
-def _shown(value: Any) -> str:
+def _plain_text(value: Any) -> str:
     if isinstance(value, str):
         return " ".join(value.split())
     return identity_value(value) or ""

@@ -171,14 +171,14 @@ def merge_of(merges: Merges, entity_id: str) -> RuleMerge | None:
 
     Two entities that somebody separated do not meet in one survivor: neither is merged there.
     """
-    merge = _wanted(merges, entity_id)
+    merge = _possible_merge(merges, entity_id)
     if merge is None:
         return None
     survivor = merges.survivor(merge.into, merge.level)
     for separated in _separated(merges, entity_id, merge.level):
         if separated == survivor:
             return None
-        other = _wanted(merges, separated) if separated != entity_id else None
+        other = _possible_merge(merges, separated) if separated != entity_id else None
         at_one_level = other is not None and other.level == merge.level
         if other is not None and at_one_level and merges.survivor(other.into, other.level) == survivor:
             return None
@@ -192,7 +192,7 @@ def _separated(merges: Merges, entity_id: str, level: int) -> Iterator[str]:
             yield merges.survivor(separated, level)
 
 
-def _wanted(merges: Merges, entity_id: str) -> RuleMerge | None:
+def _possible_merge(merges: Merges, entity_id: str) -> RuleMerge | None:
     """Return the merge by rule of an entity if nothing was separated."""
     entity = merges.identified(entity_id)
     if entity is None or not entity.level or entity.is_off:

@@ -105,14 +105,14 @@ class _StatedDates:
         self._names = names
         corrections = [group for group in dated if group.is_correction]
         self._corrected = (_newest(corrections, names), _newest(corrections, ending.FIELDS))
-        starts = (self._own(group)[0] for group in dated)
+        starts = (self._start_and_end(group)[0] for group in dated)
         self._starts = sorted({start for start in starts if start is not None})
         self._ends: dict[int | None, int | None] = {}
         for group in dated:
             if (end := group.says(ending.FIELDS)) is not None:
                 self._ends[self.start(group, of_values=True)] = _earliest(end)
 
-    def _own(self, group: Dated) -> tuple[int | None, int | None]:
+    def _start_and_end(self, group: Dated) -> tuple[int | None, int | None]:
         """Return the start and the end that observations say; those of a correction hold for all."""
         start, end = self._corrected
         start = start or group.says(self._names)
@@ -123,7 +123,7 @@ class _StatedDates:
         """Return from when on observations count; ``None``: from their times of observation."""
         if not group.dates:
             return None
-        start, end = self._own(group)
+        start, end = self._start_and_end(group)
         if start is not None or end is None:
             return start
         before = [each for each in self._starts if each < end]

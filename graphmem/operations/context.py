@@ -142,7 +142,7 @@ async def _page(
         arguments.provenance is None and arguments.format == "fields"
     )
     question = words.tokens(arguments.question or "")
-    beside = context_passages.beside(subjects.passages, lines)
+    beside = context_passages.not_in_lines(subjects.passages, lines)
     are_first = context_passages.come_first(beside, question, focus, lines, subjects.names)
 
     def fit(budget: int, unit: Unit) -> ContextPage:

@@ -49,7 +49,7 @@ class _Reader:
     is_past_tense: bool
     now: int
 
-    def found(self) -> Iterator[AskedPast]:
+    def times(self) -> Iterator[AskedPast]:
         """Yield what the words say of the past, in their order; times that are not over as well."""
         place = 0
         while place < len(self.tokens):
@@ -103,7 +103,7 @@ def read(question: AskedNames, now: int) -> AskedPast | None:
     """
     tokens = [each.token or (each.text if kind_times.is_iso(each.text) else "") for each in question.pieces]
     is_past_tense = not _PAST_TENSE.isdisjoint(tokens)
-    past_times = [each for each in _Reader(question, tokens, is_past_tense, now).found() if each.end <= now]
+    past_times = [each for each in _Reader(question, tokens, is_past_tense, now).times() if each.end <= now]
     # A time says more than a word such as "previously".
     first = max(past_times, key=lambda each: (each.end > 0, -each.span[0]), default=None)
     if first is None:

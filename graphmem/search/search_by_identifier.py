@@ -19,7 +19,7 @@ from graphmem.reading.shared_rows import snapshot_of
 from graphmem.registry import Context
 from graphmem.search import texts_with_identifiers
 from graphmem.search.questions.naming import EXACT_WEIGHT, FIELD, FIELD_WEIGHT, KIND_STEP, Named, kind_of
-from graphmem.search.search_by_index import behind
+from graphmem.search.search_by_index import hits_after
 from graphmem.search.search_results import (
     STRATEGIES,
     Ordering,
@@ -104,7 +104,7 @@ async def by_identifier(
             if each.extent is Extent.WHOLE and entity_id not in known
         ]
     ranked = _ranked(named, {each.id: each.score for each in row.text if each.id in matches})
-    page = behind(ranked, search.after) if search.after is not None else ranked
+    page = hits_after(ranked, search.after) if search.after is not None else ranked
     page_hits = page[: search.offset + search.limit]
     read = time.perf_counter()
     rows, _ = await rows_of(context, [] if search.bare else [each.id for each in page_hits[search.offset :]])

@@ -118,7 +118,7 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
         for each in row.ranked
     ]
     if search.after is not None:
-        ranked = behind(ranked, search.after)
+        ranked = hits_after(ranked, search.after)
     return Results(
         spellings=frozenset(word for phrase in text_query.phrases for word in phrase),
         phrases=[
@@ -152,7 +152,7 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
     )
 
 
-def behind(ranked: list[Ranked], after: Ranked) -> list[Ranked]:
+def hits_after(ranked: list[Ranked], after: Ranked) -> list[Ranked]:
     """Return the hits behind a place.
 
     Raises:

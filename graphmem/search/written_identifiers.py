@@ -209,7 +209,7 @@ class Sought:
                     end < len(atoms) and codes.is_next(line, atoms, end) and codes.GROUP.fullmatch(texts[end])
                 ):
                     end += 1
-                for first, last in codes.numbers_of(line, atoms, texts, place, end):
+                for first, last in codes.number_spans(line, atoms, texts, place, end):
                     yield from self._in_run(line, atoms, texts, first, last)
             else:
                 for offset, part in line_spans.parts_of(texts[place]):

@@ -106,21 +106,21 @@ def is_one_number(line: str, first: LineSpan, groups: Sequence[str]) -> bool:
     return len(groups) > 2 and (_is_even(groups) or all(map(str.isdecimal, groups)))
 
 
-def numbers_of(
-    line: str, atoms: Sequence[LineSpan], texts: Sequence[str], first: int, last: int
+def number_spans(
+    line: str, atoms: Sequence[LineSpan], groups: Sequence[str], start: int, stop: int
 ) -> Iterator[tuple[int, int]]:
     """Yield the parts of a run of groups that may be one number each: a shorter group ends one."""
-    if is_one_number(line, atoms[first], texts[first:last]):
-        yield first, last
+    if is_one_number(line, atoms[start], groups[start:stop]):
+        yield start, stop
         return
-    while first < last:
-        length, end = len(texts[first]), first + 1
-        while end < last and length <= GROUP_LENGTH_LIMIT and len(texts[end]) <= length:
+    while start < stop:
+        length, end = len(groups[start]), start + 1
+        while end < stop and length <= GROUP_LENGTH_LIMIT and len(groups[end]) <= length:
             end += 1
-            if len(texts[end - 1]) < length:
+            if len(groups[end - 1]) < length:
                 break
-        yield first, end
-        first = end
+        yield start, end
+        start = end
 
 
 def is_prefix(text: str) -> bool:

@@ -99,9 +99,9 @@ def test_other_questions_ask_for_now(question: str) -> None:
     ],
 )
 def test_the_beginning_of_a_relationship_is_read(metadata: list[tuple[str, str]], start: str) -> None:
-    assert ending.held(metadata) == (times.parse(start), None)
+    assert ending.validity(metadata) == (times.parse(start), None)
 
 
 @pytest.mark.parametrize("metadata", [[], [("role", '"since 2019"')], [("since", '"long ago"')]])
 def test_without_a_date_no_beginning_is_known(metadata: list[tuple[str, str]]) -> None:
-    assert ending.held(metadata) == (None, None)
+    assert ending.validity(metadata) == (None, None)

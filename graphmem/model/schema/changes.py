@@ -137,7 +137,7 @@ def update(
     return Change("update", entity_type, fields=fields, remove=names, settings=keys, version=version)
 
 
-def base(entity_type: str, seen: Mapping[str, Seen] | None) -> SchemaDocument | None:
+def unregistered_document(entity_type: str, seen: Mapping[str, Seen] | None) -> SchemaDocument | None:
     """Return the document of a type without a registered schema: the shipped one, else the discovered one.
 
     A discovered document does not declare a field that was observed with several types, or only as null; the
@@ -158,7 +158,7 @@ def effective(
     entity_type: str, active: Active | None, seen: Mapping[str, Seen] | None
 ) -> SchemaDocument | None:
     """Return the registered document of a type, else the shipped or discovered one, else ``None``."""
-    return active.document if active is not None else base(entity_type, seen)
+    return active.document if active is not None else unregistered_document(entity_type, seen)
 
 
 def decide(active: Active | None, seen: Mapping[str, Seen] | None, change: Change) -> Active:

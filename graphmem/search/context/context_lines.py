@@ -369,7 +369,7 @@ def _fields(
             contested=_contests(others, current),
             since=had[-1].since if past is not None else None,
             # What was read up to a time does not tell what came after it.
-            earlier=context_past.told(had[:-1])[:EARLIER_LIMIT] if is_whole else (),
+            earlier=context_past.values_for_line(had[:-1])[:EARLIER_LIMIT] if is_whole else (),
             is_of_kind=is_of_kind,
         )
         lines += [line] if value != "null" else []
@@ -393,7 +393,7 @@ def _relationship(
     place: int, weight: float, about: About, related: RelatedRow, now: int, *, is_of_kind: bool
 ) -> Line:
     metadata = tuple((name, value) for name, value in related.metadata if value != "null")
-    since, until = ending.held(metadata)
+    since, until = ending.validity(metadata)
     return Line(
         place=place,
         weight=weight,

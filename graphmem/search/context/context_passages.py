@@ -22,7 +22,7 @@ BUDGET_SHARE: Final = 3
 """Beside lines of entities, passages take at most one of so many parts of a budget."""
 
 
-def beside(hits: FoundPassages, lines: Iterable[Line]) -> FoundPassages:
+def not_in_lines(hits: FoundPassages, lines: Iterable[Line]) -> FoundPassages:
     """Return the passages without those that are a part of a value which lines tell."""
     values = [line.value for line in lines if len(line.value) >= LONG_VALUE] if hits.texts else []
     kept = [

@@ -31,7 +31,7 @@ def stretches(earlier: Iterable[Observed], current: Observed) -> list[Stretch]:
     return [each for each in field_values if each.until != each.since]
 
 
-def told(values: Iterable[Stretch]) -> tuple[Stretch, ...]:
+def values_for_line(values: Iterable[Stretch]) -> tuple[Stretch, ...]:
     """Return those of some earlier values that a line can tell, the latest first."""
     return tuple(each for each in values if each.value not in (None, "null"))[::-1]
 
@@ -42,7 +42,7 @@ def former_lines(line: Line, values: Sequence[Stretch]) -> list[Line]:
             line, value=each.value, observed_at=each.since, observation_id=each.observation_id,
             since=each.since, until=each.until, contested=(), earlier=(),
         )
-        for each in told(values)
+        for each in values_for_line(values)
     ]  # fmt: skip
 
 

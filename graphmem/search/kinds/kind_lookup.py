@@ -220,7 +220,7 @@ async def of_phrase(
         of_kind = [Named(each, KIND, phrase.text) for each in newest]
         by_id = {each: points(at, latest_first=True) for each, at in newest.items()}
         return Kind(of_kind, by_id, changed, kind_agenda.CHANGES_NOTE)
-    beside = _beside(phrase, named)
+    beside = _spans_beside(phrase, named)
     names = {asking.question.pieces[place].token for span in beside for place in range(*span)}
     phrase = replace(phrase, rest=tuple(word for word in phrase.rest if word not in names))
     lookup = KindLookup(asking, phrase, named, followed, beside)
@@ -258,7 +258,7 @@ async def of_phrase(
     return Kind([Named(entity_id, KIND, phrase.text) for _, entity_id in ordered], by_id, understood)
 
 
-def _beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
+def _spans_beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
     """Return the places of names that stand neither in a phrase nor where it has names."""
     used_places = phrase.places | {place for span in phrase.anchors for place in range(*span)}
     spans = sorted(

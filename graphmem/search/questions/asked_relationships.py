@@ -158,16 +158,16 @@ async def related(
     )
     current = [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
     if past is not None and past.end:
-        current = [each for each in current if _held(each.metadata, past)]
+        current = [each for each in current if _was_valid(each.metadata, past)]
     elif past is not None and not is_between:
         # Where some have ended, "my former employer" is none of now.
         current = [each for each in current if ending.ended(each.metadata, now) is not None] or current
     return row._replace(related=current)
 
 
-def _held(metadata: Sequence[tuple[str, str]], past: AskedPast) -> bool:
+def _was_valid(metadata: Sequence[tuple[str, str]], past: AskedPast) -> bool:
     """Return whether a relationship held at a time in the past, as far as its metadata says it."""
-    since, until = ending.held(metadata)
+    since, until = ending.validity(metadata)
     return (since or times.EARLIEST) < past.end and (until or times.LATEST) > past.start
 
 

@@ -65,7 +65,7 @@ def _near_words(copy: SearchCopy, question: AskedNames) -> dict[str, list[str]]:
         if piece.token.isalpha() and len(piece.token) >= LETTERS_LEAST
         if not (piece.is_stop_word or piece.is_title or piece.is_dense or _is_known(copy, piece.token))
     ]
-    near = {word: _near(copy, word) for word in list(dict.fromkeys(unknown))[:WORDS_LIMIT]}
+    near = {word: _terms_near(copy, word) for word in list(dict.fromkeys(unknown))[:WORDS_LIMIT]}
     return {word: terms for word, terms in near.items() if terms}
 
 
@@ -79,7 +79,7 @@ def _is_known(copy: SearchCopy, word: str) -> bool:
     )
 
 
-def _near(copy: SearchCopy, word: str) -> list[str]:
+def _terms_near(copy: SearchCopy, word: str) -> list[str]:
     """Return the terms of a copy that differ from a word by one slip."""
     terms = copy.terms.beginning_with(word[0])
     matches = process.extract(word, terms, scorer=OSA.distance, score_cutoff=2, limit=None)
