@@ -194,7 +194,7 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     row = await context.graph.one("event.get", _StoredEvent, event_id=arguments.event_id)
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if not clocks.now:
-        event = await _then(context, arguments, row.event if row else None, clocks)
+        event = await _as_of(context, arguments, row.event if row else None, clocks)
         return {"event": timeline_pages.event(event), **clocks.answered}
     if row is None or not row.listed:
         # A changed schema may list the event again, once its entity is folded again.
@@ -213,7 +213,7 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     return {"event": timeline_pages.event(row.event)}
 
 
-async def _then(context: Context, arguments: GetEvent, known: EventRow | None, clocks: Clocks) -> EventRow:
+async def _as_of(context: Context, arguments: GetEvent, known: EventRow | None, clocks: Clocks) -> EventRow:
     """Return an event as of a time: of its entity if that is known, else of any entity.
 
     A late observation that never won has an event as of its time only, which is not stored.
@@ -226,7 +226,7 @@ async def _then(context: Context, arguments: GetEvent, known: EventRow | None, c
             "give its entity_id too, if it was there as of a time only"
         )
         raise NotFound(message, event_id=arguments.event_id)
-    shown_then = await timeline_pages.then(context, entity_ids, clocks)
+    shown_then = await timeline_pages.events_as_of(context, entity_ids, clocks)
     rows = await timeline_pages.completed(
         context, [event for event in shown_then.events if event.id == arguments.event_id]
     )

@@ -15,7 +15,7 @@ from graphmem.model import ending, times
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import too_many
-from graphmem.reading.relationship_pages import EdgeRequest, Found, relationship_page
+from graphmem.reading.relationship_pages import EdgePage, EdgeRequest, relationship_page
 from graphmem.reading.shared_rows import (
     EntityRow,
     RelationshipRow,
@@ -82,7 +82,7 @@ READ_AT_ONCE: Final = 200
 """Relationships of one read at least."""
 
 
-async def current_page(context: Context, request: EdgeRequest, clocks: Clocks) -> Found:
+async def current_page(context: Context, request: EdgeRequest, clocks: Clocks) -> EdgePage:
     """Return a page of the relationships that have not ended, now or as of a time.
 
     Raises:

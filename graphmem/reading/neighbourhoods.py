@@ -19,7 +19,7 @@ from graphmem.reading import answers, as_of, shared_rows, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.current_relationships import current_page
 from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, place_then
-from graphmem.reading.relationship_pages import EdgeRequest, Found, relationship_page
+from graphmem.reading.relationship_pages import EdgePage, EdgeRequest, relationship_page
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.timeline_pages import EventRow
@@ -106,7 +106,7 @@ async def _at_once(context: Context, request: NeighbourhoodRequest) -> Neighbour
     shared_rows.refuse_stale([row.entity, *row.others])
     more = request.offset + len(row.page) < row.total
     truncated = more and len(row.page) < request.limit
-    page = Found(row.page, row.others, row.total, truncated, more).as_page
+    page = EdgePage(row.page, row.others, row.total, truncated, more).as_page
     return NeighbourhoodRows(row.entity, page, row.others, row.sources, row.events, None, Clocks())
 
 

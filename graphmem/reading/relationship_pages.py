@@ -88,7 +88,7 @@ class _WrittenRelationship(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EdgePage:
     """The rows of a page of relationships.
 
     Attributes:
@@ -122,9 +122,9 @@ class Found:
         return Page(self.relationships, place, self.truncated, self.total)
 
 
-async def relationship_page(context: Context, request: EdgeRequest, clocks: Clocks) -> Found:
+async def relationship_page(context: Context, request: EdgeRequest, clocks: Clocks) -> EdgePage:
     if not clocks.now:
-        return await _then(context, request, clocks)
+        return await _page_as_of(context, request, clocks)
     if request.entity_id is not None:
         return await _of_entity(context, request, request.entity_id)
     common = {**_which(request), **_place(request)}
@@ -134,10 +134,10 @@ async def relationship_page(context: Context, request: EdgeRequest, clocks: Cloc
     else:
         name, by = written("relationship.page", request.writers)
     row = await context.graph.only(name, _RelationshipPageRows, **common, **by)
-    return Found(row.page, shared_rows.refuse_stale(row.others), row.total, row.truncated, row.more)
+    return EdgePage(row.page, shared_rows.refuse_stale(row.others), row.total, row.truncated, row.more)
 
 
-async def _of_entity(context: Context, request: EdgeRequest, entity_id: str) -> Found:
+async def _of_entity(context: Context, request: EdgeRequest, entity_id: str) -> EdgePage:
     which: dict[str, Any] = {
         **_which(request),
         "entity_id": entity_id,
@@ -154,7 +154,7 @@ async def _of_entity(context: Context, request: EdgeRequest, entity_id: str) -> 
     if row is None:
         raise answers.no_entity(entity_id)
     others = shared_rows.refuse_stale(row.others)
-    return Found(row.page, others, row.total, row.truncated, row.more, row.version, row.root)
+    return EdgePage(row.page, others, row.total, row.truncated, row.more, row.version, row.root)
 
 
 def _which(request: EdgeRequest) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def _place(request: EdgeRequest) -> dict[str, Any]:
     return {"time": request.time, "after": request.after, "counted": request.counted}
 
 
-async def _then(context: Context, request: EdgeRequest, clocks: Clocks) -> Found:
+async def _page_as_of(context: Context, request: EdgeRequest, clocks: Clocks) -> EdgePage:
     """Return a page as of a time. Every relationship that was recorded by then is read."""
     lived, clocks = await as_of.pinned(context, filter(None, [request.entity_id]), clocks)
     root, subject_ids = request.entity_id, None
@@ -204,7 +204,7 @@ async def _then(context: Context, request: EdgeRequest, clocks: Clocks) -> Found
             type=request.relationship_type,
             **clocks.bounds,
         )
-    every = await _shown(context, rows, request, root, clocks)
+    every = await _edges_as_of(context, rows, request, root, clocks)
     rest = [each for each in every if (each.last, each.relationship_id) < (request.time, request.after)]
     page = rest[request.offset : request.offset + request.limit]
     rows = await _recomputed(context, request, root, clocks, [key for each in page for key in each.keys])
@@ -213,7 +213,7 @@ async def _then(context: Context, request: EdgeRequest, clocks: Clocks) -> Found
     return replace(rows, root=root, subject_ids=subject_ids, total=len(every), truncated=truncated, more=more)
 
 
-class _Shown(NamedTuple):
+class _EdgeAsOf(NamedTuple):
     """A relationship as of a time: its place in the order, and the keys under which it was written."""
 
     last: int
@@ -221,13 +221,13 @@ class _Shown(NamedTuple):
     keys: list[str]
 
 
-async def _shown(
+async def _edges_as_of(
     context: Context,
     written: list[_WrittenRelationship],
     request: EdgeRequest,
     root: str | None,
     clocks: Clocks,
-) -> list[_Shown]:
+) -> list[_EdgeAsOf]:
     """Return the relationships that the written ones were shown as, newest first."""
     at = clocks.bounds["at"]
     there = {each.key: known for each in written if (known := presence(each.turns, at)) is not None}
@@ -240,7 +240,7 @@ async def _shown(
     lifetimes, _ = await as_of.lifetimes(context, shown_ends, clocks)
     lived, types = {each.id: each.lived for each in lifetimes}, {each.id: each.type for each in lifetimes}
     other = membership.survivor(request.other, into) if request.other else None
-    relationships: list[_Shown] = []
+    relationships: list[_EdgeAsOf] = []
     for key, members in groups.items():
         source, target = ids.ends(key)
         if source == target or (other and other != (target if source == root else source)):
@@ -251,13 +251,13 @@ async def _shown(
         live = any(there[member][1] for member in members) and lived.get(source) and lived.get(target)
         if live or request.include_deleted:
             last = max(there[member][0] for member in members)
-            relationships.append(_Shown(last, ids.relationship_id(key), members))
+            relationships.append(_EdgeAsOf(last, ids.relationship_id(key), members))
     return sorted(relationships, key=lambda each: (each.last, each.relationship_id), reverse=True)
 
 
 async def _recomputed(
     context: Context, request: EdgeRequest, root: str | None, clocks: Clocks, keys: list[str]
-) -> Found:
+) -> EdgePage:
     """Return the relationships with these keys, as many as fit into an answer; at least one."""
     deleted = request.include_deleted
     rows = await as_of.relationships(context, keys, clocks, include_deleted=deleted)
@@ -269,4 +269,4 @@ async def _recomputed(
         known = {entity.id for entity in others} | {root}
         fitting = next((i for i, row in enumerate(rows) if not {row.source, row.target} <= known), len(rows))
         rows = rows[: max(fitting, 1)]
-    return Found(rows, others, 0, truncated=False, clocks=clocks)
+    return EdgePage(rows, others, 0, truncated=False, clocks=clocks)

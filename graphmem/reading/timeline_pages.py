@@ -165,7 +165,7 @@ def event(row: EventRow) -> Event:
 
 async def page(context: Context, request: EventRequest, clocks: Clocks) -> EventPage:
     if not clocks.now:
-        return await _then(context, request, clocks)
+        return await _page_as_of(context, request, clocks)
     if request.entity_id is not None:
         return await _of_entity(context, request, request.entity_id)
     row = await _read(context, request)
@@ -261,7 +261,7 @@ async def _pending(context: Context, request: EventRequest, pending: list[_Pendi
     return left
 
 
-async def _then(context: Context, request: EventRequest, clocks: Clocks) -> EventPage:
+async def _page_as_of(context: Context, request: EventRequest, clocks: Clocks) -> EventPage:
     """Return a page as of a time. It recomputes every entity that may have events."""
     entity_ids = (
         [request.entity_id]
@@ -275,7 +275,7 @@ async def _then(context: Context, request: EventRequest, clocks: Clocks) -> Even
             "give entity_id, or an entity_type or source_id of which there are fewer"
         )
         raise invalid([{"path": "$.at" if clocks.at is not None else "$.at_ingested", "message": message}])
-    shown_then = await then(context, entity_ids, clocks)
+    shown_then = await events_as_of(context, entity_ids, clocks)
     if request.entity_id is not None and not shown_then.live:
         raise answers.no_entity(request.entity_id)
     events = [
@@ -321,7 +321,7 @@ def _place(row: EventRow) -> tuple[int, str]:
     return row.at, row.id
 
 
-class Then(NamedTuple):
+class EventsAsOf(NamedTuple):
     """Events as of a time, without the recorded times and sources that :func:`completed` adds.
 
     ``live`` counts the entities that lived then; ``known`` is the latest recorded_at that was read.
@@ -332,7 +332,7 @@ class Then(NamedTuple):
     known: int
 
 
-async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> Then:
+async def events_as_of(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> EventsAsOf:
     """Return the events of some entities as of a time: of their survivors that were live then."""
     events: dict[str, EventRow] = {}
     live = set[str]()
@@ -355,7 +355,7 @@ async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> T
                     row.name[:_NAME_CHARACTERS],
                     event.observation_id, 0, None, "", ("", None),
                 )  # fmt: skip
-    return Then(list(events.values()), len(live), bounds["at_ingested"])
+    return EventsAsOf(list(events.values()), len(live), bounds["at_ingested"])
 
 
 async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow]:
