@@ -41,14 +41,14 @@ SUBJECTS_PER_READ: Final = 200
 _PLAIN_KINDS: Final = frozenset(kind.name for kind in facts.TABLE if kind.has_values and kind.live is None)
 
 
-class Shown(NamedTuple):
+class ShownValue(NamedTuple):
     """The value of a field, canonical JSON, and the observation that set it."""
 
     value: str
     observation_id: str
 
 
-Fields = Mapping[str, Shown]
+Fields = Mapping[str, ShownValue]
 _NO_FIELDS: Final[Fields] = {}
 
 
@@ -73,8 +73,8 @@ class Change:
     entity_type: str | None = None
     name: str | None = None
     observation: RecordedObservation | None = None
-    before: Fields = field(default_factory=dict[str, Shown])
-    after: Fields = field(default_factory=dict[str, Shown])
+    before: Fields = field(default_factory=dict[str, ShownValue])
+    after: Fields = field(default_factory=dict[str, ShownValue])
     ends: tuple[Known, ...] = ()
     details: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     index: int = 0
@@ -146,7 +146,7 @@ class _State:
             return _NO_FIELDS
         without = identity.CANONICAL_NAME if self.is_entity else None
         pairs = reduction.snapshot_fields(self.fold, without)
-        return {name: Shown(winner.value, winner.observation_id) for name, winner in pairs}
+        return {name: ShownValue(winner.value, winner.observation_id) for name, winner in pairs}
 
 
 _States = dict[str, _State | None]
@@ -324,7 +324,7 @@ class _Deriver:
                 {each: self._at_end.get(each) for each in apart},
             )
         if not self._is_plain(transaction):
-            return await self._both(transaction)
+            return await self._states_around(transaction)
         before = {each: self._states.get(each) for each in [*entity_ids, *keys]}
         after = dict(before)
         for each in transaction.observations:
@@ -366,7 +366,7 @@ class _Deriver:
                 )
         return states
 
-    async def _both(self, transaction: RecordedTransaction) -> tuple[_States, _States]:
+    async def _states_around(self, transaction: RecordedTransaction) -> tuple[_States, _States]:
         """Read what is shown before and after a transaction."""
         entity_ids, keys = set(transaction.entity_ids), set(transaction.relationship_keys)
         for split in transaction.splits:
@@ -447,7 +447,7 @@ class _Deriver:
     def _of_observation(self, transaction: RecordedTransaction, observation: RecordedObservation) -> Change:
         known = self._known.get(observation.subject_id)
         after = {
-            name: Shown(value, observation.id)
+            name: ShownValue(value, observation.id)
             for name, value in zip(observation.fields, observation.values, strict=True)
         }
         name = known.name if known else None

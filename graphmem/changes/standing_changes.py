@@ -161,7 +161,7 @@ class _Walk:
         ids = {each for _, some in touched for each in some} | await self._dated(end)
         before = moving[0][0].recorded_at - 1 if moving else known
         if ids and before is not None:
-            self._rows = await self._shown(ids, before)
+            self._rows = await self._visible_entities(ids, before)
             self._clocks = dict.fromkeys(ids, self.clock)
         for transaction, some in touched:
             if some:
@@ -200,7 +200,7 @@ class _Walk:
         )
         return set(entity_ids)
 
-    async def _shown(self, entity_ids: Iterable[str], at_ingested: int) -> _Rows:
+    async def _visible_entities(self, entity_ids: Iterable[str], at_ingested: int) -> _Rows:
         """Return the entities that are shown as of a time of recording, ``None`` for each other one."""
         sorted_ids = sorted(entity_ids)
         rows: _Rows = dict.fromkeys(sorted_ids)
@@ -213,7 +213,7 @@ class _Walk:
 
     async def _take(self, transaction: RecordedTransaction, entity_ids: set[str]) -> None:
         at = transaction.recorded_at
-        after = await self._shown(entity_ids, at)
+        after = await self._visible_entities(entity_ids, at)
         for entity_id in sorted(entity_ids):
             self._let_pass(entity_id, at)
             clock = self._clocks[entity_id]

@@ -10,7 +10,7 @@ import orjson
 from typing_extensions import TypedDict
 
 from graphmem.changes import change_cursors
-from graphmem.changes.derived_changes import ON_REQUEST, Change, Shown
+from graphmem.changes.derived_changes import ON_REQUEST, Change, ShownValue
 from graphmem.model import ids, times
 from graphmem.reading import answers
 
@@ -129,7 +129,7 @@ def answer(owner: str, node_key: str, change: Change, *, values: bool = False) -
     if change.fields:
         members["fields"] = {
             name: {
-                side: _shown(winner, values)
+                side: _value_answer(winner, values)
                 for side, every in (("before", change.before), ("after", change.after))
                 if (winner := every.get(name)) is not None
             }
@@ -169,6 +169,6 @@ def _subject(change: Change) -> dict[str, Any]:
     return members if noun == "schema" else {"subject": change.subject}
 
 
-def _shown(winner: Shown, values: bool) -> dict[str, Any]:
+def _value_answer(winner: ShownValue, values: bool) -> dict[str, Any]:
     members: dict[str, Any] = {"observation_id": winner.observation_id}
     return {**members, "value": answers.stored_json(winner.value)} if values else members
