@@ -52,7 +52,7 @@ class Zones:
                 return zone
         zone = _described(block) if block is not None else None
         if zone is None:
-            zone = _shown(name)
+            zone = _zone_of_display_name(name)
             read = f"it is read as {zone}" if zone is not None else "its times are kept without an offset"
             self._builder.warn(f"The zone {name[:100]} is not known: {read}.")
         return zone
@@ -96,7 +96,7 @@ def _described(block: Block) -> tzinfo | None:
     return zone
 
 
-def _shown(name: str) -> tzinfo | None:
+def _zone_of_display_name(name: str) -> tzinfo | None:
     """Return the zone of a name for people: ``(UTC+01:00) Amsterdam, Berlin``, ``Amsterdam``, ``UTC+2``."""
     match = SHOWN.fullmatch(name)
     sign, hours, minutes, places = match.groups() if match else (None, None, None, name)

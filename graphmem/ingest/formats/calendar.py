@@ -143,7 +143,7 @@ class _Entry:
     def state(self) -> tuple[int, str]:
         """What is greater in a newer state of the same entry."""
         sequence = self.text("SEQUENCE")
-        stamps = (_shown(moment, in_utc=True) for moment in self.times(*STAMPS))
+        stamps = (_iso(moment, in_utc=True) for moment in self.times(*STAMPS))
         return int(sequence[:9]) if sequence.isdecimal() else 0, max(stamps, default="")
 
     def span(self) -> tuple[Moment | None, Moment | None]:
@@ -208,7 +208,7 @@ def _newest(entries: list[_Entry], builder: Builder) -> list[_Entry]:
     newest: dict[tuple[object, ...], _Entry] = {}
     for entry in entries:
         uid = entry.text("UID")
-        moved = [_shown(moment, in_utc=True) for moment in entry.times("RECURRENCE-ID")[:1]]
+        moved = [_iso(moment, in_utc=True) for moment in entry.times("RECURRENCE-ID")[:1]]
         key = (entry.block.name, uid, *moved) if uid else (entry,)
         known = newest.setdefault(key, entry)
         if known is not entry:
@@ -247,7 +247,7 @@ def _add(builder: Builder, entry: _Entry, of: tuple[_Entry, list[_Entry]], refer
     for member, name in TIMES.items():
         moments = {"DTSTART": [start], "DTEND": [end]}.get(member) or entry.times(member)
         in_utc = member == "RECURRENCE-ID"
-        add(member, name, [_shown(moment, in_utc=in_utc) for moment in moments[:1] if moment is not None])
+        add(member, name, [_iso(moment, in_utc=in_utc) for moment in moments[:1] if moment is not None])
     add(
         "TZID",
         "timezone",
@@ -256,7 +256,7 @@ def _add(builder: Builder, entry: _Entry, of: tuple[_Entry, list[_Entry]], refer
     for member, name in RAW.items():
         add(member, name, filter(None, [each.value for each in entry.block.named(member)[:1]]))
     add("RANGE", "range", filter(None, [entry.range]))
-    instance_texts = [_shown(moment) for moment in instances if moment != start]
+    instance_texts = [_iso(moment) for moment in instances if moment != start]
     add("INSTANCE", "instances", instance_texts, instance_texts)
     for member, name in PEOPLE.items():
         people = list(filter(None, map(_person, entry.block.named(member))))
@@ -281,7 +281,7 @@ def _several(entry: _Entry) -> Iterator[tuple[str, str, list[str], list[str] | N
         yield member, name, texts, texts if is_list else None
 
 
-def _shown(moment: Moment, *, in_utc: bool = False) -> str:
+def _iso(moment: Moment, *, in_utc: bool = False) -> str:
     if in_utc and isinstance(moment, datetime) and moment.tzinfo is not None:
         moment = moment.astimezone(UTC)
     return moment.isoformat()

@@ -158,18 +158,18 @@ def _add_node(chats: Conversations, message: dict[str, Any], current: bool) -> N
     }
     sent = message.get("create_time") or message.get("timestamp")
     inside = _texts([file.get("data") for file in contents], "content")
-    chats.message(role, "\n".join(_said(message.get("content"))), message.get("id"), sent, more, inside)
+    chats.message(role, "\n".join(_texts_of(message.get("content"))), message.get("id"), sent, more, inside)
 
 
-def _said(content: Any) -> Iterator[str]:
+def _texts_of(content: Any) -> Iterator[str]:
     """Yield the texts of the content of a message: it is a text, a list, or an object of some type."""
     if isinstance(content, str) and content:
         yield content
     for part in content if isinstance(content, list) else ():
-        yield from _said(part)
+        yield from _texts_of(part)
     if isinstance(content, dict):
         for name in CONTENTS:
-            yield from _said(content.get(name))
+            yield from _texts_of(content.get(name))
 
 
 class Conversations:

@@ -57,7 +57,7 @@ def _add_sheet(builder: Builder, sheet: Any, page: int) -> None:
     first = min((row[1][0][0] for row in head), default=1)
     above, header = header_of([_texts(row)[first - 1 :] for row in head])
     for _, cells, _ in head[:above]:
-        builder.add(" ".join(_shown(value) for _, value in cells), "\n")
+        builder.add(" ".join(_cell_text(value) for _, value in cells), "\n")
     columns = None
     for row in chain(head[above:], rows):
         columns = _add_row(builder, row, page, columns, header and columns is None)
@@ -87,7 +87,7 @@ def _value(cell: Any) -> Any:
     return None if value == "" else value
 
 
-def _shown(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return " ".join(value.split()) if isinstance(value, str) else str(value)
@@ -96,7 +96,7 @@ def _shown(value: Any) -> str:
 def _texts(row: Row) -> list[str]:
     """Return the texts of the cells from the first column to the last that has a value."""
     by_column = dict(row[1])
-    return [_shown(by_column[column]) if column in by_column else "" for column in range(1, row[2] + 1)]
+    return [_cell_text(by_column[column]) if column in by_column else "" for column in range(1, row[2] + 1)]
 
 
 def _add_row(builder: Builder, row: Row, page: int, columns: Columns | None, header: bool) -> Columns:
