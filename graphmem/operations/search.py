@@ -105,10 +105,10 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     page, total = hits["entities"][skip:reach], hits["total"]
     end = skip + len(page)
     if not clocks.now:
-        page, read = await _then(context, page, clocks)
+        page, read = await _living(context, page, clocks)
         end = skip + read
         if "resembling" in hits:
-            hits["resembling"], _ = await _then(context, hits["resembling"], clocks)
+            hits["resembling"], _ = await _living(context, hits["resembling"], clocks)
     following = {"answered": end} if skip < end < total else None
     if not clocks.now and not skip and following is None:
         total = len(page)
@@ -127,7 +127,7 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     return answer
 
 
-async def _then(context: Context, hits: Sequence[LookupHit], clocks: Clocks) -> tuple[list[LookupHit], int]:
+async def _living(context: Context, hits: Sequence[LookupHit], clocks: Clocks) -> tuple[list[LookupHit], int]:
     """Return those of some hits that lived as of the clocks, as they were, and how many hits were read."""
     rows, read = await as_of.first_entities(context, [each["entity_id"] for each in hits], clocks)
     then = {row.id: answers.entity(row) for row in rows}
