@@ -143,7 +143,7 @@ def status(session: Session, base_url: BaseUrl = None) -> dict[str, Any] | None:
 
     address = address_of(session, base_url)
     logins = [login for login in Logins().all() if address in (None, login.address)]
-    rows = [_asked(login) for login in logins]
+    rows = [_checked_row(login) for login in logins]
     token_set = session.settings().bearer_token is not None
     if session.as_json:
         return {"logins": rows, "service_bearer_token": token_set}
@@ -304,7 +304,7 @@ def _me(client: Client) -> dict[str, Any]:
     return answer
 
 
-def _asked(login: Login) -> dict[str, Any]:
+def _checked_row(login: Login) -> dict[str, Any]:
     """Return the row of a login, with what its service says."""
     from graphmem.client import Client
     from graphmem.client.logins import Logins

@@ -58,7 +58,7 @@ def with_ids(session: Session, entry: Listed, raw: dict[str, Any]) -> dict[str, 
     return raw
 
 
-def _shown(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _candidate(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {part: row[part] for part in ("entity_id", "entity_type", "canonical_name")}
 
 
@@ -67,7 +67,7 @@ def _unlisted(session: Session, name: str, entity_type: Any, state: str) -> Mapp
     filters |= {"entity_type": entity_type} if entity_type else {}
     query: dict[str, Any] = {"filters": filters, "include_snapshots": False, "limit": STATES_LIMIT}
     page = session.ask("entities.query", query)
-    candidates = [_shown(row) for row in page["entities"] if row["state"] == state]
+    candidates = [_candidate(row) for row in page["entities"] if row["state"] == state]
     if not candidates and "next_cursor" not in page:
         raise NotFound(f"no {state} entity has the name {name!r:.100}")
     if len(candidates) != 1 or "next_cursor" in page:
@@ -83,7 +83,7 @@ def _named(session: Session, name: str, entity_type: Any, *, is_exact: bool) -> 
     sought = {"identifier": name, "limit": CANDIDATES_LIMIT, "provenance": "none", "fields": ["name"]}
     typed = {"entity_type": entity_type} if entity_type else {}
     answer = session.ask("entities.find", sought | typed)
-    candidates = list(map(_shown, answer["entities"]))
+    candidates = list(map(_candidate, answer["entities"]))
     if not candidates:
         return None
     is_whole = all(row.get("matched_by", name).strip() == name.strip() for row in answer["entities"])

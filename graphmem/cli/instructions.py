@@ -62,7 +62,7 @@ def instructions(
 
 def _state(file: AgentFile) -> str:
     text = file.path.read_bytes().decode(errors="replace") if file.path.is_file() else ""
-    block = file.edits[0].found(text)
+    block = file.edits[0].value_in(text)
     return "as asked" if block == file.edits[0].value else "outdated" if block else "missing"
 
 

@@ -46,7 +46,7 @@ def _on_sandbox(session: Session, work: Callable[[Services], Awaitable[T]]) -> T
     return on_services(chosen, work)
 
 
-def _shown(report: Report) -> dict[str, Any]:
+def _report_row(report: Report) -> dict[str, Any]:
     from graphmem.model import times
 
     decided_at = report.decided_at and times.render(report.decided_at)
@@ -91,7 +91,7 @@ def list_reports(
     from graphmem.sandbox.reports import Reports
 
     listed = _on_sandbox(session, lambda services: Reports(services.database).all(status, SHOWN_LIMIT))
-    rows = [_shown(report) for report in listed]
+    rows = [_report_row(report) for report in listed]
     if session.as_json:
         return {"reports": rows}
     table = List(None, ("id", "submitted", "reason", "entity", "description"))
@@ -112,7 +112,7 @@ def show_report(session: Session, report_id: ReportId) -> dict[str, Any]:
     """
     from graphmem.sandbox.reports import Reports
 
-    return _shown(_on_sandbox(session, lambda services: Reports(services.database).get(report_id)))
+    return _report_row(_on_sandbox(session, lambda services: Reports(services.database).get(report_id)))
 
 
 @command(reports, "confirm")
@@ -143,7 +143,7 @@ def confirm_report(
         else:
             erased = await reset_entity(services, entity_id)
             done = {"erased_entities": erased.entities, "kept_sources": erased.kept_sources}
-        return {**_shown(await reports.decide(report_id, "resolved", notes)), **done}
+        return {**_report_row(await reports.decide(report_id, "resolved", notes)), **done}
 
     return _on_sandbox(session, work)
 
@@ -158,6 +158,6 @@ def reject_report(session: Session, report_id: ReportId, notes: Notes = None) ->
     """
     from graphmem.sandbox.reports import Reports
 
-    return _shown(
+    return _report_row(
         _on_sandbox(session, lambda services: Reports(services.database).decide(report_id, "rejected", notes))
     )

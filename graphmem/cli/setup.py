@@ -138,6 +138,6 @@ def files_of(
 def _has(file: AgentFile) -> bool:
     try:
         text = file.path.read_text("utf-8")
-        return any(edit.found(text) is not None for edit in file.edits)
+        return any(edit.value_in(text) is not None for edit in file.edits)
     except (OSError, ValueError):
         return False

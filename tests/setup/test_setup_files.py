@@ -318,7 +318,7 @@ def test_an_entry_goes_into_every_layout_of_json_and_out_of_it(text: str) -> Non
     entry = JsonEntry(("m", "s"), {"x": ["y"]}, "graphmem")
     made = entry.missing(text)
     after = entry.put(text)
-    assert entry.found(after) == {"x": ["y"]}
+    assert entry.value_in(after) == {"x": ["y"]}
     assert entry.put(after) == after
     before = parsed(text.lstrip("\ufeff"), "") if text.strip() else {}
     assert without_graphmem(parsed(after.lstrip("\ufeff"), "")) == without_graphmem(before)

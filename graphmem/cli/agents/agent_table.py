@@ -137,7 +137,7 @@ def _filled(template: Any, values: Mapping[str, Any]) -> Any:
 def _in_use(path: Path, older: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the path of earlier versions where the file has servers there, and none at that of today."""
     try:
-        entry = JsonEntry(older[:-1], None, older[-1]).found(path.read_text("utf-8")) if older else None
+        entry = JsonEntry(older[:-1], None, older[-1]).value_in(path.read_text("utf-8")) if older else None
     except (OSError, ValueError):
         return None
     if not isinstance(entry, dict) or "servers" in entry:

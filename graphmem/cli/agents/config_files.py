@@ -30,7 +30,7 @@ class Edit(Protocol):
     @property
     def value(self) -> Any: ...
 
-    def found(self, text: str) -> Any:
+    def value_in(self, text: str) -> Any:
         """Return what a file has for the entry, None if it has nothing."""
         ...
 
@@ -45,7 +45,7 @@ class WholeFile:
 
     value: str
 
-    def found(self, text: str) -> Any:
+    def value_in(self, text: str) -> Any:
         return text or None
 
     def put(self, text: str) -> str:
@@ -78,7 +78,7 @@ def plan(path: Path, edits: Sequence[Edit]) -> FileChange:
     """Return the change that puts entries into a file. ConfigurationInvalid: it cannot be changed so."""
     with _refusing(path):
         text, record = _read(path), kept(RECORDS).get(str(path.resolve()))
-        if text is not None and all(edit.found(text) == edit.value for edit in edits):
+        if text is not None and all(edit.value_in(text) == edit.value for edit in edits):
             return FileChange(path, text, text, record)
         base = _without(text, record, edits)
         made = [path for edit in edits if isinstance(edit, JsonEntry) for path in edit.missing(base or "")]

@@ -42,7 +42,7 @@ class JsonEntry:
         # An element into which somebody put more commands is theirs.
         return self.mark in element and element.count('"command":') == 1
 
-    def found(self, text: str) -> Any:
+    def value_in(self, text: str) -> Any:
         """Return the value that a file has for the entry, None if it has none. ValueError: it is no JSON."""
         plain = _checked(text)
         part = self._part(plain)

@@ -26,7 +26,7 @@ class MarkdownBlock:
     def value(self) -> str:
         return f"{BEGIN}\n{self.lines.strip()}\n{END}\n"
 
-    def found(self, text: str) -> str | None:
+    def value_in(self, text: str) -> str | None:
         match = _BLOCK.search(text)
         return None if match is None else match[0].replace("\r\n", "\n").rstrip("\n") + "\n"
 

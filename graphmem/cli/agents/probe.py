@@ -52,7 +52,7 @@ def checked(agents: Sequence[Agent], start: Launch) -> list[dict[str, Any]]:
 def _state(file: AgentFile, answers: dict[str, str] | None) -> dict[str, Any]:
     try:
         text = file.path.read_bytes().decode() if file.path.exists() else ""
-        current = [edit.found(text) if text.strip() else None for edit in file.edits]
+        current = [edit.value_in(text) if text.strip() else None for edit in file.edits]
     except (OSError, ValueError) as exc:
         return {"result": "broken", "why": str(exc)}
     if all(each is None for each in current):

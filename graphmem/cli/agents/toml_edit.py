@@ -14,7 +14,7 @@ class TomlEntry:
     path: tuple[str, ...]
     value: Any
 
-    def found(self, text: str) -> Any:
+    def value_in(self, text: str) -> Any:
         """Return the value that a file has at the path, None if it has none. ValueError: it is no TOML."""
         value: Any = tomllib.loads(text)
         for name in self.path:
@@ -26,7 +26,7 @@ class TomlEntry:
         import tomlkit
         from tomlkit.items import InlineTable
 
-        if self.found(text) == self.value:
+        if self.value_in(text) == self.value:
             return text
         document = tomlkit.parse(text)
         above: Any = document
@@ -52,7 +52,7 @@ class TomlEntry:
     def removed(self, text: str) -> str:
         import tomlkit
 
-        if self.found(text) is None:
+        if self.value_in(text) is None:
             return text
         document = tomlkit.parse(text)
         above: Any = document
