@@ -126,7 +126,7 @@ def keep_key(name: str, key: PrivateAgentKey) -> str:
         try:
             handle = os.open(Path(name).expanduser(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            raise _taken(name) from None
+            raise _name_refused(name) from None
         except OSError as exc:
             raise CredentialsRefused(f"{name} cannot be written: {exc.strerror}") from exc
         with os.fdopen(handle, "w") as file:
@@ -135,11 +135,11 @@ def keep_key(name: str, key: PrivateAgentKey) -> str:
     logins, address = Logins(), _address(name)
     with logins.changing(address):
         if logins.get(address) is not None:
-            raise _taken(name)
+            raise _name_refused(name)
         return logins.save(Login(address, "agent", Secrets(secret))).kept_in
 
 
-def _taken(name: str) -> CredentialsRefused:
+def _name_refused(name: str) -> CredentialsRefused:
     return CredentialsRefused(
         f"there is a key {name} already, and nothing brings it back: choose another name"
     )

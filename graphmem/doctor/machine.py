@@ -92,7 +92,7 @@ def _of_others(settings: Settings) -> Iterator[Finding]:
 def _of_traces(environment: Mapping[str, str]) -> Iterator[Finding]:
     names = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
     protocol = next((environment[name] for name in names if environment.get(name)), "http/protobuf")
-    if tracing.wanted(environment) and protocol != "http/protobuf":
+    if tracing.is_enabled(environment) and protocol != "http/protobuf":
         what = f"the environment selects {protocol:.20} for traces, and graphmem sends http/protobuf"
         yield warn(what, "Set the endpoint to the HTTP port of the collector, usually 4318.")
 

@@ -74,9 +74,9 @@ def _conflict(stored: StoredAccount, dumped: records.AccountRecord) -> Conflict:
         )
     else:
         message = f"the instance has this account with another {' and another '.join(names)}, and it stays so"
-    sides = ({name: _shown(name, getattr(side, name)) for name in names} for side in (stored, dumped))
+    sides = ({name: _printable(name, getattr(side, name)) for name in names} for side in (stored, dumped))
     return Conflict(dumped.owner, "account", dumped.name, message, *sides)
 
 
-def _shown(name: str, value: Any) -> Any:
+def _printable(name: str, value: Any) -> Any:
     return value if name != "password" else "none" if value is None else "not shown"

@@ -231,7 +231,7 @@ class ModelAnswers:
         """Add an entity and return its index; ``None`` if nothing of it is taken."""
         entity_type = entity_type_of(entity.entity_type)
         if entity_type is None:
-            self.warn(f"An entity is left out: {_shown(entity.entity_type)} is no entity type.")
+            self.warn(f"An entity is left out: {_excerpt(entity.entity_type)} is no entity type.")
             return None
         occurrences = [self._places.occurrences(field.quote, piece) for field in entity.fields]
         # An entity stands at a quote of it that occurs once, else at the first one.
@@ -243,7 +243,7 @@ class ModelAnswers:
             name = field_name(field.name)
             reason = _refusal(field, ranges)
             if reason is not None:
-                self.warn(f"The field {_shown(name)} of an entity {entity_type} is left out: {reason}.")
+                self.warn(f"The field {_excerpt(name)} of an entity {entity_type} is left out: {reason}.")
             elif name not in fields and not is_empty(field.value):
                 fields[name] = field.value
                 spans[name] = self._places.span(*min(ranges, key=lambda each: abs(each[0] - near)))
@@ -256,7 +256,7 @@ class ModelAnswers:
 
     def _relate(self, link: AnsweredRelationship, indexes: Sequence[int | None], piece: PromptPiece) -> None:
         if link.relationship_type not in relationship.BUILTIN:
-            self.warn(f"{_shown(link.relationship_type)} is no relationship type: it is left out.")
+            self.warn(f"{_excerpt(link.relationship_type)} is no relationship type: it is left out.")
             return
         source, target = (
             indexes[end] if 0 <= end < len(indexes) else None for end in (link.source, link.target)
@@ -286,7 +286,7 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _shown(text: str) -> str:
+def _excerpt(text: str) -> str:
     return repr(text[:SHOWN_CHARACTERS])
 
 

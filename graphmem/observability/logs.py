@@ -185,7 +185,7 @@ class _Writer(logging.Handler):
 
     def flush(self) -> None:
         with self.lock or contextlib.nullcontext():
-            if waiting := self._taken():
+            if waiting := self._take_waiting():
                 for sink in self._sinks:
                     if sink.level <= logging.INFO:
                         self._write(sink, waiting)
@@ -206,7 +206,7 @@ class _Writer(logging.Handler):
             self._some_wait.clear()
             self.flush()
 
-    def _taken(self) -> list[Event]:
+    def _take_waiting(self) -> list[Event]:
         """Take the lines that wait, and return them as events. The caller has the lock."""
         if self._writer_of != os.getpid():
             return []

@@ -64,7 +64,7 @@ class Tracer:
 NO_TRACES: Final = Tracer()
 
 
-def wanted(environment: Mapping[str, str] = os.environ) -> bool:
+def is_enabled(environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether the environment names a collector and does not switch traces off."""
     off = environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     none = environment.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "none"
@@ -73,7 +73,7 @@ def wanted(environment: Mapping[str, str] = os.environ) -> bool:
 
 def start() -> Tracer:
     """Return what makes spans. A fault in the OTEL_ variables is logged, and then no spans are made."""
-    if not wanted():
+    if not is_enabled():
         return NO_TRACES
     # OpenTelemetry's SDK takes longer to import than the rest of a service: only who sends spans imports it.
     from graphmem.observability.otel_spans import Spans

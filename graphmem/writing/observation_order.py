@@ -28,7 +28,7 @@ class RequestOrder:
 
     _claims: dict[tuple[str, int, facts.Kind], dict[str, _Claims]] = field(default_factory=dict)
 
-    def placed(self, part: Item | Link, subject_id: str, observed_at: int | None, unplaced: str) -> str:
+    def next_id(self, part: Item | Link, subject_id: str, observed_at: int | None, unplaced: str) -> str:
         """Return the id of the observation that the next part makes.
 
         Args:

@@ -269,11 +269,11 @@ class StoreRequest(TransactionRequest):
             for item in self.items:
                 about = item.entity_id, item.observed_at
                 unplaced = made(item, item, about[0], item.specificity, item.index, about[1])
-                self._ids.setdefault("items", []).append(order.placed(item, *about, unplaced))
+                self._ids.setdefault("items", []).append(order.next_id(item, *about, unplaced))
             for link in self.links:
                 about, index = (self.link_key(link), self._time_of(link)), len(self.items) + link.index
                 unplaced = made(link, self, about[0], self.specificity, index, about[1])
-                self._ids.setdefault("links", []).append(order.placed(link, *about, unplaced))
+                self._ids.setdefault("links", []).append(order.next_id(link, *about, unplaced))
         return self._ids
 
     def _time_of(self, link: Link) -> int | None:
