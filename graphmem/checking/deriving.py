@@ -21,7 +21,7 @@ from graphmem.writing.dismissing_duplicates import dismissed_pairs
 from graphmem.writing.state import Additions, State
 from graphmem.writing.things import Thing, Things, evidence_of, naming_pairs
 
-Seen = dict[str, dict[str, discovery.Seen]]
+Seen = dict[str, dict[str, discovery.Shapes]]
 """The shapes of values by field, by entity type."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from graphmem.model import times
 
-Seen = frozenset[str]
+Shapes = frozenset[str]
 
 
 def shape_of(value: object) -> str | None:
@@ -26,7 +26,7 @@ def shape_of(value: object) -> str | None:
     return "array" if isinstance(value, list | tuple) else "object"
 
 
-def join(known: Mapping[str, Seen], fields: Mapping[str, str | None]) -> dict[str, Seen]:
+def join(known: Mapping[str, Shapes], fields: Mapping[str, str | None]) -> dict[str, Shapes]:
     """Return ``known`` with the types of one more observation; a field seen only as null is included."""
     joined = dict(known)
     for name, shape in fields.items():

@@ -204,13 +204,13 @@ async def _page_as_of(context: Context, request: EdgeRequest, clocks: Clocks) ->
             type=request.relationship_type,
             **clocks.bounds,
         )
-    every = await _edges_as_of(context, rows, request, root, clocks)
-    rest = [each for each in every if (each.last, each.relationship_id) < (request.time, request.after)]
+    edges = await _edges_as_of(context, rows, request, root, clocks)
+    rest = [each for each in edges if (each.last, each.relationship_id) < (request.time, request.after)]
     page = rest[request.offset : request.offset + request.limit]
     rows = await _recomputed(context, request, root, clocks, [key for each in page for key in each.keys])
     truncated = len(rows.relationships) < len(page)
     more = truncated or len(rest) > request.offset + len(page)
-    return replace(rows, root=root, subject_ids=subject_ids, total=len(every), truncated=truncated, more=more)
+    return replace(rows, root=root, subject_ids=subject_ids, total=len(edges), truncated=truncated, more=more)
 
 
 class _EdgeAsOf(NamedTuple):
@@ -240,7 +240,7 @@ async def _edges_as_of(
     lifetimes, _ = await as_of.lifetimes(context, shown_ends, clocks)
     lived, types = {each.id: each.lived for each in lifetimes}, {each.id: each.type for each in lifetimes}
     other = membership.survivor(request.other, into) if request.other else None
-    relationships: list[_EdgeAsOf] = []
+    edges: list[_EdgeAsOf] = []
     for key, members in groups.items():
         source, target = ids.ends(key)
         if source == target or (other and other != (target if source == root else source)):
@@ -251,8 +251,8 @@ async def _edges_as_of(
         live = any(there[member][1] for member in members) and lived.get(source) and lived.get(target)
         if live or request.include_deleted:
             last = max(there[member][0] for member in members)
-            relationships.append(_EdgeAsOf(last, ids.relationship_id(key), members))
-    return sorted(relationships, key=lambda each: (each.last, each.relationship_id), reverse=True)
+            edges.append(_EdgeAsOf(last, ids.relationship_id(key), members))
+    return sorted(edges, key=lambda each: (each.last, each.relationship_id), reverse=True)
 
 
 async def _recomputed(

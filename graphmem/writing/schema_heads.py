@@ -35,7 +35,7 @@ class Head:
     """
 
     entity_type: str
-    seen: Mapping[str, discovery.Seen] = field(default_factory=dict)
+    seen: Mapping[str, discovery.Shapes] = field(default_factory=dict)
     active: Active | None = None
     rules: Rules = PLAIN
     changed: bool = False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from graphmem.model import canonical
-from graphmem.model.discovery import Seen, describe
+from graphmem.model.discovery import Shapes, describe
 from graphmem.model.schema.fields import FIELD_TYPES, Field
 from graphmem.model.schema.schema_document import REFERENCE_FIELDS, SchemaDocument, field_of_json, of_json
 from graphmem.model.schema.schema_parsing import check, field_name, fields_of, settings_of
@@ -137,36 +137,36 @@ def update(
     return Change("update", entity_type, fields=fields, remove=names, settings=keys, version=version)
 
 
-def unregistered_document(entity_type: str, seen: Mapping[str, Seen] | None) -> SchemaDocument | None:
+def unregistered_document(entity_type: str, observed: Mapping[str, Shapes] | None) -> SchemaDocument | None:
     """Return the document of a type without a registered schema: the shipped one, else the discovered one.
 
     A discovered document does not declare a field that was observed with several types, or only as null; the
     field is shown all the same.
 
     Args:
-        seen: the observed types of each field; ``None`` if the type has no observations.
+        observed: the observed types of each field; ``None`` if the type has no observations.
     """
     known = shipped(entity_type)
-    if known is not None or seen is None:
+    if known is not None or observed is None:
         return known
-    declared = {name: describe(shapes) for name, shapes in seen.items()}
+    declared = {name: describe(shapes) for name, shapes in observed.items()}
     fields: dict[str, Any] = {n: Field(kind) for n, kind in declared.items() if kind in FIELD_TYPES}  # pyright: ignore[reportArgumentType]
     return SchemaDocument(entity_type, fields, additional_fields="show", mismatch="show")
 
 
 def effective(
-    entity_type: str, active: Active | None, seen: Mapping[str, Seen] | None
+    entity_type: str, active: Active | None, observed: Mapping[str, Shapes] | None
 ) -> SchemaDocument | None:
     """Return the registered document of a type, else the shipped or discovered one, else ``None``."""
-    return active.document if active is not None else unregistered_document(entity_type, seen)
+    return active.document if active is not None else unregistered_document(entity_type, observed)
 
 
-def decide(active: Active | None, seen: Mapping[str, Seen] | None, change: Change) -> Active:
+def decide(active: Active | None, observed: Mapping[str, Shapes] | None, change: Change) -> Active:
     """Return the registered schema after a change.
 
     Args:
         active: the current registered schema; ``None`` if the type has none.
-        seen: the observed types of each field; ``None`` if the type has no observations.
+        observed: the observed types of each field; ``None`` if the type has no observations.
 
     Raises:
         SchemaInvalid: the new document is not valid or equals the current one, or the requested version is
@@ -177,12 +177,12 @@ def decide(active: Active | None, seen: Mapping[str, Seen] | None, change: Chang
         assert change.document is not None
         before, document = active, of_json(change.document)
     else:
-        known = effective(change.entity_type, active, seen)
+        known = effective(change.entity_type, active, observed)
         if known is None:
             raise UnknownType(change.entity_type)
         counted = VERSION if shipped(change.entity_type) else None
         before = active or Active(counted or "0.0", known)
-        document = _updated(known, seen or {}, change)
+        document = _updated(known, observed or {}, change)
     issues = Issues()
     if before is not None and document.text == before.document.text:
         issues.add("$", "the schema is already as requested", "ERR_SCHEMA_UNCHANGED")
@@ -202,7 +202,7 @@ def decide(active: Active | None, seen: Mapping[str, Seen] | None, change: Chang
     )
 
 
-def _updated(known: SchemaDocument, seen: Mapping[str, Seen], change: Change) -> SchemaDocument:
+def _updated(known: SchemaDocument, observed: Mapping[str, Shapes], change: Change) -> SchemaDocument:
     issues = Issues()
     known_json = known.as_json()
     settings = change.settings
@@ -214,7 +214,7 @@ def _updated(known: SchemaDocument, seen: Mapping[str, Seen], change: Change) ->
     fields: dict[str, Any] = dict(known_json["fields"])
     hidden = [name for name in known_json.get("hidden_fields", ()) if name not in change.fields]
     for name in change.remove:
-        if name not in fields and (name not in seen or not known.shows(name)):
+        if name not in fields and (name not in observed or not known.shows(name)):
             issues.add("$.fields_to_remove", f"the type has no field {name}", "ERR_NO_SUCH_FIELD")
         fields.pop(name, None)
     for name, declaration in change.fields.items():

@@ -109,7 +109,7 @@ def _as_chosen(line: Line, chosen: list[Line] | None, past: AskedPast) -> Line |
     return replace(line, note=f"not known {past.words}" if past.end or past.before else NONE_EARLIER)
 
 
-def _has_any(line: Line, sought: frozenset[str]) -> bool:
+def _has_any(line: Line, expected: frozenset[str]) -> bool:
     """Return whether the value of a line has one of some words, and is no text in which they merely occur."""
     texts = [words.tokens(text) for text in words.strings_of(line.value)]
-    return any(len(tokens) <= VALUE_WORDS and not sought.isdisjoint(tokens) for tokens in texts)
+    return any(len(tokens) <= VALUE_WORDS and not expected.isdisjoint(tokens) for tokens in texts)
