@@ -164,7 +164,7 @@ class Vocabulary:
         kinds, _ = await self.of_owner(owner)
         return kinds
 
-    async def shown(self, owner: str, types: Iterable[str]) -> Mapping[str, str]:
+    async def renamed(self, owner: str, types: Iterable[str]) -> Mapping[str, str]:
         """Return the newest names that an owner gave to types of its own, by the names in keys.
 
         Nothing is read where all of ``types`` are built in or registered, for these are never renamed.
@@ -188,7 +188,7 @@ class Vocabulary:
             if isinstance(each.get("relationship_type"), str) and "name" not in each
         ]
         types = [each["relationship_type"] for each in named]
-        if newest_names := await self.shown(owner, types):
+        if newest_names := await self.renamed(owner, types):
             for each, type_ in zip(named, types, strict=True):
                 each["relationship_type"] = newest_names.get(type_, type_)
         return bool(newest_names)

@@ -141,7 +141,7 @@ async def rename_relationship_type(
     usual = {**MEANINGS, **kinds}
     namesakes = [usual[each].name for each in relationship.readings(arguments.name) if each in usual]
     is_first = (
-        meaning and meaning.name == own.name and own.name not in await vocabulary.shown(owner, [own.name])
+        meaning and meaning.name == own.name and own.name not in await vocabulary.renamed(owner, [own.name])
     )
     if meaning is None or (namesakes and (namesakes[0] != own.name or is_first)):
         message = f"this is a name of {namesakes[0]} already" if namesakes else f"a name is {NAME_RULE}"
@@ -198,7 +198,7 @@ async def list_relationship_types(context: Context, arguments: ListRelationshipT
     """
     vocabulary, owner = context.services.vocabulary, context.actor.owner
     kinds, counts = await vocabulary.of_owner(owner)
-    backwards, newest_names = relationship.read_backwards(kinds), await vocabulary.shown(owner, kinds)
+    backwards, newest_names = relationship.read_backwards(kinds), await vocabulary.renamed(owner, kinds)
     names: dict[str, list[str]] = {}
     for name in sorted(kinds):
         names.setdefault(kinds[name].name, []).append(name)

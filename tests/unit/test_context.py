@@ -110,7 +110,7 @@ def test_a_question_word_puts_what_it_asks_for_first() -> None:
     person = replace(label, field="KNOWS", related=About("ent_2", "person", "Bob"), direction="outgoing")
     every = [day, label, place, person]
     for wanted, line in (("time", day), ("place", place), ("person", person)):
-        assert context_ranking.ordered(every, Focus(wanted=frozenset({wanted})))[0] == line  # type: ignore[arg-type]
+        assert context_ranking.ordered(every, Focus(answer_kinds=frozenset({wanted})))[0] == line  # type: ignore[arg-type]
 
 
 @given(st.text(min_size=1, max_size=300), st.integers(10, 100))

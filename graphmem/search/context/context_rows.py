@@ -103,7 +103,7 @@ async def known_then(context: Context, entity_ids: Sequence[str], clocks: Clocks
 async def show_types(context: Context, entities: list[KnownEntity]) -> None:
     """Give relationship types of the owner's own their newest names."""
     types = {related.relationship_type for known in entities for related in known.related}
-    names = await context.services.vocabulary.shown(context.actor.owner, types)
+    names = await context.services.vocabulary.renamed(context.actor.owner, types)
     if names:
         for known in entities:
             known.related[:] = [

@@ -198,7 +198,7 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "kinds": _no_kinds,
     "times of kinds": _no_times,
     "names beside kinds": _no_anchors,
-    "names that no word joins to a kind": _without((kind_lookup, "_beside", lambda *_: [])),
+    "names that no word joins to a kind": _without((kind_lookup, "_spans_beside", lambda *_: [])),
     "what is due, of any type": _without((kind_agenda, "_due", lambda _: None)),
     "sorts of a type (meetings)": _without((kind_plans, "_sorts", lambda *_: ())),
     "values in use as states": _without(
