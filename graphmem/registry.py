@@ -15,7 +15,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, LiteralString, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Final, Generic, TypeVar, cast, get_args, get_type_hints
 
 import orjson
 import structlog
@@ -23,18 +23,11 @@ from pydantic import TypeAdapter
 
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
-from graphmem.auth.agent_grants import AgentGrants
-from graphmem.auth.credentials import CHECK_SECONDS, CredentialCache, Guard
+from graphmem.auth.credentials import CHECK_SECONDS
 from graphmem.auth.rates import RateClass, meter
-from graphmem.database.availability import Availability
-from graphmem.database.driver import Database, round_trips
-from graphmem.database.left_out import MET_DAMAGE, Damage, LeftOutEntity, noting, refuse_unopened
-from graphmem.database.pending_refolds import PendingRefolds
-from graphmem.database.queries import OwnerGraph
-from graphmem.database.relationship_vocabulary import Vocabulary
-from graphmem.database.type_aliases import TypeAliases
-from graphmem.database.typed_rows import typed
-from graphmem.embedding.meaning import Embedder
+from graphmem.context import Context, Services
+from graphmem.database.driver import round_trips
+from graphmem.database.left_out import MET_DAMAGE, Damage, LeftOutEntity, noting
 from graphmem.errors import (
     AgentSignatureRequired,
     AttributionRequired,
@@ -49,19 +42,9 @@ from graphmem.errors import (
 from graphmem.foreign_arguments import asking_something
 from graphmem.model import membership, times
 from graphmem.model.attribution import writers_of
-from graphmem.objects import ObjectStore
 from graphmem.observability import logs
-from graphmem.sealing import InstanceKeys
-from graphmem.settings import LIMITS, Limits, Settings, TierName
-from graphmem.writing import Writers
+from graphmem.settings import Settings, TierName
 from graphmem.writing.state import WrittenSpan
-
-if TYPE_CHECKING:
-    from graphmem.observability.metrics import Metrics
-    from graphmem.observability.tracing import Tracer
-
-S = TypeVar("S")
-W = TypeVar("W")
 
 _log = structlog.get_logger(logs.OPERATIONS)
 
@@ -76,76 +59,6 @@ class Face(enum.Flag):
 
 
 _FACES = {Face.REST: "rest", Face.MCP: "mcp", Face.CLI: "cli"}
-
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """The services that all operations of one process share.
-
-    ``from_above``: the services of rooms that import this one, by class; :meth:`of` returns them.
-    """
-
-    database: Database
-    availability: Availability
-    vocabulary: Vocabulary
-    type_aliases: TypeAliases
-    pending_refolds: PendingRefolds
-    writers: Writers
-    settings: Settings
-    embedder: Embedder
-    guard: Guard
-    credentials: CredentialCache
-    objects: ObjectStore
-    agent_grants: AgentGrants
-    from_above: Mapping[type[Any], Any]
-    keys: InstanceKeys | None = None  # None: the instance is not sealed
-    limits: Limits = LIMITS
-
-    def of(self, service: type[S]) -> S:
-        """Return the service of a class that this room does not know."""
-        return self.from_above[service]
-
-    @property
-    def metrics(self) -> Metrics:
-        return self.database.metrics
-
-    @property
-    def tracer(self) -> Tracer:
-        """What makes the spans of this process."""
-        return self.database.tracer
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What one call of an operation works with: the caller, the caller's graph, and the services."""
-
-    actor: Actor
-    services: Services
-
-    @property
-    def graph(self) -> OwnerGraph:
-        return OwnerGraph(self.services.database, self.actor.owner)
-
-    async def walk(
-        self, name: LiteralString, row: type[W], /, *, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> W | None:
-        """Run a read that follows edges of ``edge_types``, or of every type of the vocabulary.
-
-        Such a read answers the ``revision`` of the vocabulary. If this process knows an older revision, the
-        read runs again, so that it follows types that another process has just registered.
-        """
-        vocabulary = self.services.vocabulary
-        if edge_types is not None:
-            # Names of the owner's own types are no part of a query's text.
-            native = vocabulary.names(edge_types)
-            rows = await self.graph.rows(name, edge_types=native, types=sorted(edge_types), **params)
-        else:
-            known = await vocabulary.current()
-            rows = await self.graph.rows(name, edge_types=known.names, types=None, **params)
-            if rows and rows[0]["revision"] != known.revision:
-                names = (await vocabulary.refresh()).names
-                rows = await self.graph.rows(name, edge_types=names, types=None, **params)
-        return refuse_unopened(typed(row, rows[0])) if rows else None
 
 
 A = TypeVar("A", bound=Arguments)

@@ -14,6 +14,7 @@ from graphmem import neo4j_local, operations
 from graphmem.auth.agent_grants import AgentGrants
 from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.changes.change_feed import ChangeFeed
+from graphmem.context import Services
 from graphmem.database import failpoints, instance_kind, migrations
 from graphmem.database.availability import Availability, wait_until_up
 from graphmem.database.driver import Database, OnNotification
@@ -27,7 +28,7 @@ from graphmem.neo4j_local import InstanceLogin, Progress
 from graphmem.objects import new_object_store
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import NO_TRACES, Tracer
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.sealing import InstanceKeys, keys_of
 from graphmem.sealing.sealed_rows import RowSealer
 from graphmem.search.passage_copies import PassageCopies

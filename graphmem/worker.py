@@ -21,12 +21,12 @@ import structlog
 
 from graphmem.checking import rule_dates
 from graphmem.checking.resealing import reseal
+from graphmem.context import Services
 from graphmem.database.halving import in_halves
 from graphmem.embedding import meaning
 from graphmem.errors import EmbeddingRefused, GraphmemError
 from graphmem.interpretation import make_passages, run_next
 from graphmem.operations.subscriptions import deliver
-from graphmem.registry import Services
 from graphmem.sandbox.wiping import look_after
 from graphmem.writing.vectors import Vectors, of_texts
 

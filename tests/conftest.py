@@ -22,10 +22,10 @@ from hypothesis import settings as hypothesis_settings
 from graphmem import environment_file
 from graphmem.auth import Actor
 from graphmem.auth.authenticator import Caller
+from graphmem.context import Services
 from graphmem.errors import AuthRequired
 from graphmem.interpretation import interpretation_queue
 from graphmem.observability import logs
-from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support import faces, loop_watch, quick_passwords, reached_outcomes
 from tests.support.actors import full_actor

@@ -22,12 +22,13 @@ from graphmem.arguments import BODY_METHODS, from_query
 from graphmem.auth import Actor, request_actor
 from graphmem.auth.authenticator import Authenticate, Authenticator
 from graphmem.auth.rates import meter
+from graphmem.context import Services
 from graphmem.database import failpoints
 from graphmem.database.jobs import waited_for
 from graphmem.errors import Forbidden, InvalidInput, RouteNotFound, SandboxDisabled
 from graphmem.mcp.http import McpEndpoint
 from graphmem.mcp.toolsets import TOOLSETS
-from graphmem.registry import REGISTRY, Face, Operation, Services
+from graphmem.registry import REGISTRY, Face, Operation
 
 MCP_PATHS = [f"{path}{end}" for path in ("/mcp", *(f"/mcp/{name}" for name in TOOLSETS)) for end in ("", "/")]
 

@@ -19,10 +19,10 @@ from starlette.responses import Response, StreamingResponse
 from graphmem.api.rest_routes import services_of
 from graphmem.auth import request_actor
 from graphmem.auth.file_urls import FileUrls
+from graphmem.context import Context
 from graphmem.errors import ObjectDamaged, RangeNotSatisfiable
 from graphmem.objects import ObjectStore
 from graphmem.reading.source_answers import SourceRow, read_source
-from graphmem.registry import Context
 
 CONTENT_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
 FILE_NAME_LENGTH_MAX: Final = 150

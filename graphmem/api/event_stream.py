@@ -27,11 +27,11 @@ from graphmem.changes.change_cursors import Place
 from graphmem.changes.change_feed import ChangeFeed, Part, StandingFeed
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.context import Context
 from graphmem.errors import GraphmemError
 from graphmem.observability.logs import new_trace_id
 from graphmem.operations.change_filters import FollowChanges
 from graphmem.operations.subscriptions import changes_for
-from graphmem.registry import Context
 
 PING_SECONDS: Final = 25
 SEND_SECONDS: Final = 60

@@ -26,10 +26,10 @@ from graphmem.auth import SUPPORTED_SCOPES, Scope, client_rules
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.client_rules import ClientMetadata, ClientRefused
 from graphmem.auth.grants import DIRECT_CLIENT, PAGE_CLIENT, Grants, NewRequest, Presented
+from graphmem.context import Services
 from graphmem.errors import InvalidInput, OAuthClientUnknown, OAuthRefused, OAuthStateInvalid, PayloadTooLarge
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.reading import answers
-from graphmem.registry import Services
 
 PROVIDERS: Final = ("local",)
 FORM_BYTES_LIMIT: Final = 65_536

@@ -15,6 +15,7 @@ from starlette.requests import Request
 
 from graphmem.auth import Scope, file_urls, signed_requests
 from graphmem.auth.rates import RateClass
+from graphmem.context import Services
 from graphmem.errors import (
     CursorOfAnotherDatabase,
     DatabaseFull,
@@ -40,7 +41,6 @@ from graphmem.errors import (
     UnsupportedMediaType,
 )
 from graphmem.mcp.toolsets import TOOLSETS
-from graphmem.registry import Services
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"

@@ -11,8 +11,8 @@ import re
 from typing import Final, NamedTuple
 
 from graphmem.changes.derived_changes import Change
+from graphmem.context import Context
 from graphmem.errors import CursorOfAnotherDatabase
-from graphmem.registry import Context
 
 END: Final = 999_999_999
 """The index of a place after all changes of its transaction."""

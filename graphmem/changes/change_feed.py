@@ -21,10 +21,10 @@ from graphmem.changes import recorded_transactions
 from graphmem.changes.change_cursors import END, Place
 from graphmem.changes.derived_changes import Change, changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction
+from graphmem.context import Context
 from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError, ServiceBusy
 from graphmem.model import times
-from graphmem.registry import Context
 from graphmem.writing import Writers
 from graphmem.writing.state import LockedOwner
 

@@ -13,9 +13,9 @@ from graphmem.changes.change_feed import ChangeFeed, Head, StandingFeed
 from graphmem.changes.derived_changes import ON_REQUEST, SUBJECTS_PER_READ, Change, changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction, Touched
 from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.context import Context
 from graphmem.database.driver import round_trips
 from graphmem.errors import NotFound
-from graphmem.registry import Context
 
 SCANNED_TRANSACTIONS: Final = 2_000
 """Transactions that one page looks through; its cursor goes on."""

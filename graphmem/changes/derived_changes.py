@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from graphmem.changes.recorded_transactions import RecordedObservation, RecordedTransaction
+from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.errors import NotFound
 from graphmem.model import canonical, ending, facts, identity, ids, membership, reduction, times
@@ -25,7 +26,6 @@ from graphmem.reading import as_of, recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.recomputed import RecomputedEntities
 from graphmem.reading.shared_rows import RelationshipRow
-from graphmem.registry import Context
 
 KINDS: Final = (
     "entity.created", "entity.updated", "entity.corrected", "entity.deleted", "entity.restored",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.model import attribution, facts, ids, membership
 from graphmem.model.reduction import Observation
-from graphmem.registry import Context
 
 
 class RecordedObservation(NamedTuple):

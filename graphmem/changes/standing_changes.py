@@ -21,10 +21,10 @@ from graphmem.changes.change_cursors import END, Place
 from graphmem.changes.change_feed import ChangeFeed, Head, Part, Stretch
 from graphmem.changes.derived_changes import SUBJECTS_PER_READ, Change
 from graphmem.changes.recorded_transactions import RecordedTransaction
+from graphmem.context import Context
 from graphmem.model import canonical, times
 from graphmem.reading import answers, recomputed
 from graphmem.reading.shared_rows import EntityRow
-from graphmem.registry import Context
 
 LOOK_MICROSECONDS: Final = 60_000_000
 """How often a standing query that depends on time is looked at, where nobody writes."""

@@ -16,9 +16,9 @@ import orjson
 from graphmem.auth import Actor, Scope, SignedAgent
 from graphmem.changes.change_cursors import Place
 from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.context import Context, Services
 from graphmem.errors import NotFound, SubscriptionInactive
 from graphmem.model import times
-from graphmem.registry import Context, Services
 
 Delivery = Literal["webhook", "sse"]
 SubscriptionStatus = Literal["active", "asleep"]

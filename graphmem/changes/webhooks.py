@@ -27,9 +27,9 @@ from graphmem.changes.change_feed import ChangeFeed
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.standing_changes import LOOK_MICROSECONDS, StandingAnswers
 from graphmem.changes.stored_subscriptions import Subscription
+from graphmem.context import Context, Services
 from graphmem.errors import CapabilityDenied, GraphmemError, InvalidInput
 from graphmem.model import canonical, times
-from graphmem.registry import Context, Services
 
 CONCURRENT_DELIVERIES_LIMIT: Final = 16
 """Subscriptions to which a process delivers at once, so that one that hangs holds up no other."""

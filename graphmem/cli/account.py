@@ -15,7 +15,7 @@ from graphmem.errors import AccountConflict, InvalidInput
 if TYPE_CHECKING:
     from graphmem.auth.accounts import Account, Accounts, DeletedAccount
     from graphmem.auth.erasing import Erased, Totals
-    from graphmem.registry import Services
+    from graphmem.context import Services
     from graphmem.settings import Settings
 
 T = TypeVar("T")

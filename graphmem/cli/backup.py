@@ -17,9 +17,9 @@ from graphmem.errors import DumpConflicts, EncryptionKeyMissing, InvalidInput
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from graphmem.context import Services
     from graphmem.dump import CreateResult, RestoreResult, VerifyResult
     from graphmem.dump.file_chunks import MissingFiles
-    from graphmem.registry import Services
     from graphmem.sealing import InstanceKeys
     from graphmem.settings import Settings
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from graphmem.auth import Actor, Method, local_actor
 from graphmem.auth.shared_account import person_actor
 from graphmem.cli.session import Session, fetching, run_async, tell_progress
+from graphmem.context import Context, Services
 from graphmem.errors import SandboxDisabled
-from graphmem.registry import REGISTRY, Context, Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from graphmem.cli.session import Session, command, console
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
-    from graphmem.registry import Services
+    from graphmem.context import Services
     from graphmem.sandbox.reports import Report
 
 T = TypeVar("T")

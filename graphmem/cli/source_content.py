@@ -90,8 +90,8 @@ def _receive(session: Session, source_id: str, received: Received) -> None:
         from graphmem.auth import Method
         from graphmem.auth.shared_account import person_actor
         from graphmem.cli.in_process import on_services
+        from graphmem.context import Context, Services
         from graphmem.reading.source_answers import read_source
-        from graphmem.registry import Context, Services
 
         async def work(services: Services) -> None:
             actor = await person_actor(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from graphmem.checking.unused_objects import Removal
-    from graphmem.registry import Services
+    from graphmem.context import Services
     from graphmem.settings import Settings
 
 ELSEWHERE: Final = "storage works on the data of this machine, not at {}: run it there"

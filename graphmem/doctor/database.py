@@ -252,8 +252,8 @@ async def _consistency(database: Database, settings: Settings, deep: bool, sound
         what = "snapshots were not compared with their observations: the schema has faults"
         return warn(what, "Mend the schema, then run graphmem doctor --deep again.")
     from graphmem.auth import local_actor
+    from graphmem.context import Context
     from graphmem.reading.snapshot_check import audit
-    from graphmem.registry import Context
     from graphmem.runtime import seal, services_over
     from graphmem.sealing import keys_of
 

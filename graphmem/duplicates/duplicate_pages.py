@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
 from graphmem.arguments import invalid
+from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
@@ -18,7 +19,6 @@ from graphmem.model.schema import SchemaDocument, shipped
 from graphmem.model.schema.schema_document import Detection
 from graphmem.reading import answers
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
-from graphmem.registry import Context
 from graphmem.writing import DismissedPair, dismissed_pairs
 
 FIELDS: Final = sorted(COMPARED_FIELDS)

@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 
+from graphmem.context import Context
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.duplicate_pages import Detections, ProfileRow, compared, profile
@@ -21,7 +22,6 @@ from graphmem.duplicates.similarity import Profile
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical, identity
 from graphmem.reading import answers
-from graphmem.registry import Context
 from graphmem.storing.acceptance import StoredEntity
 from graphmem.text import identifiers
 from graphmem.writing import Receipt

@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 
+from graphmem.context import Context
 from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError
 from graphmem.model import times
 from graphmem.reading.source_answers import InterpretationRow
-from graphmem.registry import Context
 from graphmem.writing.new_interpretation import Interpretation, Status
 
 ATTEMPTS_LIMIT: Final = 8

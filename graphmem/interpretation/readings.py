@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Final, cast
 
+from graphmem.context import Context
 from graphmem.database.jobs import caller_is_gone
 from graphmem.errors import ObjectDamaged, ObjectMissing, ObjectStoreUnavailable, ParserUnconfined
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
@@ -17,7 +18,6 @@ from graphmem.interpretation import language_model
 from graphmem.model import schema
 from graphmem.reading.schema_rows import SchemaPageRow
 from graphmem.reading.source_answers import SourceRow
-from graphmem.registry import Context
 
 PROSE: Final = frozenset({"text", "html", "pdf", "docx", "pptx", "odt", "rtf"})
 """Formats of texts, of which rules know the title and the metadata alone. A language model reads them."""

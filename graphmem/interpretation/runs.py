@@ -12,6 +12,7 @@ import structlog
 from typing_extensions import TypedDict
 
 from graphmem.auth import Actor, Scope
+from graphmem.context import Context, Services
 from graphmem.database.jobs import renewed
 from graphmem.errors import GraphmemError, NotFound, StoreRefused
 from graphmem.interpretation import interpretation_queue, source_passages, writing
@@ -32,7 +33,6 @@ from graphmem.reading.source_answers import (
     read_runs,
     read_source,
 )
-from graphmem.registry import Context, Services
 from graphmem.storing.applying import apply_withdrawals
 from graphmem.writing import Receipt
 from graphmem.writing.new_interpretation import ENDED, Interpretation, Status

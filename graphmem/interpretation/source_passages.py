@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from graphmem.auth import Actor, Scope
+from graphmem.context import Context, Services
 from graphmem.embedding import meaning
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import GraphmemError
@@ -23,7 +24,6 @@ from graphmem.ingest.passages import DIVISION, TEXT_CHARACTERS, Passage, divided
 from graphmem.interpretation.readings import document_of
 from graphmem.model import times
 from graphmem.reading.source_answers import read_sources
-from graphmem.registry import Context, Services
 from graphmem.writing import vectors
 
 WAITING_LIMIT: Final = 500

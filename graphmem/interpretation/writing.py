@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from graphmem.context import Context
 from graphmem.errors import StoreRefused
 from graphmem.ingest.document import FileSpan
 from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
@@ -20,7 +21,6 @@ from graphmem.model.links import Link
 from graphmem.model.ranks import ObservationSource
 from graphmem.reading.places_in_files import QUOTE_LIMIT
 from graphmem.reading.source_answers import SourceRow
-from graphmem.registry import Context
 from graphmem.storing.acceptance import Parts, Writing, accept
 from graphmem.writing import Receipt
 from graphmem.writing.new_interpretation import PRIORITY, SPECIFICITY, Interpretation

@@ -23,6 +23,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from graphmem.arguments import PAGE_LIMIT
 from graphmem.auth import Actor, Scope
 from graphmem.changes.change_feed import ChangeFeed
+from graphmem.context import Services
 from graphmem.errors import (
     AuthInvalid,
     AuthRequired,
@@ -38,7 +39,7 @@ from graphmem.mcp.toolsets import Toolset
 from graphmem.model import canonical
 from graphmem.model.comparison import fold_text
 from graphmem.observability.logs import new_trace_id
-from graphmem.registry import REGISTRY, Face, Services
+from graphmem.registry import REGISTRY, Face
 
 PAGE_SIZE: Final = 50
 """Resources that one page lists."""

@@ -18,11 +18,11 @@ from starlette.types import Receive, Scope, Send
 
 from graphmem.api.body import Replayed
 from graphmem.auth import Actor, request_actor
+from graphmem.context import Services
 from graphmem.database.jobs import waited_for
 from graphmem.errors import Forbidden, InvalidInput, MethodNotAllowed
 from graphmem.mcp.tools import create_server
 from graphmem.mcp.toolsets import TOOLSETS, all_tools
-from graphmem.registry import Services
 
 HEADER = "X-MCP-Tools"
 _actor: ContextVar[Actor] = ContextVar("mcp_actor")

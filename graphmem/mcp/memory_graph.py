@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 
 from graphmem.arguments import invalid, read
+from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.ingest.interpreters.interpret_memory import (
     GENERAL_RELATIONSHIP,
@@ -29,7 +30,7 @@ from graphmem.operations.relationship_changes import RELATIONSHIP_LIMIT
 from graphmem.reading import answers
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.shared_rows import RelationshipRow
-from graphmem.registry import REGISTRY, Context
+from graphmem.registry import REGISTRY
 from graphmem.search.lookup import ExactHits
 from graphmem.storing.acceptance import Writing, accept
 from graphmem.text import identifiers

@@ -29,6 +29,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments
 from graphmem.auth import Scope
+from graphmem.context import Context
 from graphmem.errors import NotFound, VersionConflict
 from graphmem.mcp import memory_budget
 from graphmem.mcp import memory_graph as graph
@@ -45,7 +46,7 @@ from graphmem.mcp.memory_arguments import (
     SearchNodes,
 )
 from graphmem.mcp.memory_graph import Edge, MemoryNode
-from graphmem.registry import Context, Face, Operation
+from graphmem.registry import Face, Operation
 
 A = TypeVar("A", bound=Arguments)
 T = TypeVar("T")

@@ -17,6 +17,7 @@ from mcp.server.stdio import stdio_server
 from graphmem import __version__
 from graphmem.auth import Actor, Scope
 from graphmem.auth.rates import RateClass, meter
+from graphmem.context import Services
 from graphmem.errors import Forbidden, GraphmemError, RateLimited, RouteNotFound
 from graphmem.ingest import own_files
 from graphmem.mcp import app_view, memory_tools
@@ -24,7 +25,7 @@ from graphmem.mcp.beside_tools import BesideTools, refusal, traced
 from graphmem.mcp.tool_schemas import shortened, untitled
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.model import canonical
-from graphmem.registry import Face, Operation, Services
+from graphmem.registry import Face, Operation
 from graphmem.sandbox.terms import instructions_of
 from graphmem.settings import ToolsetName
 

@@ -10,13 +10,14 @@ from typing_extensions import TypedDict
 from graphmem.arguments import EXAMPLE_KEY_ID, Arguments, NoBool, NotBlank, Nothing
 from graphmem.auth import ALL_SCOPES, FIRST_CREDENTIAL, Actor, Method
 from graphmem.auth.accounts import Accounts, ApiKey
+from graphmem.context import Context
 from graphmem.errors import AccountConflict, Forbidden, InvalidCursor, KeyHasChildren, NotFound
 from graphmem.model import times
 from graphmem.model.attribution import described, is_writer_id
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.registry import Context, Face, Scope, operation
+from graphmem.registry import Face, Scope, operation
 
 DAYS_LIMIT: Final = 3650
 KEY_NAME_LIMIT: Final = 100

@@ -9,13 +9,14 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_GRANT_ID, Arguments, NotBlank, invalid
 from graphmem.auth.agent_grants import AgentGrant, Capability, GrantStatus
+from graphmem.context import Context
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.model.identity import normalise_type
 from graphmem.reading import cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.registry import REGISTRY, Context, Face, Scope, operation
+from graphmem.registry import REGISTRY, Face, Scope, operation
 
 _NO_MODEL: Final = "an agent does not manage what it may do"
 _KINDS: Final = frozenset({"*", "read", "write"})

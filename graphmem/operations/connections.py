@@ -10,12 +10,13 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_CONNECTION_ID, Arguments, Spelled
 from graphmem.auth.grants import Grant, Grants
+from graphmem.context import Context
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.registry import Context, Face, Scope, operation
+from graphmem.registry import Face, Scope, operation
 
 CONNECTION_ID_LIMIT = 100
 _NO_MODEL = "a program does not manage what its person allowed"

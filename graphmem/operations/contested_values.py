@@ -8,12 +8,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, EntityType, NoBool
+from graphmem.context import Context
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.entity_pages import EntityRequest, Order, page
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import LeavesOut
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.search.context.context_lines import contested_lines
 from graphmem.search.context.context_ranking import Line
 

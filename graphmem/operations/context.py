@@ -20,6 +20,7 @@ from graphmem.arguments import (
     Text,
     invalid,
 )
+from graphmem.context import Context
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import Clocks
@@ -28,7 +29,7 @@ from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
 from graphmem.reading.shared_rows import EntityRow
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.search.context import context_passages
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_lines import Subjects, known_lines

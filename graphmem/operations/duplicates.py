@@ -18,6 +18,7 @@ from graphmem.arguments import (
     EntityType,
     NoBool,
 )
+from graphmem.context import Context
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.duplicates_of_stored import reason_of
@@ -30,7 +31,7 @@ from graphmem.reading.budgets import within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
 from graphmem.reading.shared_rows import TypeCount
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import Reason, Writing, invalid_if, not_found, submit, transaction
 from graphmem.writing import DismissalRequest, DismissedPair
 

@@ -14,6 +14,7 @@ from graphmem.arguments import (
     EntityId,
     IncludeDeleted,
 )
+from graphmem.context import Context
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import identity, times
 from graphmem.model.identity import CANONICAL_NAME
@@ -38,7 +39,7 @@ from graphmem.reading.shaping import (
 )
 from graphmem.reading.shared_rows import EntityRow, check_whole
 from graphmem.reading.source_answers import SourceReference, as_reference, read_sources
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 
 
 class GetEntity(Arguments):

@@ -9,12 +9,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_ENTITY_ID, DryRun, EntityId, EntityType, Spelled, invalid
+from graphmem.context import Context
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
 from graphmem.model import canonical, facts, identity
 from graphmem.model.items import ItemReader
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import (
     Expecting,
     Parts,

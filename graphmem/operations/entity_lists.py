@@ -18,6 +18,7 @@ from graphmem.arguments import (
     TypeFilters,
     invalid,
 )
+from graphmem.context import Context
 from graphmem.cypher import Way
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model.comparison import Filter
@@ -45,7 +46,7 @@ from graphmem.reading.shaping import (
     shaped,
 )
 from graphmem.reading.writer_filters import ByWriter
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.search.lookup import NamedEntity, named_entities
 from graphmem.search.passage_search import FoundPassage
 from graphmem.search.search_engine import search_page

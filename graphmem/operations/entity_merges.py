@@ -7,10 +7,11 @@ from typing import Annotated, ClassVar, Literal, NoReturn, NotRequired
 from pydantic import Field
 
 from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, DryRun, EntityId, Spelled
+from graphmem.context import Context
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
 from graphmem.model import facts, times
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import (
     ExpectedVersion,
     Expecting,

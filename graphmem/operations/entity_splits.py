@@ -17,12 +17,13 @@ from graphmem.arguments import (
     Spelled,
     invalid,
 )
+from graphmem.context import Context
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
 from graphmem.model import canonical, ids, times
 from graphmem.model.items import ItemReader
 from graphmem.operations.sources import SourceId
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import (
     Expecting,
     Reason,

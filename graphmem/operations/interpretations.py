@@ -15,6 +15,7 @@ from graphmem.arguments import (
     Spelled,
     invalid,
 )
+from graphmem.context import Context
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreRefused
 from graphmem.interpretation import interpret
 from graphmem.interpretation.readings import READING_ERRORS
@@ -27,7 +28,7 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
 from graphmem.reading.places_in_files import KEYS, read_places
 from graphmem.reading.source_answers import Interpretation, InterpretationPage, as_interpretation, read_source
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import (
     Parts,
     StoredEntity,

@@ -15,6 +15,7 @@ from graphmem.arguments import (
     NoBool,
     Spelled,
 )
+from graphmem.context import Context
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.reading import answers, as_of, cursors, neighbourhoods, timeline_pages
@@ -30,7 +31,7 @@ from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
 from graphmem.reading.source_answers import SourceReference, as_reference, read_source, read_sources
 from graphmem.reading.timeline_pages import Event
 from graphmem.reading.walk import WalkPlace, WalkRequest, walk
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.settings import LIMITS
 
 DEPTH_LIMIT = 5

@@ -19,6 +19,7 @@ from graphmem.arguments import (
     Text,
     invalid,
 )
+from graphmem.context import Context
 from graphmem.database.left_out import as_read
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
@@ -28,7 +29,7 @@ from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
 from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
 from graphmem.reading.writer_filters import ByWriter, written
-from graphmem.registry import Context, Face, Scope, operation
+from graphmem.registry import Face, Scope, operation
 from graphmem.search.lookup import find_exactly
 from graphmem.storing.acceptance import Observing, accept, entries, not_found
 

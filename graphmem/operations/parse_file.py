@@ -8,12 +8,13 @@ import tempfile
 from typing import BinaryIO, cast
 
 from graphmem.arguments import invalid
+from graphmem.context import Context
 from graphmem.database.jobs import caller_is_gone
 from graphmem.errors import FileNotParsed, ParserUnconfined
 from graphmem.ingest.document import ParseFailed, TextPage, text_page
 from graphmem.ingest.parsing import Terms, parsed
 from graphmem.reading.source_answers import TextWindow
-from graphmem.registry import Context, Face, Scope, operation
+from graphmem.registry import Face, Scope, operation
 from graphmem.storing.received_files import CHUNK_BYTES, FILE_ERRORS, FileArguments, Limited, opened
 
 

@@ -12,6 +12,7 @@ from graphmem.changes.change_feed import ChangeFeed
 from graphmem.changes.change_pages import NewestFirst
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.wanted_changes import ChangeAnswer
+from graphmem.context import Context
 from graphmem.errors import CursorOfAnotherDatabase, InvalidCursor, NotFound, SubscriptionInactive
 from graphmem.model import times
 from graphmem.operations.change_filters import FollowChanges
@@ -20,7 +21,7 @@ from graphmem.reading import cursors, names_in_use
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 
 WAIT_LIMIT = 25
 """Seconds that a call may wait for a change."""

@@ -16,6 +16,7 @@ from graphmem.arguments import (
     DryRun,
     EntityId,
 )
+from graphmem.context import Context
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import facts, ids, reduction
 from graphmem.operations.store import RELATIONSHIP_LIMIT
@@ -23,7 +24,7 @@ from graphmem.reading import answers, as_of
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.relationship_lookup import RelationshipReference, key_of_id, written_keys
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import (
     Observing,
     Reason,

@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NotBlank, invalid
+from graphmem.context import Context
 from graphmem.errors import IdempotencyMismatch, InvalidCursor
 from graphmem.model import relationship
 from graphmem.model.relationship import (
@@ -21,7 +22,7 @@ from graphmem.model.relationship import (
 from graphmem.reading import cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import LeavesOut, Paged, PageEnvelope, page_of
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import Writing, submit, transaction
 from graphmem.writing import RenamingRequest
 

@@ -18,6 +18,7 @@ from graphmem.arguments import (
     IncludeDeleted,
     invalid,
 )
+from graphmem.context import Context
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.reading import answers, cursors
@@ -46,7 +47,7 @@ from graphmem.reading.relationship_pages import EdgeRequest, relationship_page
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import ObservationRow
 from graphmem.reading.writer_filters import ByWriter
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 
 _TYPE_FILTER = "$.filters.relationship_type"
 

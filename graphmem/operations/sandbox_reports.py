@@ -9,10 +9,11 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NotBlank, Nothing
 from graphmem.auth.rates import RateClass, meter
+from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import ids, times
 from graphmem.reading import answers
-from graphmem.registry import REGISTRY, Context, Face, Scope, operation
+from graphmem.registry import REGISTRY, Face, Scope, operation
 from graphmem.sandbox.redaction import redacted
 from graphmem.sandbox.reports import Report, Reports
 from graphmem.sandbox.terms import Terms, terms_of

@@ -9,11 +9,12 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Spelled
+from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.reading import schema_candidates
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.schema_candidates import Candidate, Recommendation
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 
 
 class Analyze(Arguments):

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from graphmem.arguments import Arguments, EntityType, NotBlank, Spelled
+from graphmem.context import Context
 from graphmem.database.left_out import as_read
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, SchemaRefused
 from graphmem.model import schema
@@ -27,7 +28,7 @@ from graphmem.reading.schema_rows import (
     VersionRow,
     declared,
 )
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import SchemaReceipt, Writing, change_schema
 
 

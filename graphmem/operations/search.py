@@ -22,6 +22,7 @@ from graphmem.arguments import (
     Text,
     TypeFilters,
 )
+from graphmem.context import Context
 from graphmem.errors import InvalidCursor
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, as_of, cursors
@@ -30,7 +31,7 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, Paged, start_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.search import search_engine
 from graphmem.search.lookup import LookupHit, LookupHits, by_words, find_exactly
 from graphmem.search.questions import naming

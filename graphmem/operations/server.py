@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from graphmem import __version__
 from graphmem.arguments import Arguments, Nothing
 from graphmem.checking.report import Report
+from graphmem.context import Context, Services
 from graphmem.database.left_out import Json
 from graphmem.errors import DatabaseUnavailable
 from graphmem.model import state_hash, times
@@ -23,7 +24,7 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import refused
 from graphmem.reading.pages import Indexed
 from graphmem.reading.snapshot_check import audit_within
-from graphmem.registry import UNBOUNDED, Context, Face, Scope, Services, operation
+from graphmem.registry import UNBOUNDED, Face, Scope, operation
 from graphmem.sandbox import terms
 from graphmem.sandbox.reports import keyed_hash
 from graphmem.settings import Settings

@@ -23,6 +23,7 @@ from graphmem.arguments import (
     invalid,
 )
 from graphmem.auth.file_urls import SECONDS_DEFAULT, SECONDS_MAX, FileUrls
+from graphmem.context import Context
 from graphmem.errors import FileNotParsed, InvalidCursor, NotFound, SourceAmbiguous
 from graphmem.ingest.document import ParsedDocument, ParseFailed, TextPage, text_page
 from graphmem.interpretation.readings import READING_ERRORS, document_of
@@ -45,7 +46,7 @@ from graphmem.reading.source_answers import (
     sealed_sources_named,
 )
 from graphmem.reading.writer_filters import ByWriter, written
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.search import passage_search, written_identifiers
 from graphmem.search.passage_mentions import MentionedEntity, mentioned
 from graphmem.search.passage_search import FoundPassage

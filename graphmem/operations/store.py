@@ -8,6 +8,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 
 from graphmem.arguments import Arguments, NoBool, Previewed, invalid
+from graphmem.context import Context
 from graphmem.duplicates import duplicates_of_stored
 from graphmem.errors import (
     IdempotencyMismatch,
@@ -20,7 +21,7 @@ from graphmem.model import items, times
 from graphmem.model.items import ItemReader
 from graphmem.model.links import Link
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import (
     Observing,
     Parts,

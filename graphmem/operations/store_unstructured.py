@@ -7,10 +7,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from graphmem.arguments import invalid
+from graphmem.context import Context
 from graphmem.errors import IdempotencyMismatch, ObjectStoreUnavailable
 from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import times
-from graphmem.registry import Context, Face, Scope, operation
+from graphmem.registry import Face, Scope, operation
 from graphmem.storing.acceptance import accept
 from graphmem.storing.received_files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
 

@@ -17,6 +17,7 @@ from graphmem.changes.derived_changes import check_entities
 from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.changes.stored_subscriptions import Delivery, Subscription, SubscriptionStatus
 from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.context import Context, Services
 from graphmem.errors import Forbidden, InvalidCursor, InvalidDelivery, NotFound
 from graphmem.model import canonical, times
 from graphmem.operations.change_filters import ChangeFilters
@@ -24,7 +25,7 @@ from graphmem.operations.entity_lists import QueryEntities
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.registry import Context, Face, Scope, Services, operation
+from graphmem.registry import Face, Scope, operation
 from graphmem.search import standing_queries
 from graphmem.search.standing_queries import KeptQuery
 

@@ -20,6 +20,7 @@ from graphmem.arguments import (
     Spelled,
     invalid,
 )
+from graphmem.context import Context
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.model.reduction import Stale
@@ -31,7 +32,7 @@ from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, first_of, start_of
 from graphmem.reading.timeline_pages import Event, EventRequest, EventRow
 from graphmem.reading.writer_filters import ByWriter
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 
 
 class ListTimeline(ByWriter, Paged):

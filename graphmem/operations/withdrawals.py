@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from graphmem.arguments import EXAMPLE_SOURCE_ID, Spelled
+from graphmem.context import Context
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound
 from graphmem.operations.interpretations import EXAMPLE_INTERPRETATION_ID, InterpretationId
 from graphmem.operations.sources import SourceId
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.withdrawal_changes import WithdrawalResult, change
 from graphmem.storing.withdrawal_plans import ChangeWithdrawal
 

@@ -10,13 +10,14 @@ from pydantic import Field, model_validator
 from graphmem.arguments import Moment, MomentBefore, NoBool, Spelled, invalid
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.grants import Grants
+from graphmem.context import Context
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, WriterQuarantined
 from graphmem.model import ids, times
 from graphmem.model.attribution import agent_row, writer_key
 from graphmem.model.membership import SubjectKind
 from graphmem.operations.entity_merges import Unmerge, unmerge_entities
 from graphmem.reading.writer_filters import ByProgram
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import transaction
 from graphmem.storing.withdrawal_changes import WithdrawalResult, apply, change
 from graphmem.storing.withdrawal_plans import ChangeWithdrawal

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, NotRequired
 import orjson
 from typing_extensions import TypedDict
 
+from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import canonical, ids, membership, times
 from graphmem.model.attribution import ANONYMOUS, UNATTRIBUTED
@@ -24,7 +25,6 @@ from graphmem.reading.shared_rows import (
     refuse_stale,
     refuse_stale_relationships,
 )
-from graphmem.registry import Context
 
 Fields = dict[str, Any]
 ANSWER_CHARACTERS: Final = 8_000_000

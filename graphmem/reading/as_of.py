@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from typing_extensions import TypedDict
 
+from graphmem.context import Context
 from graphmem.model import canonical, ids, membership, reduction, times
 from graphmem.reading import answers, recomputed, shared_rows, tallies
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.tallies import Sum, Tally
-from graphmem.registry import Context
 from graphmem.writing import refolding
 
 _ENTITIES_PER_READ = 50

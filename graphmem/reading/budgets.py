@@ -17,9 +17,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NoBool, invalid
+from graphmem.context import Context
 from graphmem.model import canonical
 from graphmem.reading import shortening
-from graphmem.registry import Context
 
 CHARACTERS_MINIMUM: Final = 500
 MaxCharacters = Annotated[

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from graphmem import cypher
+from graphmem.context import Context
 from graphmem.errors import InvalidInput
 from graphmem.model import canonical, comparison
 from graphmem.model.comparison import Filter
@@ -22,7 +23,6 @@ from graphmem.reading.entity_pages import EntityRequest, SortPlace, place_of, st
 from graphmem.reading.pages import Page
 from graphmem.reading.scan import Scan, ScannedEntity, ScannedStretch, Untrusted, place_at
 from graphmem.reading.shared_rows import EntityRow
-from graphmem.registry import Context
 
 
 async def page(context: Context, request: EntityRequest, query: Query, cursor: str | None) -> Page[EntityRow]:

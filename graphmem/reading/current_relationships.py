@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from graphmem.context import Context
 from graphmem.database.left_out import as_read
 from graphmem.model import ending, times
 from graphmem.reading import answers, as_of, cursors
@@ -23,7 +24,6 @@ from graphmem.reading.shared_rows import (
     refuse_stale_relationships,
     snapshot_of,
 )
-from graphmem.registry import Context
 
 _READ_AT_ONCE: Final = 500
 """Relationships that one query recomputes."""

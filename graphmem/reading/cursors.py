@@ -14,9 +14,9 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from graphmem.arguments import Arguments, invalid
+from graphmem.context import Context
 from graphmem.errors import InvalidCursor
 from graphmem.model import canonical, comparison, identity, times
-from graphmem.registry import Context
 
 Cursor = Annotated[
     Annotated[str, Field(max_length=2_000)] | None,

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Final
 
 from graphmem import cypher
+from graphmem.context import Context
 from graphmem.reading import answers, as_of, cursors, recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import EntityRequest, too_many
 from graphmem.reading.pages import Page
 from graphmem.reading.scan import CandidateRows
 from graphmem.reading.shared_rows import EntityRow
-from graphmem.registry import Context
 
 _ENTITIES_PER_READ: Final = 125
 

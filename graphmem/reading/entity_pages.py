@@ -17,6 +17,7 @@ from pydantic_core.core_schema import ValidationInfo
 
 from graphmem import cypher
 from graphmem.arguments import invalid
+from graphmem.context import Context
 from graphmem.cypher import Way
 from graphmem.database import left_out
 from graphmem.database.left_out import as_read
@@ -26,7 +27,6 @@ from graphmem.model.comparison import Filter
 from graphmem.reading import cursors, shared_rows
 from graphmem.reading.pages import Page
 from graphmem.reading.shared_rows import EntityRow, MergedEntity
-from graphmem.registry import Context
 
 FIELD: Final = "snapshot."
 """The prefix of ``sort_by`` for an order by a field."""

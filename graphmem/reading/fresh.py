@@ -9,10 +9,10 @@ import functools
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
+from graphmem.context import Context
 from graphmem.database import left_out
 from graphmem.errors import DatabaseTimeout
 from graphmem.model.reduction import Stale, Torn
-from graphmem.registry import Context
 
 READ_ATTEMPTS: Final = 20
 """How often one read is tried while commits or changes of a schema fall into it."""

@@ -7,8 +7,8 @@ from typing import NamedTuple, NotRequired
 
 from typing_extensions import TypedDict
 
+from graphmem.context import Context
 from graphmem.model import schema
-from graphmem.registry import Context
 from graphmem.text import spelling
 
 

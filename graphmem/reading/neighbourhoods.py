@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NotRequired
 
 from typing_extensions import TypedDict
 
+from graphmem.context import Context
 from graphmem.reading import answers, as_of, shared_rows, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.current_relationships import current_page
@@ -24,7 +25,6 @@ from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.timeline_pages import EventRow
 from graphmem.reading.walk import Reached
-from graphmem.registry import Context
 
 SOURCED_OBSERVATIONS_LIMIT = 1_000
 """The newest observations of an entity, whose sources are answered."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from graphmem.context import Context
 from graphmem.database.left_out import Json, holds
 from graphmem.model import canonical, identity, membership, reduction, times
 from graphmem.model.membership import Membership
@@ -19,7 +20,6 @@ from graphmem.model.schema import SchemaDocument
 from graphmem.reading import tallies
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.reading.tallies import Sum, Tally
-from graphmem.registry import Context
 from graphmem.writing import refolding
 
 

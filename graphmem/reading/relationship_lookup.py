@@ -9,13 +9,13 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from graphmem.arguments import Arguments, EntityId, Spelled, invalid
+from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import ids, membership, relationship
 from graphmem.model.shipped_relationships import Meaning
 from graphmem.reading import as_of
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.shared_rows import RelationshipRow
-from graphmem.registry import Context
 from graphmem.text import spelling
 
 RelationshipType = Annotated[

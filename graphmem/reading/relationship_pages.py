@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from graphmem.context import Context
 from graphmem.database.left_out import as_read
 from graphmem.model import ids, membership, times
 from graphmem.reading import answers, as_of, cursors, recomputed, shared_rows
@@ -14,7 +15,6 @@ from graphmem.reading.pages import Page, place_then
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.tallies import Tally, presence
 from graphmem.reading.writer_filters import written
-from graphmem.registry import Context
 
 
 @dataclass(frozen=True, slots=True)

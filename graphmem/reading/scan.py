@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString, NamedTuple, TypeVar
 
 from graphmem import cypher
+from graphmem.context import Context
 from graphmem.database.left_out import as_read, each_sound
 from graphmem.model import canonical, comparison, ending, times
 from graphmem.model.rules import NULL
@@ -19,7 +20,6 @@ from graphmem.reading import answers, shared_rows
 from graphmem.reading.entity_pages import EntityRequest, Key, RelatedTo, SortPlace, too_many
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.reading.shared_rows import EntityRow, MergedEntity, snapshot_of
-from graphmem.registry import Context
 from graphmem.settings import Limits
 
 CANDIDATE_CHARACTERS: Final = 1_000

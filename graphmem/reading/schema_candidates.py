@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from typing_extensions import TypedDict
 
+from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.errors import NotFound
 from graphmem.model import canonical, identity, schema
@@ -26,7 +27,6 @@ from graphmem.model.discovery import shape_of
 from graphmem.model.rules import FieldType
 from graphmem.model.schema import SchemaDocument
 from graphmem.reading.schema_rows import unknown_type
-from graphmem.registry import Context
 
 VALUE_CHARACTERS: Final = 64
 """Characters of each value in the sample; longer values are cut."""

@@ -13,11 +13,11 @@ from typing import Annotated, Any, Final, Literal, NotRequired, cast
 from pydantic import Field
 
 from graphmem.arguments import Arguments, invalid
+from graphmem.context import Context
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading import answers, names_in_use
 from graphmem.reading.budgets import A, Answer, Answering, Budgeted, T
 from graphmem.reading.names_in_use import Warned
-from graphmem.registry import Context
 
 OBSERVATIONS_LIMIT: Final = 1_000
 """Observations that a list holds for the provenance of its entities."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from graphmem.checking.audit import Audit
 from graphmem.checking.report import Report
+from graphmem.context import Context
 from graphmem.database.jobs import single_flight, within
-from graphmem.registry import Context
 
 
 class StoredTypes(NamedTuple):

@@ -9,13 +9,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NoBool
+from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.errors import NotFound
 from graphmem.ingest.document import CHARACTERS_DEFAULT, CHARACTERS_LIMIT
 from graphmem.model import canonical, times
 from graphmem.objects.keys import SHA256
 from graphmem.reading import answers
-from graphmem.registry import Context
 from graphmem.writing.new_interpretation import Interpretation as NewInterpretation
 
 URL_SCHEME = "graphmem://"

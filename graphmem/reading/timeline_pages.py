@@ -11,12 +11,12 @@ from typing_extensions import TypedDict
 
 from graphmem import cypher
 from graphmem.arguments import invalid
+from graphmem.context import Context
 from graphmem.model import dates, timeline_fields, times
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.writer_filters import written
-from graphmem.registry import Context
 
 EVENT_ID: Final = re.compile(r"evt_[0-9a-f]{24}", re.ASCII)
 _ENTITIES_PER_READ: Final = 100

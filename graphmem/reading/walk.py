@@ -16,6 +16,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from graphmem.context import Context
 from graphmem.database.left_out import checking, refused
 from graphmem.model import ids, membership
 from graphmem.reading import answers, as_of, current_relationships
@@ -30,7 +31,6 @@ from graphmem.reading.walk_rows import (
     WalkOrigin,
     WalkRows,
 )
-from graphmem.registry import Context
 from graphmem.settings import Limits
 
 _NO_LIMIT = 2**31 - 2

@@ -19,12 +19,13 @@ import structlog
 import graphmem
 from graphmem.auth import Actor, erasing
 from graphmem.auth.shared_account import ACCOUNT_NAME, REMEMBERED_SECONDS, SharedAccount
+from graphmem.context import Context, Services
 from graphmem.database.jobs import renewed
 from graphmem.errors import ConfigurationInvalid, NotFound
 from graphmem.ingest.own_files import read_request
 from graphmem.model import times
 from graphmem.reading.snapshot_check import audit
-from graphmem.registry import REGISTRY, Context, Services
+from graphmem.registry import REGISTRY
 from graphmem.sandbox.reports import Reports, keyed_hash
 from graphmem.sandbox.terms import last_wipe_time
 from graphmem.settings import Settings

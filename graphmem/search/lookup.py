@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, NotRequired, cast
 
+from graphmem.context import Context
 from graphmem.model import canonical
 from graphmem.model.identity import CANONICAL_NAME, fold_text
 from graphmem.model.ids import ENTITY_ID
@@ -16,7 +17,6 @@ from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Indexed
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
-from graphmem.registry import Context
 from graphmem.search import search_engine
 from graphmem.search.context.context_sheets import EarlierValue
 from graphmem.search.kinds.kind_lookup import shapes_of

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from typing_extensions import TypedDict
 
-from graphmem.registry import Context
+from graphmem.context import Context
 from graphmem.search.questions import mentions
 from graphmem.search.questions.asked_identifiers import WordRun
 from graphmem.text import identifiers

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import TypedDict
 
+from graphmem.context import Context
 from graphmem.embedding.meaning import Embedder, Vector, Weighted
 from graphmem.errors import EmbeddingUnavailable, ServiceBusy
 from graphmem.ingest.passages import TEXT_CHARACTERS, Passage
 from graphmem.model import times
 from graphmem.reading.as_of import NOW, Clocks
-from graphmem.registry import Context
 from graphmem.search import search_ranking, terms
 from graphmem.search.entity_copy import COUNTED, IN_NAME, SearchCopy
 from graphmem.search.owner_copy import OwnerState

@@ -12,10 +12,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from graphmem.context import Context
 from graphmem.embedding.meaning import Embedder, Vector, Weighted
 from graphmem.errors import EmbeddingUnavailable
 from graphmem.reading.scan import rows_of
-from graphmem.registry import Context
 from graphmem.search import search_ranking, terms
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds.kind_lookup import SPREAD, Kind

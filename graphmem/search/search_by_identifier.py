@@ -13,10 +13,10 @@ import time
 from collections.abc import Collection, Iterable
 from typing import Any, Final, NamedTuple
 
+from graphmem.context import Context
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading.scan import ROWS_PER_READ, rows_of
 from graphmem.reading.shared_rows import snapshot_of
-from graphmem.registry import Context
 from graphmem.search import texts_with_identifiers
 from graphmem.search.questions.naming import EXACT_WEIGHT, FIELD, FIELD_WEIGHT, KIND_STEP, Named, kind_of
 from graphmem.search.search_by_index import hits_after

@@ -12,9 +12,9 @@ import time
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
+from graphmem.context import Context
 from graphmem.errors import EmbeddingUnavailable, InvalidCursor
 from graphmem.reading.shared_rows import EntityRow
-from graphmem.registry import Context
 from graphmem.search.questions.naming import kind_of
 from graphmem.search.search_results import (
     BY_INDEX,

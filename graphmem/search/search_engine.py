@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from graphmem.context import Context
 from graphmem.model import times
 from graphmem.reading import as_of, cursors
 from graphmem.reading.as_of import Clocks
@@ -20,7 +21,6 @@ from graphmem.reading.entity_pages import EntityRequest
 from graphmem.reading.pages import Page
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.reading.shared_rows import EntityRow
-from graphmem.registry import Context
 from graphmem.search import asked_times, passage_search, what_is_meant, written_identifiers
 from graphmem.search.asked_times import AskedPast
 from graphmem.search.context.context_lines import with_histories

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from graphmem.arguments import invalid
+from graphmem.context import Context
 from graphmem.errors import InvalidInput
 from graphmem.model import canonical, comparison, times
 from graphmem.model.comparison import Filter
 from graphmem.reading import names_in_use
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
-from graphmem.registry import Context
 from graphmem.search.kinds import kind_lookup, kind_plans, kind_times, kind_words
 from graphmem.search.kinds.kind_lookup import SchemaShape
 from graphmem.search.kinds.kind_plans import KindPlan, Member, TypeShape

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from graphmem.context import Context
 from graphmem.model.reduction import paired
-from graphmem.registry import Context
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import OwnerState
 from graphmem.search.search_copies import SearchCopies

@@ -20,7 +20,7 @@ from graphmem.service.place import lock, make_folder, place
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
-    from graphmem.registry import Services
+    from graphmem.context import Services
 
 TRIES_LIMIT = 5
 """Times that local services are stopped: commands may start another one at the same moment."""

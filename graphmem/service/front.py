@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from graphmem.api.application import Application
-    from graphmem.registry import Services
+    from graphmem.context import Services
 
 Scope = Any
 Receive = Callable[[], Awaitable[Any]]

@@ -8,9 +8,9 @@ import shutil
 import structlog
 
 from graphmem import neo4j_local
+from graphmem.context import Services
 from graphmem.database.availability import needs_restart
 from graphmem.errors import GraphmemError, SetupError
-from graphmem.registry import Services
 from graphmem.runtime import connection
 
 _log = structlog.get_logger("graphmem.service")

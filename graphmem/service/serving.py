@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from graphmem.context import Services
 from graphmem.observability import tracing
-from graphmem.registry import Services
 from graphmem.runtime import REMOTE_START_SECONDS, open_services, warm
 from graphmem.service.front import Front, create_local_app
 from graphmem.service.neo4j_restarts import keep_up

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, Moment, NoBool, invalid
+from graphmem.context import Context
 from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
 from graphmem.model import fact_records, ids, items, membership, reduction, times
 from graphmem.model.items import Item, ItemIssue, ItemReader
@@ -20,7 +21,6 @@ from graphmem.model.ranks import ObservationSource
 from graphmem.model.reduction import Fold
 from graphmem.model.schema import Change, SchemaDocument
 from graphmem.reading import answers, recomputed
-from graphmem.registry import Context
 from graphmem.storing.applying import apply_withdrawals
 from graphmem.text import spelling
 from graphmem.writing import UNKNOWN_TYPE, Receipt, ReleaseRequest, SchemaRequest, StoreRequest, WriteRequest

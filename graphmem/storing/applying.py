@@ -6,8 +6,8 @@ from typing import Final
 
 import structlog
 
+from graphmem.context import Context
 from graphmem.errors import Unavailable
-from graphmem.registry import Context
 
 APPLIED_AT_ONCE: Final = 1_000
 """Entities and relationships that are folded again before a withdrawal is answered; the worker folds more."""

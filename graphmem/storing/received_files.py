@@ -13,6 +13,7 @@ from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NotBlank, invalid
+from graphmem.context import Context
 from graphmem.errors import (
     FileContentInvalid,
     FileEmpty,
@@ -27,7 +28,6 @@ from graphmem.ingest.contained import PATH_CHARACTERS_LIMIT, open_contained
 from graphmem.ingest.media_types import HEAD_BYTES, media_type
 from graphmem.model.fact_records import SourceRecord
 from graphmem.objects import StoredObject
-from graphmem.registry import Context
 from graphmem.storing.acceptance import Writing
 from graphmem.writing import Receipt
 

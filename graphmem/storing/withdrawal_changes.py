@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired
 
+from graphmem.context import Context
 from graphmem.errors import StoreRefused
 from graphmem.model import times
 from graphmem.model.membership import SubjectKind
 from graphmem.reading.budgets import Budgeted, within_budget
-from graphmem.registry import Context
 from graphmem.storing.acceptance import not_found, submit, transaction
 from graphmem.storing.applying import apply_withdrawals
 from graphmem.storing.withdrawal_plans import (

@@ -10,6 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import NoBool, Previewed
+from graphmem.context import Context
 from graphmem.model import reduction
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Winner
@@ -17,7 +18,6 @@ from graphmem.reading import cursors
 from graphmem.reading.budgets import MaxCharacters
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
-from graphmem.registry import Context
 from graphmem.storing.acceptance import Reason, Writing
 from graphmem.writing import WithdrawalRequest
 from graphmem.writing.supposing import Sides, Supposition, suppose

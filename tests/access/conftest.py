@@ -26,8 +26,8 @@ from graphmem.auth.agent_grants import AgentGrants
 from graphmem.auth.authenticator import Authenticate
 from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.cli.main import app
+from graphmem.context import Services
 from graphmem.model import times
-from graphmem.registry import Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from tests.support.commands import environment

@@ -22,8 +22,9 @@ from graphmem.arguments import nested_filters
 from graphmem.auth import ACCOUNT_HEADER
 from graphmem.auth.accounts import Account
 from graphmem.auth.credentials import Guard
+from graphmem.context import Services
 from graphmem.mcp.toolsets import all_tools
-from graphmem.registry import REGISTRY, Operation, Services
+from graphmem.registry import REGISTRY, Operation
 from tests.access.conftest import Application, Instance
 from tests.faces.test_http_edges import Http, envelope, sender
 from tests.support import surface

@@ -11,7 +11,8 @@ import orjson
 import pytest
 
 from graphmem.api.app import create_app
-from graphmem.registry import REGISTRY, Services
+from graphmem.context import Services
+from graphmem.registry import REGISTRY
 from tests.faces.test_http_edges import url
 from tests.support import surface
 from tests.support.actors import always, full_actor

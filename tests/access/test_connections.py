@@ -14,7 +14,7 @@ from graphmem.api.app import create_app
 from graphmem.auth import local_actor
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.credentials import Credential, CredentialCache
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.access.conftest import WITHIN_SECONDS, Person, person
 from tests.support.event_loop import Loop
 from tests.support.long_cases import mostly_long

@@ -12,7 +12,7 @@ import pytest
 from graphmem.api.app import create_app
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.grants import ATTEMPTS_LIMIT
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.access.conftest import Person
 from tests.support.event_loop import Loop
 from tests.support.oauth_flow import REDIRECT, Flow, parameters

@@ -21,10 +21,11 @@ from graphmem.api import middleware
 from graphmem.api.app import create_app
 from graphmem.api.refusals import OAuthEnvelope
 from graphmem.api.rest_routes import ROUTES, route_of
+from graphmem.context import Services
 from graphmem.errors import CATALOGUE, Envelope
 from graphmem.mcp import memory_tools
 from graphmem.mcp.toolsets import TOOLSETS
-from graphmem.registry import REGISTRY, Operation, Services
+from graphmem.registry import REGISTRY, Operation
 from tests.support import surface
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop

@@ -15,9 +15,9 @@ from graphmem.api.rest_routes import is_public
 from graphmem.auth import file_urls
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.file_urls import PARAMETERS, PATH, FileUrls
+from graphmem.context import Services
 from graphmem.errors import InvalidInput, NotFound, SourceAmbiguous
 from graphmem.model import times
-from graphmem.registry import Services
 from tests.faces.test_http_edges import Http, envelope, sender
 from tests.faces.test_sources import LETTER, with_file
 from tests.support.event_loop import Loop

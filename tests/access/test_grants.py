@@ -15,9 +15,9 @@ from graphmem.auth import tokens
 from graphmem.auth.accounts import Account, Accounts, Proof
 from graphmem.auth.client_rules import ClientMetadata, code_challenge_of
 from graphmem.auth.grants import Grants, IssuedTokens, NewRequest, Presented, granted_scopes
+from graphmem.context import Services
 from graphmem.errors import NotFound, OAuthRefused, ServiceBusy
 from graphmem.model import times
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 
 VERIFIER = "v" * 43

@@ -13,9 +13,10 @@ from graphmem.api.app import create_app
 from graphmem.api.headers import EXPOSED_HEADERS, SECURITY_HEADERS, BrowserHeaders
 from graphmem.auth import Actor
 from graphmem.auth.authenticator import Caller
+from graphmem.context import Services
 from graphmem.errors import ConfigurationInvalid
 from graphmem.mcp.toolsets import TOOLSETS
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import load
 from tests.faces.test_http_edges import Http, envelope, sender, url
 from tests.support.event_loop import Loop

@@ -22,8 +22,9 @@ from graphmem.api.headers import SECURITY_HEADERS
 from graphmem.api.inspector import index
 from graphmem.api.rest_routes import ROUTES, is_stream
 from graphmem.auth import Scope
+from graphmem.context import Services
 from graphmem.mcp.toolsets import TOOLSETS, all_tools
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.access.conftest import Application, Instance
 from tests.support import surface
 from tests.support.actors import always, full_actor

@@ -15,8 +15,8 @@ from graphmem.api.refusals import OAuthEnvelope
 from graphmem.api.rest_routes import FORM, ROUTES
 from graphmem.auth.client_rules import ClientRefused
 from graphmem.auth.grants import Grants
+from graphmem.context import Services
 from graphmem.errors import CATALOGUE, DatabaseUnavailable
-from graphmem.registry import Services
 from tests.faces.test_http_edges import sender
 from tests.support.event_loop import Loop
 from tests.support.walks import walk_over

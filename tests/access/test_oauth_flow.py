@@ -13,7 +13,7 @@ import pytest
 
 from graphmem.api.app import create_app
 from graphmem.auth import tokens
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.access.conftest import MCP_HEADERS, Person
 from tests.support.event_loop import Loop
 from tests.support.oauth_flow import REDIRECT, VERIFIER, Flow, parameters

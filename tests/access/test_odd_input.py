@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from graphmem.api.app import MCP_PATHS
 from graphmem.api.rest_routes import FORM, ROUTES
 from graphmem.arguments import nested_filters
+from graphmem.context import Services
 from graphmem.mcp.toolsets import all_tools
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.access.conftest import Application, Instance
 from tests.support import surface
 from tests.support.actors import always, full_actor

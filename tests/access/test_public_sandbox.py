@@ -23,6 +23,7 @@ from graphmem.api.rest_routes import ROUTES
 from graphmem.auth import erasing
 from graphmem.auth.shared_account import ACCOUNT_ID, REMEMBERED_SECONDS, SharedAccount
 from graphmem.cli.main import app as cli
+from graphmem.context import Context, Services
 from graphmem.database import instance_kind
 from graphmem.database.driver import Database
 from graphmem.errors import (
@@ -38,7 +39,7 @@ from graphmem.mcp.toolsets import all_tools
 from graphmem.model import times
 from graphmem.observability.metrics import Metrics
 from graphmem.reading.snapshot_check import audit
-from graphmem.registry import REGISTRY, Context, Face, Services
+from graphmem.registry import REGISTRY, Face
 from graphmem.runtime import connection, open_services
 from graphmem.sandbox import reports, terms, wiping
 from graphmem.sandbox.redaction import redacted

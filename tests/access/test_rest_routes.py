@@ -12,8 +12,9 @@ from graphmem.api.application import PREFIXES
 from graphmem.api.openapi import document
 from graphmem.api.rest_routes import PUBLIC_PATHS, PUBLIC_PREFIXES, ROUTES, is_public
 from graphmem.auth import ALL_SCOPES, Scope
+from graphmem.context import Services
 from graphmem.mcp.tools import create_server
-from graphmem.registry import REGISTRY, Face, Services
+from graphmem.registry import REGISTRY, Face
 from tests.faces.test_http_edges import sender
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from graphmem.api.app import create_app
 from graphmem.auth.agent_keys import PrivateAgentKey
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.access.conftest import Application, Instance
 from tests.faces.test_http_edges import JSON, Http, envelope, sender
 from tests.support import surface

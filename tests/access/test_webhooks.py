@@ -17,6 +17,7 @@ from graphmem.auth.accounts import actor_of
 from graphmem.auth.agent_grants import Capability
 from graphmem.changes import stored_subscriptions, webhooks
 from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.context import Context
 from graphmem.errors import (
     CapabilityDenied,
     Forbidden,
@@ -28,7 +29,7 @@ from graphmem.errors import (
 )
 from graphmem.model import canonical, times
 from graphmem.operations import subscriptions
-from graphmem.registry import REGISTRY, Context
+from graphmem.registry import REGISTRY
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from tests.access.conftest import Command, Instance

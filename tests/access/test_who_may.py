@@ -24,8 +24,9 @@ from graphmem.auth.agent_keys import PrivateAgentKey
 from graphmem.auth.credentials import Guard
 from graphmem.auth.grants import Grants, NewRequest, Presented
 from graphmem.cli import main
+from graphmem.context import Services
 from graphmem.mcp import memory_tools
-from graphmem.registry import REGISTRY, Face, Operation, Services
+from graphmem.registry import REGISTRY, Face, Operation
 from graphmem.service import greeting, wire
 from graphmem.service.calling import account_headers
 from graphmem.service.front import Front, create_local_app

@@ -25,7 +25,7 @@ from graphmem import settings
 from graphmem.auth.accounts import Accounts, Proof
 from graphmem.auth.client_rules import code_challenge_of, make_code_verifier
 from graphmem.auth.grants import Grants, NewRequest, Presented
-from graphmem.registry import Services
+from graphmem.context import Services
 from graphmem.runtime import open_services
 from graphmem.settings import DEFAULT_OWNER, LOCAL_ACCOUNT, Settings
 from tests.bench.run import PORT, serving

@@ -20,9 +20,10 @@ from typing import Any
 import psutil
 
 from graphmem.auth import Actor, Scope
+from graphmem.context import Context, Services
 from graphmem.ingest.document import FileSpan, ParsedDocument, Part
 from graphmem.interpretation import source_passages
-from graphmem.registry import REGISTRY, Context, Services
+from graphmem.registry import REGISTRY
 from graphmem.runtime import open_services
 from graphmem.search.passage_copies import PassageCopies
 from graphmem.settings import Settings

@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from graphmem.registry import Services
+from graphmem.context import Services
 from graphmem.runtime import open_services
 from tests.support.database import database
 from tests.support.event_loop import Loop

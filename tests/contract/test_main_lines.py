@@ -9,7 +9,8 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 import graphmem
-from graphmem.registry import REGISTRY, Services
+from graphmem.context import Services
+from graphmem.registry import REGISTRY
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.figures import Figures

@@ -10,7 +10,7 @@ from typing import Any, LiteralString, cast
 import pytest
 
 from graphmem.cli import demo
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.contract.snapshots import ROOT
 from tests.support.event_loop import Loop
 from tests.support.faces import Call

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from graphmem import cypher
+from graphmem.context import Services
 from graphmem.model import times
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from graphmem import cypher
+from graphmem.context import Services
 from graphmem.model import comparison, times
 from graphmem.model.relationship import BUILTIN
 from graphmem.reading.cursors import LAST
 from graphmem.reading.entity_pages import ORDERS, Order
-from graphmem.registry import Services
 from tests.cypher.test_queries import SCANS
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner

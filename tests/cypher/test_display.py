@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import structlog
 
+from graphmem.context import Services
 from graphmem.database import migrations
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, LiteralString
 
 from graphmem import cypher
+from graphmem.context import Services
 from graphmem.duplicates import duplicates_of_stored
 from graphmem.duplicates.duplicate_pages import Detections
-from graphmem.registry import Services
 from tests.cypher.test_costs import parts
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner

@@ -5,10 +5,10 @@ from __future__ import annotations
 import neo4j.exceptions
 import pytest
 
+from graphmem.context import Services
 from graphmem.database.driver import Database
 from graphmem.neo4j_local import InstanceLogin
 from graphmem.observability.metrics import Metrics
-from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support.event_loop import Loop
 

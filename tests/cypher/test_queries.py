@@ -25,10 +25,10 @@ from graphmem.auth.client_rules import ClientMetadata, code_challenge_of, make_c
 from graphmem.auth.grants import Grants, NewRequest, Presented
 from graphmem.changes import stored_subscriptions
 from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.context import Context, Services
 from graphmem.database import migrations, typed_rows
 from graphmem.database.planning import PLANNED_FIRST
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
-from graphmem.registry import Context, Services
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from graphmem import cypher
+from graphmem.context import Services
 from graphmem.embedding.local import LocalEmbedder
-from graphmem.registry import Services
 from graphmem.search import written_identifiers
 from graphmem.text import identifiers
 from graphmem.text import words as wording

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from graphmem import cypher
 from graphmem.cli.cypher import browser_text
 from graphmem.cli.main import app
+from graphmem.context import Services
 from graphmem.errors import NotFound
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 
 PARAM = re.compile(r"^:param (\w+) => (.*);$", re.MULTILINE)

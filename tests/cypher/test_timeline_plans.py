@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from graphmem import cypher
+from graphmem.context import Services
 from graphmem.model import times
-from graphmem.registry import Services
 from tests.cypher.test_queries import SCANS, operators
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.database.driver import Database
-from graphmem.registry import Services
 from tests.cypher.test_costs import parts
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner

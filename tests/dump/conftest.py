@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.support.dumps import Dumps
 from tests.support.event_loop import Loop
 

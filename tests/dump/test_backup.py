@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graphmem.cli.main import app
+from graphmem.context import Services
 from graphmem.dump import create, creating
 from graphmem.dump.container import DumpWriter
 from graphmem.errors import DumpRefused
-from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support.commands import environment
 from tests.support.dumps import Dumps

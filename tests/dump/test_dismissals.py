@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphmem.context import Services
 from graphmem.model.fact_records import ObservationRecord, Record
-from graphmem.registry import Services
 from graphmem.writing import dismissed_pairs
 from tests.support.dumps import Dumps
 from tests.support.event_loop import Loop

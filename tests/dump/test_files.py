@@ -16,13 +16,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graphmem.cli.main import app
+from graphmem.context import Services
 from graphmem.dump import container
 from graphmem.dump.file_chunks import FILE_CHUNK_BYTES
 from graphmem.dump.records import FileChunk
 from graphmem.errors import DumpDamaged, ObjectMissing, ObjectStoreUnavailable
 from graphmem.model.fact_records import Record, SourceRecord
 from graphmem.objects import ObjectStore, new_object_store
-from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.faces.test_sources import with_file
 from tests.support.commands import environment

@@ -12,11 +12,11 @@ import pytest
 
 from graphmem import dump
 from graphmem.auth import passwords
+from graphmem.context import Services
 from graphmem.dump import container, creating, records, verifying
 from graphmem.dump.records import AccountRecord
 from graphmem.model import canonical
 from graphmem.model.fact_records import TransactionRecord
-from graphmem.registry import Services
 from graphmem.writing import dismissed_pairs
 from tests.support.dumps import wipe
 from tests.support.event_loop import Loop

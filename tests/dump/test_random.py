@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from hypothesis.stateful import precondition, rule
 
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.reliability.test_machine import Machine
 from tests.support.dumps import Dumps
 from tests.support.event_loop import Loop

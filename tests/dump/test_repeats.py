@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.dump import CreateResult
 from graphmem.model.fact_records import Repeat, TransactionRecord
-from graphmem.registry import Services
 from tests.support.dumps import Dumps, all_answers
 from tests.support.event_loop import Loop
 from tests.support.faces import Call

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from graphmem.checking import rule_dates
+from graphmem.context import Services
 from graphmem.database.typed_rows import Row
 from graphmem.errors import CursorOfAnotherDatabase, DatabaseTimeout
-from graphmem.registry import Services
 from tests.dump.test_union import other
 from tests.reliability.test_changes import every_change
 from tests.support.dumps import Dumps, store_rich_example

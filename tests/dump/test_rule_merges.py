@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.model.fact_records import ObservationRecord
-from graphmem.registry import Services
 from graphmem.writing import Writers
 from tests.reliability.test_failpoints import Doom, doom
 from tests.support.dumps import Dumps

@@ -8,11 +8,12 @@ from typing import Any, LiteralString
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.dump import restoring
 from graphmem.dump.records import Owner, RelationshipTypeRecord
 from graphmem.model.fact_records import Record, TransactionRecord
 from graphmem.model.ids import transaction_id
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.support.actors import full_actor
 from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop

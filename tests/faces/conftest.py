@@ -14,10 +14,11 @@ from typer.testing import CliRunner
 
 from graphmem.auth import accounts
 from graphmem.cli.main import app as cli
+from graphmem.context import Services
 from graphmem.doctor import Finding, examine
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import Settings
 from tests.support import audits
 from tests.support.actors import full_actor

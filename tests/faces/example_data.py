@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphmem.registry import REGISTRY, Services
+from graphmem.context import Services
+from graphmem.registry import REGISTRY
 from tests.faces.parity_rows import AT, FILE, SPLIT, STORE, with_stored_ids
 from tests.support.actors import CONNECTION, DISABLED_ACCOUNT, SUBSCRIPTION
 from tests.support.event_loop import Loop

@@ -17,9 +17,10 @@ from graphmem.api.app import create_app
 from graphmem.api.middleware import Gate
 from graphmem.auth import ALL_SCOPES, Actor, Scope
 from graphmem.cli.main import app as command_line
+from graphmem.context import Services
 from graphmem.errors import ConfigurationInvalid
 from graphmem.mcp.toolsets import TOOLSETS
-from graphmem.registry import REGISTRY, Operation, Services
+from graphmem.registry import REGISTRY, Operation
 from graphmem.settings import DEFAULT_OWNER, Settings, load
 from tests.faces.conftest import TOKEN
 from tests.faces.test_http_edges import Http, envelope, sender, url

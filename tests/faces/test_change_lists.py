@@ -11,9 +11,10 @@ from graphmem.changes.change_pages import NewestFirst
 from graphmem.changes.derived_changes import Change, changes_of
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.checking import rule_dates
+from graphmem.context import Context, Services
 from graphmem.errors import GraphmemError
 from graphmem.model import times
-from graphmem.registry import REGISTRY, Context, Services
+from graphmem.registry import REGISTRY
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner

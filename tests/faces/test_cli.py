@@ -19,8 +19,9 @@ from typer.testing import CliRunner, Result
 from graphmem.auth import accounts
 from graphmem.cli import commands, in_process, session, usage
 from graphmem.cli.main import app
+from graphmem.context import Services
 from graphmem.observability.logs import FILE
-from graphmem.registry import REGISTRY, Face, Services
+from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings
 from tests.contract.command_list import example_line
 from tests.support.actors import full_actor

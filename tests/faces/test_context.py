@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from graphmem import cypher
+from graphmem.context import Services
 from graphmem.errors import InvalidCursor, InvalidInput, NotFound
 from graphmem.model import times
 from graphmem.operations.context import BUDGET_MAXIMUM, BUDGET_MINIMUM
-from graphmem.registry import Services
 from graphmem.search.context import context_ranking as domain
 from graphmem.search.context import token_counts
 from graphmem.search.context.context_lines import OBSERVATIONS_LIMIT

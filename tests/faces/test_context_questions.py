@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.model.relationship import BUILTIN
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 from tests.support.search_copies import without_copies

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import InvalidInput
 from graphmem.reading import current_relationships, walk
-from graphmem.registry import Services
 from graphmem.settings import Limits
 from graphmem.storing import applying
 from tests.faces.test_sources import with_file

@@ -8,10 +8,10 @@ from typing import Any, Final, LiteralString
 
 import pytest
 
+from graphmem.context import Context, Services
 from graphmem.errors import AuthInvalid, DataDamaged
 from graphmem.operations.server import health_of
 from graphmem.reading.snapshot_check import audit
-from graphmem.registry import Context, Services
 from tests.faces.test_damaged_vectors import put
 from tests.faces.test_sources import with_file
 from tests.support.actors import full_actor

@@ -6,8 +6,8 @@ from typing import Any, LiteralString
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.interpretation import make_passages
-from graphmem.registry import Services
 from tests.faces.test_passages import CV, LETTER
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop

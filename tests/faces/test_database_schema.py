@@ -18,12 +18,12 @@ import structlog
 from graphmem.api.app import create_app
 from graphmem.auth.file_urls import FileUrls, SignedFile
 from graphmem.checking import rule_dates
+from graphmem.context import Services
 from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_database
 from graphmem.errors import MigrationRefused
 from graphmem.model import identity, identity_rules, person_names, times
-from graphmem.registry import Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from graphmem.text import identifiers

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import GraphmemError
-from graphmem.registry import REGISTRY, UNBOUNDED, Operation, Scope, Services
+from graphmem.registry import REGISTRY, UNBOUNDED, Operation, Scope
 from tests.faces.example_data import filled, stored_examples
 from tests.faces.parity_rows import with_stored_ids
 from tests.support.event_loop import Loop

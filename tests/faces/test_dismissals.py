@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.model.dismissals import pair_of
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 

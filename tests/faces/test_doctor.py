@@ -19,12 +19,12 @@ from typer.testing import CliRunner
 from graphmem import __version__, auth, runtime
 from graphmem import settings as graphmem_settings
 from graphmem.cli.main import app
+from graphmem.context import Services
 from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import database
 from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import DatabaseTimeout
-from graphmem.registry import Services
 from graphmem.settings import Settings
 from graphmem.worker import claim
 from tests.support.actors import full_actor

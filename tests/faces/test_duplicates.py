@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
+from graphmem.database.queries import OwnerGraph
 from graphmem.duplicates import blocking, duplicates_of_stored
 from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
 from graphmem.model import canonical
-from graphmem.registry import REGISTRY, OwnerGraph, Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import Limits
 from graphmem.text import identifiers
 from tests.support.actors import full_actor

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from graphmem import settings as graphmem_settings
+from graphmem.context import Services
 from graphmem.embedding.model_service import ANSWER_BYTES_LIMIT
 from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import ConfigurationInvalid, EmbeddingRefused, EmbeddingUnavailable
-from graphmem.registry import Services
 from graphmem.settings import Settings
 from graphmem.worker import claim, make_vectors
 from graphmem.writing import Writers

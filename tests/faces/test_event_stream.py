@@ -17,10 +17,10 @@ from graphmem.auth import Actor
 from graphmem.auth.authenticator import Caller
 from graphmem.changes import change_feed
 from graphmem.changes.change_feed import ChangeFeed
+from graphmem.context import Services
 from graphmem.errors import AuthInvalid, CursorOfAnotherDatabase, InvalidInput, NotFound
 from graphmem.mcp import resource_updates
 from graphmem.mcp.resource_updates import RECENT
-from graphmem.registry import Services
 from tests.support.actors import DISABLED_ACCOUNT, full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner

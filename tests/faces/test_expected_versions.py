@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, StoreRefused, VersionConflict
 from graphmem.model import canonical
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from graphmem.writing import TurnLimits, Writers

@@ -18,9 +18,9 @@ import pytest
 from graphmem.auth import accounts
 from graphmem.cli import import_files
 from graphmem.cli.importing.neotoma import NeotomaReader
+from graphmem.context import Services
 from graphmem.errors import InvalidInput
 from graphmem.model import canonical, state_hash
-from graphmem.registry import Services
 from tests.faces.conftest import Command
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop

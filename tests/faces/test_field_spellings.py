@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphmem.context import Services
 from graphmem.database import migrations
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 

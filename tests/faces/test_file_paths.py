@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from graphmem.api.app import create_app
 from graphmem.auth import accounts
 from graphmem.cli.main import app as cli
+from graphmem.context import Services
 from graphmem.errors import (
     ConfigurationInvalid,
     FileEmpty,
@@ -30,7 +31,6 @@ from graphmem.errors import (
 from graphmem.mcp import thin
 from graphmem.mcp.protocol import ForwardedRequest
 from graphmem.mcp.tools import create_server
-from graphmem.registry import Services
 from graphmem.settings import Settings, load
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.faces.test_query import FIELD, WINE, ids, store, walked
 from tests.support.event_loop import Loop
 from tests.support.faces import Call

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import InvalidInput
 from graphmem.model.ids import ENTITY_ID
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem import cypher
+from graphmem.context import Services
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model.relationship import BUILTIN
-from graphmem.registry import Services
 from graphmem.settings import LIMITS, Limits
 from tests.support import walk_model as model
 from tests.support.event_loop import Loop

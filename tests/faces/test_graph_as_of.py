@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmem.context import Services
 from graphmem.errors import NotFound, StoreRefused
-from graphmem.registry import Services
 from graphmem.settings import Limits
 from tests.faces.test_graph import check, ids, keys, pages, relate, things
 from tests.support import walk_model as model

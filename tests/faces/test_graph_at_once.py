@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.registry import REGISTRY, Services
+from graphmem.context import Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import Limits
 from tests.faces.test_graph import PAIRS, TYPES, ids, relate, things
 from tests.support.actors import full_actor

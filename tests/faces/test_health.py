@@ -11,10 +11,10 @@ from typing import Any, LiteralString
 
 import pytest
 
+from graphmem.context import Context, Services
 from graphmem.errors import DataDamaged, DiskFull
 from graphmem.operations.server import health_of
 from graphmem.reading.snapshot_check import audit
-from graphmem.registry import Context, Services
 from graphmem.worker import refold_stale
 from graphmem.writing import Writers
 from tests.faces.conftest import Together

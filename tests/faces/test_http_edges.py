@@ -10,8 +10,9 @@ import httpx
 import pytest
 
 from graphmem.api.app import create_app
+from graphmem.context import Services
 from graphmem.errors import CATALOGUE
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 from tests.support.walks import walk_over

@@ -14,8 +14,9 @@ from graphmem.api import openapi
 from graphmem.api.app import create_app
 from graphmem.arguments import Arguments
 from graphmem.client import Client
+from graphmem.context import Context, Services
 from graphmem.observability.metrics import Metrics
-from graphmem.registry import REGISTRY, Context, Face, Operation, Scope, Services, operation
+from graphmem.registry import REGISTRY, Face, Operation, Scope, operation
 from tests.faces.test_http_edges import Http, sender
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop

@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.api.app import create_app
-from graphmem.registry import REGISTRY, Operation, Services
+from graphmem.context import Services
+from graphmem.registry import REGISTRY, Operation
 from tests.faces.test_http_edges import JSON, ROUTES, Http, envelope, http, sender, url
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop

@@ -15,8 +15,8 @@ import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from graphmem.api.app import create_app
+from graphmem.context import Services
 from graphmem.ingest import processes
-from graphmem.registry import Services
 from tests.support import surface
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop

@@ -17,8 +17,9 @@ import pytest
 from graphmem.api import intake
 from graphmem.api.app import create_app
 from graphmem.api.body import longest_content
+from graphmem.context import Services
 from graphmem.errors import FileContentInvalid
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.storing import received_files
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop

@@ -10,9 +10,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from graphmem import interpretation
+from graphmem.context import Services
 from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, ObjectStoreUnavailable
 from graphmem.interpretation import interpretation_queue, runs, writing
-from graphmem.registry import Services
 from tests.faces.conftest import Command
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop

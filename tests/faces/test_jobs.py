@@ -13,11 +13,11 @@ import pytest
 
 from graphmem.auth.erasing import erase_closed
 from graphmem.checking import audit, rule_dates
+from graphmem.context import Services
 from graphmem.database import jobs
 from graphmem.errors import InvalidCursor, ServiceBusy
 from graphmem.model import times
 from graphmem.operations import server
-from graphmem.registry import Services
 from graphmem.writing import refolding
 from tests.faces.conftest import Command, Together
 from tests.support.event_loop import Loop

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.model import times
 from graphmem.reading.scan import Scan, ScannedEntity
-from graphmem.registry import Services
 from graphmem.search.kinds import kind_lookup
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from graphmem.context import Context, Services
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits
 from graphmem.interpretation import language_model, readings
-from graphmem.registry import Context, Services
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call

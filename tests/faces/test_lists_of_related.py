@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import InvalidInput, NotFound
-from graphmem.registry import Services
 from graphmem.settings import Limits
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner

@@ -15,12 +15,13 @@ from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from graphmem.auth import Scope
+from graphmem.context import Services
 from graphmem.mcp import app_view, beside_tools
 from graphmem.mcp.prompts import ARGUMENT_LIMIT, PROMPTS, prompts_of
 from graphmem.mcp.resource_updates import ENTITY, RECENT, SCHEMA
 from graphmem.mcp.tools import create_server
 from graphmem.mcp.toolsets import TOOLSETS, all_tools
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import ToolsetName
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from graphmem.context import Services
 from graphmem.mcp import memory_graph
 from graphmem.mcp.memory_tools import OPERATIONS
 from graphmem.mcp.tools import create_server
-from graphmem.registry import Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from tests.support.actors import full_actor

@@ -17,6 +17,7 @@ from graphmem import __version__, cypher, worker
 from graphmem.api.app import create_app
 from graphmem.api.openapi import document
 from graphmem.auth import Actor, Scope
+from graphmem.context import Services
 from graphmem.database.driver import Database
 from graphmem.errors import CATALOGUE, DatabaseUnavailable, GraphmemError
 from graphmem.mcp import memory_tools
@@ -24,7 +25,7 @@ from graphmem.model.reduction import Torn
 from graphmem.neo4j_local import InstanceLogin
 from graphmem.observability import logs
 from graphmem.observability.metrics import TURNS, Metrics
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import DEFAULT_OWNER, Settings
 from tests.faces.conftest import TOKEN, Together
 from tests.faces.test_http_edges import Http, envelope, sender

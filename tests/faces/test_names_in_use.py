@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import NotFound
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 from tests.support.faulty_database import faulty_services

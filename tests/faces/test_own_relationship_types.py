@@ -10,9 +10,10 @@ import orjson
 import pytest
 
 from graphmem.auth import Scope
+from graphmem.context import Services
 from graphmem.errors import GraphmemError, InvalidInput, NotFound
 from graphmem.model import canonical, relationship
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.reliability.test_withdrawals import erase
 from tests.support.actors import full_actor
 from tests.support.audits import differences

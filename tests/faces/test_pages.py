@@ -8,9 +8,10 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem.arguments import PAGE_DEFAULT, PAGE_LIMIT
+from graphmem.context import Services
 from graphmem.errors import InvalidCursor, InvalidInput
 from graphmem.reading.pages import Paged
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
 from tests.support.faces import Call

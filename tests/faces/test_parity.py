@@ -29,10 +29,11 @@ from graphmem.auth import Actor, accounts
 from graphmem.cli.main import app as cli
 from graphmem.cli.session import Session
 from graphmem.client import Client
+from graphmem.context import Services
 from graphmem.errors import CATALOGUE, GraphmemError
 from graphmem.mcp.tools import create_server, defaults_of
 from graphmem.model import canonical
-from graphmem.registry import REGISTRY, Face, Services
+from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings
 from tests.faces.example_data import bring_connection, bring_subscription, filled, stored_examples
 from tests.faces.parity_rows import MAY_DIFFER, ROWS, Row

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.ingest import passages
 from graphmem.interpretation import make_passages, source_passages
-from graphmem.registry import Services
 from graphmem.search import passage_search
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput
 from graphmem.model import identity, times
 from graphmem.reading import cursors
-from graphmem.registry import Services
 from graphmem.settings import Limits
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from graphmem.auth import Actor, Scope
+from graphmem.context import Services
 from graphmem.database import relationship_vocabulary
 from graphmem.errors import Forbidden, GraphmemError, InvalidInput, SandboxDisabled
 from graphmem.model import canonical
 from graphmem.model.relationship import BUILTIN
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.faces.conftest import Together
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop

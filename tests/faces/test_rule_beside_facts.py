@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.model import canonical, times
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call

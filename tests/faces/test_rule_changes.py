@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphmem import worker
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.rule_merging import ADA, ADA_BY_EMAIL, Audited, home_of, shown_as

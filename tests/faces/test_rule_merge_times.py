@@ -7,8 +7,8 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem import worker
+from graphmem.context import Services
 from graphmem.errors import NotFound
-from graphmem.registry import Services
 from graphmem.storing import applying
 from graphmem.writing import writers
 from tests.support.event_loop import Loop

@@ -9,9 +9,9 @@ from typing import Any, LiteralString
 
 import pytest
 
+from graphmem.context import Context, Services
 from graphmem.errors import InvalidInput
 from graphmem.reading import snapshot_check
-from graphmem.registry import Context, Services
 from graphmem.writing import Writers, forms
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop

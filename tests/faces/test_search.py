@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.embedding import meaning
 from graphmem.embedding.local import COMPONENT_LIMIT, LocalEmbedder
 from graphmem.embedding.meaning import Vector
 from graphmem.errors import EmbeddingUnavailable, InvalidCursor, InvalidInput
-from graphmem.registry import Services
 from graphmem.settings import Limits
 from graphmem.text import words as wording
 from graphmem.worker import claim, index_vectors, make_vectors

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from graphmem.context import Services
 from graphmem.embedding.local import LocalEmbedder
-from graphmem.registry import Services
 from graphmem.search.entity_copy import DIMENSIONS, SearchCopy
 from graphmem.settings import Limits
 from tests.bench.retrieval import twins

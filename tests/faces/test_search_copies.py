@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphmem.context import Services
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.errors import DatabaseTimeout, InternalError, InvalidCursor, ServiceBusy
 from graphmem.model.canonical import decode
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.search import owner_copy, search_copies
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import Commit, CopiedEntity, OwnerCopy, is_whole

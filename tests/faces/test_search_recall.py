@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from graphmem.context import Services
 from graphmem.embedding.local import LocalEmbedder
-from graphmem.registry import Services
 from graphmem.settings import Limits
 from graphmem.worker import index_vectors
 from tests.support.event_loop import Loop

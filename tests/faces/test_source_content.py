@@ -15,9 +15,9 @@ import pytest
 from graphmem.api import downloads
 from graphmem.api.app import create_app
 from graphmem.api.downloads import CONTENT_POLICY, disposition, requested_range
+from graphmem.context import Context, Services
 from graphmem.errors import RangeNotSatisfiable
 from graphmem.reading.source_answers import SourceRow, read_source
-from graphmem.registry import Context, Services
 from tests.faces.test_http_edges import Http, envelope, http, sender
 from tests.faces.test_sources import with_file
 from tests.support.actors import always, full_actor

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import (
     FileContentInvalid,
     FileEmpty,
@@ -26,7 +27,7 @@ from graphmem.errors import (
 )
 from graphmem.model import ids
 from graphmem.objects import new_object_store
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import load
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop

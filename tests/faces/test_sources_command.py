@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graphmem.cli.main import app
+from graphmem.context import Services
 from graphmem.model import canonical
 from graphmem.objects import new_object_store
-from graphmem.registry import Services
 from graphmem.settings import Settings, load
 from tests.faces.test_sources import with_file
 from tests.support.commands import command, environment

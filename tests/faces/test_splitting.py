@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import InvalidInput, NotFound
-from graphmem.registry import Services
 from tests.support.audits import differences
 from tests.support.event_loop import Loop
 from tests.support.faces import Call

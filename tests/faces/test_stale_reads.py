@@ -8,8 +8,9 @@ from typing import Any, LiteralString
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import DataDamaged, GraphmemError, InternalError, Unavailable
-from graphmem.registry import REGISTRY, Scope, Services
+from graphmem.registry import REGISTRY, Scope
 from tests.faces.parity_rows import FILE, ROWS, STORE, Row
 from tests.support.event_loop import Loop
 from tests.support.faces import Call

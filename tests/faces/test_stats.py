@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, LiteralString, cast
 
 from graphmem import cypher
+from graphmem.context import Services
 from graphmem.model import state_hash
-from graphmem.registry import Services
 from tests.faces.test_health import in_database
 from tests.support.audits import differences
 from tests.support.dumps import Dumps

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import IdempotencyMismatch, InvalidInput, StoreRefused
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.faces.conftest import Together
 from tests.support.event_loop import Loop
 from tests.support.faces import Call

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from graphmem.arguments import nested_filters
+from graphmem.context import Services
 from graphmem.errors import GraphmemError, UnknownField
 from graphmem.reading import cursors
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.support import faces
 from tests.support.actors import CONNECTION, DISABLED_ACCOUNT
 from tests.support.event_loop import Loop

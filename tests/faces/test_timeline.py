@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from graphmem.api import openapi
 from graphmem.cli.main import app as command_line
+from graphmem.context import Services
 from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput, NotFound, UnknownField
 from graphmem.mcp import tools
-from graphmem.registry import Services
 from graphmem.settings import Limits
 from graphmem.worker import refold_stale
 from tests.support.event_loop import Loop

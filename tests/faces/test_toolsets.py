@@ -12,11 +12,12 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from graphmem.auth import Scope
+from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.mcp.tools import create_server
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.model import canonical
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import Settings, ToolsetName
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import full_actor

@@ -11,9 +11,10 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem import cypher
+from graphmem.context import Services
 from graphmem.database import relationship_vocabulary
 from graphmem.model import canonical
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from graphmem.writing import TurnLimits, Writers

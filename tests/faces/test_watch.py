@@ -10,8 +10,8 @@ import pytest
 from graphmem.changes.change_sentences import sentence
 from graphmem.cli import watch
 from graphmem.cli.session import Session
+from graphmem.context import Services
 from graphmem.errors import DatabaseUnavailable
-from graphmem.registry import Services
 from tests.faces.conftest import Command
 from tests.support.actors import DISABLED_ACCOUNT
 from tests.support.event_loop import Loop

@@ -9,8 +9,9 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem import worker
+from graphmem.context import Services
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.storing import applying
 from graphmem.writing import forms
 from tests.faces.test_sources import with_file

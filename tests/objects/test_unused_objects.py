@@ -17,9 +17,9 @@ from graphmem import runtime
 from graphmem.checking.unused_objects import PAGE_OBJECTS, Removal, remove_unreferenced
 from graphmem.cli import in_process
 from graphmem.cli.main import app
+from graphmem.context import Services
 from graphmem.model import ids, times
 from graphmem.objects import ObjectStore, new_object_store
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.object_places import ObjectPlace, listing, parts, sha256
 

@@ -17,7 +17,8 @@ from playwright.sync_api import Browser, expect
 from graphmem.api.app import create_app
 from graphmem.api.inspector import page_files
 from graphmem.api.rest_routes import ROUTES
-from graphmem.registry import REGISTRY, Services
+from graphmem.context import Services
+from graphmem.registry import REGISTRY
 from graphmem.sandbox import wiping
 from tests.page.conftest import CARD, WIDE, Tab, World
 from tests.support.event_loop import Loop

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from graphmem.api.inspector import LOADED_LATER, POLICY, page_files
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.page.conftest import World
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner

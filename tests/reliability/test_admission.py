@@ -12,10 +12,11 @@ import pytest
 from neo4j.exceptions import ServiceUnavailable
 
 from graphmem import cypher
+from graphmem.context import Services
 from graphmem.database import admission
 from graphmem.database.admission import Admission
 from graphmem.errors import ServiceBusy
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import load
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop

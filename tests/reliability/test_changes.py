@@ -24,10 +24,11 @@ from graphmem.changes.change_feed import INTERVAL_SECONDS, ChangeFeed
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.checking import rule_dates
+from graphmem.context import Context, Services
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical, times
 from graphmem.model.comparison import Filter
-from graphmem.registry import REGISTRY, Context, Services
+from graphmem.registry import REGISTRY
 from graphmem.search import standing_queries
 from graphmem.settings import Settings
 from graphmem.writing import forms

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from graphmem import interpretation
+from graphmem.context import Services
 from graphmem.model import times
-from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.reliability.test_interpretation_queue import FILE
 from tests.support.event_loop import Loop

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from graphmem import dump
-from graphmem.registry import Services
+from graphmem.context import Services
 from graphmem.runtime import open_services
 from tests.support import faces
 from tests.support.event_loop import Loop

@@ -19,13 +19,13 @@ from typing import Any, Final, LiteralString, NamedTuple
 import pytest
 
 from graphmem import registry
+from graphmem.context import Context, Services
 from graphmem.database.left_out import Damage
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.errors import DataDamaged, GraphmemError
 from graphmem.interpretation import make_passages
 from graphmem.operations.server import health_of
 from graphmem.reading.snapshot_check import audit
-from graphmem.registry import Context, Services
 from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
 from graphmem.worker import make_vectors

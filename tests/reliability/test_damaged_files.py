@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.interpretation import make_passages
-from graphmem.registry import Services
 from graphmem.worker import make_vectors
 from tests.faces.test_sources import with_file
 from tests.reliability.test_damage_walk import WAYS, called_anew, damaged

@@ -23,10 +23,10 @@ import pytest
 from graphmem import cypher, neo4j_local
 from graphmem.auth.erasing import OWNED
 from graphmem.checking import audit
+from graphmem.context import Services
 from graphmem.database import failpoints
 from graphmem.errors import ConfigurationInvalid, InternalError, ServiceBusy
 from graphmem.operations import server
-from graphmem.registry import Services
 from graphmem.settings import Settings, load
 from graphmem.worker import index_vectors, make_vectors, refold_stale
 from tests.support.dumps import Dumps

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from graphmem import interpretation
+from graphmem.context import Services
 from graphmem.interpretation import interpretation_queue
-from graphmem.registry import Services
 from tests.faces.test_interpreting import make_due
 from tests.reliability.test_failpoints import Doom, doom, healthy
 from tests.support.event_loop import Loop

@@ -24,8 +24,8 @@ from graphmem.api.app import create_app
 from graphmem.auth.agent_keys import PrivateAgentKey
 from graphmem.cli.main import app
 from graphmem.client.agent_signing import keep_key
+from graphmem.context import Services
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, InvalidInput, ServiceUnreachable
-from graphmem.registry import Services
 from graphmem.service import calling, greeting, wire
 from graphmem.service import place as places
 from graphmem.service.place import Place, is_locked, place

@@ -11,8 +11,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
+from graphmem.context import Services
 from graphmem.errors import GraphmemError
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.expected_answers import NOT_FOUND, UNKNOWN, agrees, counted, exactly, later

@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from graphmem.registry import REGISTRY, Services
+from graphmem.context import Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import Settings
 from tests.support.actors import full_actor
 from tests.support.dumps import wipe

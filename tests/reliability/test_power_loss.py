@@ -20,11 +20,11 @@ import httpx
 import pytest
 
 from graphmem import dump, environment_file
+from graphmem.context import Services
 from graphmem.dump.creating import new_file
 from graphmem.neo4j_local import backup_record
 from graphmem.neo4j_local.private_files import flush, write_private
 from graphmem.objects import directory
-from graphmem.registry import Services
 from graphmem.sealing import InstanceKeys, RootKey
 from graphmem.sealing.root_key import keep_root_key, stored_root_key
 from graphmem.settings import load

@@ -11,9 +11,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmem.context import Services
 from graphmem.errors import SchemaRefused
 from graphmem.model import canonical
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.support import faces
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop

@@ -14,8 +14,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmem.context import Services
 from graphmem.model import canonical, times
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.examples import examples

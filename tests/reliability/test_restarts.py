@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from graphmem import dump
+from graphmem.context import Services
 from graphmem.errors import CATALOGUE
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 from tests.support.killed_services import KillableService, killable

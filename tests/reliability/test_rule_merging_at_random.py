@@ -11,9 +11,10 @@ import pytest
 
 from graphmem.auth import Actor
 from graphmem.checking import rule_dates
+from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical, person_names
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.storing import applying
 from graphmem.writing import writers
 from tests.support import audits

@@ -13,8 +13,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from graphmem.context import Services
 from graphmem.errors import InvalidInput, NotFound
-from graphmem.registry import Services
 from graphmem.search import written_identifiers
 from graphmem.search.questions import mentions
 from tests.support.event_loop import Loop

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from graphmem.registry import Services
+from graphmem.context import Services
 from graphmem.settings import Settings
 from tests.support import faces
 from tests.support.commands import command, environment

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.faces import Call, by_runner

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseFull,
@@ -23,7 +24,7 @@ from graphmem.errors import (
 )
 from graphmem.model import canonical
 from graphmem.observability.tracing import NO_TRACES, Tracer
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.writing import Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from graphmem.api.app import create_app
+from graphmem.context import Services
 from graphmem.errors import ObjectStoreUnavailable
-from graphmem.registry import Services
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_rest

@@ -26,10 +26,10 @@ import httpx
 import pytest
 
 from graphmem.checking.unused_objects import Removal, remove_unreferenced
+from graphmem.context import Services
 from graphmem.database import failpoints
 from graphmem.model import ids, times
 from graphmem.objects import ObjectStore
-from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.reliability.test_failpoints import Doom, doom, healthy
 from tests.support import service as running_services

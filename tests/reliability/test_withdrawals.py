@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.auth.erasing import _Erasure
+from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.model import ids, times
-from graphmem.registry import Services
 from graphmem.writing import forms
 from tests.support.event_loop import Loop
 from tests.support.examples import examples

@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 
 import pytest
 
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.sealed_database import opened

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from graphmem.registry import Services
+from graphmem.context import Services
 from graphmem.settings import Settings
 from tests.support.event_loop import Loop
 from tests.support.sealed_services import sealed_services_beside

@@ -6,8 +6,8 @@ from typing import LiteralString
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import DataDamaged, DecryptionFailed
-from graphmem.registry import Services
 from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Limits
 from tests.support.event_loop import Loop

@@ -10,10 +10,10 @@ from typing import Any, Final, LiteralString
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import GraphmemError, InternalError
 from graphmem.interpretation import make_passages
 from graphmem.model.facts import SEALED_MARK
-from graphmem.registry import Services
 from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
 from graphmem.worker import make_vectors

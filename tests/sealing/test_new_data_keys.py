@@ -9,10 +9,10 @@ import pytest
 
 from graphmem.checking import resealing
 from graphmem.checking.resealing import GRACE_SECONDS, reseal
+from graphmem.context import Services
 from graphmem.database import failpoints
 from graphmem.errors import InternalError
 from graphmem.objects.keys import owner_segment
-from graphmem.registry import Services
 from graphmem.sealing.instance_keys import INSTANCE, replaced
 from graphmem.sealing.sealed_files import HEAD_BYTES, key_id
 from tests.support.dumps import Dumps, all_answers, store_rich_example

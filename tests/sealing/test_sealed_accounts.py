@@ -15,9 +15,9 @@ from graphmem.auth.accounts import Account, Accounts, Proof
 from graphmem.auth.client_rules import code_challenge_of, make_code_verifier
 from graphmem.auth.grants import Grants, NewRequest, Presented
 from graphmem.checking.resealing import reseal_accounts
+from graphmem.context import Services
 from graphmem.errors import GraphmemError, KeyDestroyed
 from graphmem.model.facts import SEALED_MARK
-from graphmem.registry import Services
 from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES
 from graphmem.sealing.sealed_rows import RowSealer
 from graphmem.writing.things import NEAR_KIND

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import DecryptionFailed, GraphmemError, InvalidInput, SearchMemoryExceeded
 from graphmem.interpretation import make_passages
-from graphmem.registry import Services
 from graphmem.sealing.instance_keys import INSTANCE
 from graphmem.search.search_copies import SearchCopies
 from graphmem.worker import make_vectors

@@ -18,6 +18,7 @@ from graphmem.auth import Scope, erasing
 from graphmem.auth.accounts import Accounts
 from graphmem.cli import initializing
 from graphmem.cli.main import app
+from graphmem.context import Services
 from graphmem.database import instance_kind
 from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_database
@@ -26,7 +27,6 @@ from graphmem.dump import verifying
 from graphmem.errors import ConfigurationInvalid, DecryptionFailed, EncryptionKeyMissing, ObjectMissing
 from graphmem.objects import ObjectStore
 from graphmem.observability.metrics import Metrics
-from graphmem.registry import Services
 from graphmem.runtime import _with_token, connection, open_services
 from graphmem.sealing import InstanceKeys, RootKey, keys_of
 from graphmem.settings import Settings, load

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from tests.faces.example_data import bring_connection, bring_subscription, filled, stored_examples
 from tests.faces.parity_rows import ROWS
 from tests.support.actors import full_actor

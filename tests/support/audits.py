@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphmem.context import Context, Services
 from graphmem.reading import snapshot_check
-from graphmem.registry import Context, Services
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, LiteralString
 
 from graphmem import dump
+from graphmem.context import Services
 from graphmem.dump import CreateResult, RestoreResult, verifying
 from graphmem.dump.container import DumpWriter
 from graphmem.dump.verifying import VerifyResult
 from graphmem.model.fact_records import Record
-from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 

@@ -17,10 +17,11 @@ from graphmem.arguments import BODY_METHODS
 from graphmem.auth import accounts
 from graphmem.cli import in_process
 from graphmem.cli.main import app as cli
+from graphmem.context import Services
 from graphmem.errors import CATALOGUE, GraphmemError
 from graphmem.mcp.tools import create_server
 from graphmem.model import canonical
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.settings import Settings
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from graphmem.context import Services
 from graphmem.database.driver import Database
 from graphmem.database.queries import Transaction
 from graphmem.database.typed_rows import Row
 from graphmem.observability.metrics import Metrics
-from graphmem.registry import Services
 from graphmem.runtime import connection
 from graphmem.settings import Settings
 from graphmem.writing import Writers

@@ -11,8 +11,8 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 
 from graphmem.auth import local_actor
+from graphmem.context import Services
 from graphmem.mcp.tools import create_server
-from graphmem.registry import Services
 from graphmem.settings import ToolsetName
 
 ENVELOPE = {

@@ -11,7 +11,7 @@ import pytest
 from filelock import FileLock
 from pydantic import SecretStr
 
-from graphmem.registry import Services
+from graphmem.context import Services
 from graphmem.sealing import InstanceKeys, RootKey, keys_of
 from graphmem.settings import Settings
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from graphmem.context import Services
 from graphmem.database.driver import Database
 from graphmem.observability.metrics import Metrics
-from graphmem.registry import Services
 from graphmem.runtime import connection, services_over
 from graphmem.sealing import InstanceKeys, RootKey
 from graphmem.sealing.sealed_rows import RowSealer

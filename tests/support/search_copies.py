@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.registry import Services
+from graphmem.context import Services
 from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Limits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphmem import worker
-from graphmem.registry import Services
+from graphmem.context import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 

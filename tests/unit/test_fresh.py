@@ -8,10 +8,11 @@ from typing import Any, cast
 
 import pytest
 
+from graphmem.context import Context
 from graphmem.errors import DatabaseTimeout
 from graphmem.model.reduction import Stale, Torn
 from graphmem.reading.fresh import READ_ATTEMPTS, read_fresh
-from graphmem.registry import REGISTRY, Context, Scope
+from graphmem.registry import REGISTRY, Scope
 from tests.support.actors import full_actor
 from tests.support.walks import walk_over
 

@@ -12,8 +12,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from graphmem import neo4j_local
+from graphmem.context import Services
 from graphmem.errors import DatabaseUnavailable, EngineStartFailed
-from graphmem.registry import Services
 from graphmem.service import neo4j_restarts
 from graphmem.settings import Settings, load
 

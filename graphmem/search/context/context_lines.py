@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from graphmem.context import Context
 from graphmem.model import canonical, ending, ids, merged_arrays, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.shipped_relationships import BUILTIN, ROLES
@@ -13,7 +14,6 @@ from graphmem.reading import answers
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.current_relationships import instant
 from graphmem.reading.shared_rows import EntityRow, check_whole, refuse_stale_keys
-from graphmem.registry import Context
 from graphmem.search import terms
 from graphmem.search.asked_times import AskedPast
 from graphmem.search.context import context_past

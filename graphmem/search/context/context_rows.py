@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from graphmem.context import Context
 from graphmem.model import merged_arrays, ranks
 from graphmem.reading import recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.relationship_pages import EdgeRequest, relationship_page
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
-from graphmem.registry import Context
 from graphmem.search.context.context_ranking import Observed
 
 ORIGINS_LIMIT: Final = 3

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.model import canonical, schema, times
 from graphmem.model.reduction import paired
@@ -15,7 +16,6 @@ from graphmem.model.schema import SchemaDocument
 from graphmem.reading.entity_pages import EntityRequest, Order
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.reading.shared_rows import snapshot_of
-from graphmem.registry import Context
 from graphmem.search.kinds import kind_agenda, kind_plans, kind_questions, kind_words
 from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypeShape
 from graphmem.search.kinds.kind_questions import Phrase

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from graphmem.registry import Context
+from graphmem.context import Context
 from graphmem.search.asked_times import AskedPast
 from graphmem.search.entity_copy import COUNTED, IN_ALIAS, IN_LABEL, IN_NAME, SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy

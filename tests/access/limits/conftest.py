@@ -13,8 +13,8 @@ import pytest
 
 from graphmem.api.app import create_app
 from graphmem.auth import Actor, Method, authenticator
+from graphmem.context import Services
 from graphmem.errors import AuthInvalid, AuthRequired
-from graphmem.registry import Services
 from graphmem.settings import LOCAL_ACCOUNT
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import full_actor

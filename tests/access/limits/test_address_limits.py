@@ -12,8 +12,8 @@ from pydantic import SecretStr
 from graphmem.api.app import create_app
 from graphmem.api.limits import caller_address
 from graphmem.auth import Actor
+from graphmem.context import Services
 from graphmem.errors import AgentSignatureInvalid, AuthInvalid, DatabaseUnavailable
-from graphmem.registry import Services
 from tests.access.limits.conftest import Caller, Looked, Make, refused
 from tests.support.event_loop import Loop
 

@@ -11,9 +11,10 @@ import pytest
 from graphmem.api.limits import RateLimits, Windows, network
 from graphmem.auth import Scope, public_actor
 from graphmem.auth.rates import RateClass
+from graphmem.context import Services
 from graphmem.database.admission import Admission
 from graphmem.errors import ConfigurationInvalid, NotFound, RateLimited
-from graphmem.registry import REGISTRY, Face, Services
+from graphmem.registry import REGISTRY, Face
 from graphmem.settings import load
 from tests.access.limits.conftest import Caller, Make
 from tests.faces.test_http_edges import STATUSES

@@ -12,7 +12,8 @@ from graphmem.api.app import create_app
 from graphmem.api.limits import RateLimits, Usage
 from graphmem.auth import Actor, Scope
 from graphmem.auth.rates import RateClass
-from graphmem.registry import REGISTRY, Services
+from graphmem.context import Services
+from graphmem.registry import REGISTRY
 from graphmem.service.front import create_local_app
 from graphmem.settings import load
 from tests.access.limits.conftest import MCP, Caller, Make, refused

@@ -13,8 +13,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from graphmem.context import Services
 from graphmem.observability import logs
-from graphmem.registry import Services
 from graphmem.runtime import open_services
 from graphmem.settings import load
 from tests.bench.retrieval import ablation, population

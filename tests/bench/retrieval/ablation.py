@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from rich.table import Table
 
+from graphmem.context import Services
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.meaning import Weighted
 from graphmem.model import times
-from graphmem.registry import Services
 from graphmem.search import search_engine, search_ranking, terms
 from graphmem.search.context import context_lines
 from graphmem.search.entity_copy import SearchCopy

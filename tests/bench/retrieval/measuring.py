@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from graphmem.context import Services
 from graphmem.embedding.local import LocalEmbedder
-from graphmem.registry import Services
 from graphmem.settings import Limits
 from graphmem.worker import index_vectors
 from tests.bench.retrieval import census, changes, dialogues, life, people, topics, twins

@@ -1,0 +1,101 @@
+"""What operations work with: the caller, the caller's graph, and the services of the process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
+
+from graphmem.auth import Actor
+from graphmem.auth.agent_grants import AgentGrants
+from graphmem.auth.credentials import CredentialCache, Guard
+from graphmem.database.availability import Availability
+from graphmem.database.driver import Database
+from graphmem.database.left_out import refuse_unopened
+from graphmem.database.pending_refolds import PendingRefolds
+from graphmem.database.queries import OwnerGraph
+from graphmem.database.relationship_vocabulary import Vocabulary
+from graphmem.database.type_aliases import TypeAliases
+from graphmem.database.typed_rows import typed
+from graphmem.embedding.meaning import Embedder
+from graphmem.objects import ObjectStore
+from graphmem.sealing import InstanceKeys
+from graphmem.settings import LIMITS, Limits, Settings
+from graphmem.writing import Writers
+
+if TYPE_CHECKING:
+    from graphmem.observability.metrics import Metrics
+    from graphmem.observability.tracing import Tracer
+
+W = TypeVar("W")
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The services that all operations of one process share.
+
+    ``from_above``: the services of rooms that import this one, by class; :meth:`of` returns them.
+    """
+
+    database: Database
+    availability: Availability
+    vocabulary: Vocabulary
+    type_aliases: TypeAliases
+    pending_refolds: PendingRefolds
+    writers: Writers
+    settings: Settings
+    embedder: Embedder
+    guard: Guard
+    credentials: CredentialCache
+    objects: ObjectStore
+    agent_grants: AgentGrants
+    from_above: Mapping[type[Any], Any]
+    keys: InstanceKeys | None = None  # None: the instance is not sealed
+    limits: Limits = LIMITS
+
+    def of(self, service: type[S]) -> S:
+        """Return the service of a class that this room does not know."""
+        return self.from_above[service]
+
+    @property
+    def metrics(self) -> Metrics:
+        return self.database.metrics
+
+    @property
+    def tracer(self) -> Tracer:
+        """What makes the spans of this process."""
+        return self.database.tracer
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What one call of an operation works with: the caller, the caller's graph, and the services."""
+
+    actor: Actor
+    services: Services
+
+    @property
+    def graph(self) -> OwnerGraph:
+        return OwnerGraph(self.services.database, self.actor.owner)
+
+    async def walk(
+        self, name: LiteralString, row: type[W], /, *, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> W | None:
+        """Run a read that follows edges of ``edge_types``, or of every type of the vocabulary.
+
+        Such a read answers the ``revision`` of the vocabulary. If this process knows an older revision, the
+        read runs again, so that it follows types that another process has just registered.
+        """
+        vocabulary = self.services.vocabulary
+        if edge_types is not None:
+            # Names of the owner's own types are no part of a query's text.
+            native = vocabulary.names(edge_types)
+            rows = await self.graph.rows(name, edge_types=native, types=sorted(edge_types), **params)
+        else:
+            known = await vocabulary.current()
+            rows = await self.graph.rows(name, edge_types=known.names, types=None, **params)
+            if rows and rows[0]["revision"] != known.revision:
+                names = (await vocabulary.refresh()).names
+                rows = await self.graph.rows(name, edge_types=names, types=None, **params)
+        return refuse_unopened(typed(row, rows[0])) if rows else None
