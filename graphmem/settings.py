@@ -219,6 +219,8 @@ class Settings(BaseSettings):
     """Model that GRAPHMEM_EMBEDDING_URL is asked for."""
     embedding_key: SecretStr | None = _shared(None)
     """Key for GRAPHMEM_EMBEDDING_URL, sent as a bearer token."""
+    embedding_timeout: values.Seconds = 10.0
+    """Seconds that GRAPHMEM_EMBEDDING_URL may take, retries included."""
     embedding_floor: Annotated[float, Field(ge=-1, le=1)] = _shared(0.3)
     """Least cosine similarity at which vectors of GRAPHMEM_EMBEDDING_URL count as related."""
     search_memory: values.Count = 512
@@ -302,7 +304,6 @@ class Settings(BaseSettings):
     heavy_wait: values.Seconds = 15.0
     retry_seconds: values.Seconds = 8.0
     oauth_refresh_grace: float = 10.0
-    embedding_timeout: values.Seconds = 10.0
     objects_connect_timeout: values.Seconds = 3.0
     objects_read_timeout: values.Seconds = 10.0
     objects_attempts: int = 3
