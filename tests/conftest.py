@@ -11,6 +11,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from graphmem.context import Services
 from graphmem.errors import AuthRequired
 from graphmem.interpretation import interpretation_queue
 from graphmem.observability import logs
-from graphmem.settings import Settings
+from graphmem.settings import Limits, Settings
 from tests.support import faces, loop_watch, quick_passwords, reached_outcomes
 from tests.support.actors import full_actor
 from tests.support.canaries import leaks
@@ -186,7 +187,9 @@ def services(settings: Settings, loop: Loop, remarks: list[tuple[str, str]]) -> 
 
     logs.configure(settings, logs.folder(settings))
     opened = open_services(settings, on_notification=remark)
-    yield loop.run(opened.__aenter__())
+    # On a busy machine an answer may lack what is not read into memory in time.
+    limits = Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0)
+    yield replace(loop.run(opened.__aenter__()), limits=limits)
     loop.run(opened.__aexit__(None, None, None))
 
 
