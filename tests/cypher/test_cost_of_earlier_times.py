@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from typing import Any
 
@@ -20,9 +19,6 @@ START = times.parse("2020-01-01")
 MIDDLE = START + OBSERVATIONS // 2 * DAY
 PER_OBSERVATION = 9
 """Hits of an observation that counts: its index entry, the properties of its edge, its fields."""
-TIMES_NOW = 4.0
-"""What a snapshot of the middle may cost, by the cost of one of now."""
-ROUNDS = 40
 
 
 @pytest.fixture(scope="module")
@@ -64,17 +60,3 @@ def test_a_snapshot_of_an_earlier_time_looks_at_each_observation_once(
     assert (snapshot["snapshot"]["score"], snapshot["observation_count"]) == (500, 502)
     assert snapshot["provenance"]["score"] != snapshot["provenance"]["name"]
     assert hits(loop.run(profile())) < PER_OBSERVATION * snapshot["observation_count"]
-
-
-def test_a_snapshot_of_an_earlier_time_costs_few_times_one_of_now(
-    observed: tuple[str, Call, str],
-) -> None:
-    """By the least of many, taken in turn, so that a busy machine slows both."""
-    _, run, entity_id = observed
-    least = dict[str, float]()
-    for _ in range(ROUNDS):
-        for name, more in (("now", {}), ("then", {"at": times.render(MIDDLE)})):
-            start = time.perf_counter()
-            run("entities.snapshot", entity_id=entity_id, **more)
-            least[name] = min(least.get(name, 1e9), time.perf_counter() - start)
-    assert least["then"] < TIMES_NOW * least["now"]

@@ -127,12 +127,13 @@ async def write_account(services: Services) -> None:
     """Write an account with a key and codes. It is disabled, so that nobody needs a credential for it."""
     accounts, name = Accounts(services.database), f"queries-{uuid.uuid4().hex}"
     account = await accounts.create(name, ["read"], None)
-    await write_connection(services, account)
+    grant_id = await write_connection(services, account)
     await accounts.set_disabled(name, True)
     await accounts.set_password(name, "a password of the tests")
     key, record = await accounts.create_key(account.id, account.owner, "a key", ["read"], 1)
     await accounts.use_key(tokens.digest(key), 1)
-    await accounts.create_key(account.id, account.owner, "a key that it made", ["read"], 1, record.id)
+    for maker_id in (record.id, grant_id):
+        await accounts.create_key(account.id, account.owner, "a key that it made", ["read"], 1, maker_id)
     await accounts.revoke_key(account.id, record.id)
     of_subject = None, "https://issuer.example", "aauth:bot@issuer.example"
     actor = full_actor(account.owner)
@@ -155,8 +156,8 @@ async def write_subscription(services: Services, account: Account) -> None:
     await stored_subscriptions.create(context, WantedChanges(), "webhook", url, 10, "{}")
 
 
-async def write_connection(services: Services, account: Account) -> None:
-    """Write what OAuth keeps: a client, a request, and a connection of an account with its tokens."""
+async def write_connection(services: Services, account: Account) -> str:
+    """Write what OAuth keeps: a client, a request, and a connection with its tokens; return its id."""
     grants, redirect, browser = Grants(services.database), "https://example.org/callback", "browser"
     metadata = ClientMetadata(redirect_uris=(redirect,), client_name="Queries", scope=None)
     client_id, _ = await grants.register(metadata)
@@ -176,6 +177,7 @@ async def write_connection(services: Services, account: Account) -> None:
     assert token is not None
     await grants.use_grant(token.grant_id, 1)
     await grants.revoke(account.id, token.grant_id)
+    return token.grant_id
 
 
 Planned = tuple[dict[str, Any], list[str]]
