@@ -59,7 +59,7 @@ class _Table:
         table = tomllib.loads(text)
         clear = dict.fromkeys(table["clear"].split(), CLEAR)
         self.names = clear | {name: _treatment(name, each) for name, each in table["names"].items()}
-        self.asked = self.names | dict.fromkeys(table["clear_in_reads"].split(), CLEAR) | self.names
+        self.asked = dict.fromkeys(table["clear_in_reads"].split(), CLEAR) | self.names
         self.shapes: dict[str, Shape] = {}
         for name, members in table["maps"].items():
             self._add(name, members)
