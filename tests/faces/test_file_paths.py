@@ -136,7 +136,7 @@ def test_the_client_of_the_local_service_sends_the_content(
 ) -> None:
     sent: list[Any] = []
     answered, wire = os.pipe()
-    monkeypatch.setattr(thin.calling, "send", lambda *args: (sent.append(args[2]), (200, b"{}"))[1])
+    monkeypatch.setattr(thin.calling, "send", lambda *args, **_: (sent.append(args[2]), (200, b"{}"))[1])
     client = thin.StdioClient(settings, wire)
     for tool in ("store", "list_sources"):
         params = {"name": tool, "arguments": {"file_path": str(root / "letter.txt")}}
