@@ -1,9 +1,7 @@
-"""Files that failed for users: what is in them comes in. Their folder is no part of this one."""
+"""Files that failed for users: what is in them comes in."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -13,7 +11,7 @@ from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits
 from tests.contract.snapshots import ROOT
 
-CASES: Final = Path(os.environ.get("GRAPHMEM_TEST_CASES", ROOT.parent / "shared" / "cases"))
+FILES: Final = ROOT / "tests" / "data" / "files_of_users"
 EXPECTED: Final[dict[str, list[dict[str, Any]]]] = {
     "csv_excel_sep_line.csv": [{"name": "Gesa Plön", "email": "gesa@ploen.example"}],
     "csv_google_contacts_colon_separator.csv": [
@@ -122,8 +120,6 @@ EXPECTED: Final[dict[str, list[dict[str, Any]]]] = {
 }
 """Some fields of each entity, in the order of the file."""
 
-pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="there is no folder of cases")
-
 
 @pytest.mark.parametrize(
     ("name", "texts"),
@@ -133,18 +129,14 @@ pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="there is no folder o
     ],
 )
 def test_a_chat_of_a_user_has_its_texts(name: str, texts: set[str]) -> None:
-    if not (CASES / name).exists():
-        pytest.skip("the folder has no such case")
-    document = parsed_here((CASES / name).read_bytes(), None, name, DocumentLimits())
+    document = parsed_here((FILES / name).read_bytes(), None, name, DocumentLimits())
     entities = propose(document, file_name=name).entities
     assert texts <= {entity.fields.get("content", entity.canonical_name) for entity in entities}
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_file_of_a_user_comes_in(name: str) -> None:
-    if not (CASES / name).exists():
-        pytest.skip("the folder has no such case")
-    document = parsed_here((CASES / name).read_bytes(), None, name, DocumentLimits())
+    document = parsed_here((FILES / name).read_bytes(), None, name, DocumentLimits())
     entities = propose(document, file_name=name).entities
     shown = [
         {field: entity.fields.get(field) for field in expected}
