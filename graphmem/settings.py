@@ -150,8 +150,6 @@ class Settings(BaseSettings):
     """Database at NEO4J_URI."""
     neo4j_version: str = "5.26"
     """Version of the embedded Neo4j."""
-    maven_url: values.Url = "https://repo.maven.apache.org/maven2"
-    """Address of the Maven repository from which the embedded Neo4j is downloaded, such as a mirror."""
     neo4j_heap: str = "512m"
     """Heap of the embedded Neo4j."""
     neo4j_page_cache: str = "128m"

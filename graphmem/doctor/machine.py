@@ -191,13 +191,10 @@ def engine(settings: Settings, deep: bool) -> Found:
     if free < size:
         fix = "Free some space there, or set GRAPHMEM_CACHE_DIR to another disk."
         return fail(f"{what}, where {_mb(free)} are free", fix)
-    from graphmem.neo4j_local.download import unreachable  # loads a library that little else needs
+    from graphmem.neo4j_local.download import unreachable  # loads libraries that nothing else needs
 
-    if refused := unreachable(lacking[0], settings.maven_url):
-        fix = (
-            "Let this machine reach Maven Central (https_proxy), name a mirror of it in GRAPHMEM_MAVEN_URL, "
-            "or set NEO4J_URI to a server of your own."
-        )
+    if refused := unreachable(lacking[0]):
+        fix = "Let this machine reach Maven Central (https_proxy), or set NEO4J_URI to a server of your own."
         return fail(f"{what}, and cannot be downloaded: {refused}", fix)
     return ok(f"{what}: the first start downloads them; Java {java}")
 

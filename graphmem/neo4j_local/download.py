@@ -1,8 +1,9 @@
-"""Download Neo4j's jars from Maven Central or a mirror of it.
+"""Download Neo4j's jars from Maven Central or a mirror.
 
-A jar is downloaded into a temporary directory, compared with the SHA-256 of the lock and only then renamed
-into place, so that an incomplete file never looks complete. Proxies and certificates come from the usual
-environment variables.
+jgo's Maven client downloads a jar into a temporary directory. The jar is compared with the lock's SHA-256 and
+only then renamed into place, so that an incomplete file never looks complete. Proxies and certificates come
+from the usual environment variables, mirrors from the section ``[repositories]`` in jgo's own configuration
+file.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-import httpx
+import requests
 import structlog
+from jgo.config import GlobalSettings
+from jgo.constants import MAVEN_CENTRAL_URL
+from jgo.maven import MavenContext, PythonResolver
 
 from graphmem.errors import EngineFetchFailed
 from graphmem.neo4j_local import private_files
@@ -26,29 +30,32 @@ THREADS = 4
 DOWNLOAD_ATTEMPTS = 3
 SILENCE_TIMEOUT_SECONDS = 30  # without a byte
 HEAD_TIMEOUT_SECONDS = 5  # to check whether a file could be fetched
-CHUNK_BYTES = 1 << 16
 PROGRESS_STEP_BYTES = 1 << 18
 
 log = structlog.get_logger()
 
 
-def unreachable(jar: Jar, repository: str) -> str:
+def unreachable(jar: Jar) -> str:
     """Return why a jar could not be fetched now, empty if it could. The check fetches nothing."""
-    try:
-        with _client(repository, HEAD_TIMEOUT_SECONDS) as http:
-            http.head(jar.path).raise_for_status()
-    except httpx.HTTPError as exc:
-        return _reason(exc)
-    return ""
+    path = f"{jar.group.replace('.', '/')}/{jar.artifact}/{jar.version}/{jar.name}"
+    reason = "no repository has it"
+    for url in {"central": MAVEN_CENTRAL_URL, **GlobalSettings.load().repositories}.values():
+        try:
+            answer = requests.head(
+                f"{url.rstrip('/')}/{path}", timeout=HEAD_TIMEOUT_SECONDS, allow_redirects=True
+            )
+            if answer.ok:
+                return ""
+        except requests.RequestException as exc:
+            reason = _reason(exc)
+    return reason
 
 
-def fetch_all(jars: list[Jar], repository: str, scratch: Path, home: Path, meter: DownloadMeter) -> None:
+def fetch_all(jars: list[Jar], scratch: Path, home: Path, meter: DownloadMeter) -> None:
     """Download jars into ``scratch``, and move what is verified into ``home``; else EngineFetchFailed."""
-    with (
-        _client(repository, SILENCE_TIMEOUT_SECONDS) as http,
-        ThreadPoolExecutor(THREADS, "fetch") as pool,
-    ):
-        tasks = [pool.submit(_fetch_jar, jar, http, scratch / jar.name, home, meter) for jar in jars]
+    repositories = {"central": MAVEN_CENTRAL_URL, **GlobalSettings.load().repositories}
+    with ThreadPoolExecutor(THREADS, "fetch") as pool:
+        tasks = [pool.submit(_fetch_jar, jar, repositories, scratch, home, meter) for jar in jars]
         try:
             for task in as_completed(tasks):
                 task.result()
@@ -57,15 +64,13 @@ def fetch_all(jars: list[Jar], repository: str, scratch: Path, home: Path, meter
             raise
 
 
-def _client(repository: str, seconds: float) -> httpx.Client:
-    return httpx.Client(base_url=repository, timeout=seconds, follow_redirects=True)
-
-
-def _fetch_jar(jar: Jar, http: httpx.Client, path: Path, home: Path, meter: DownloadMeter) -> None:
+def _fetch_jar(
+    jar: Jar, repositories: dict[str, str], scratch: Path, home: Path, meter: DownloadMeter
+) -> None:
     """Download a jar and move it into place. A jar that arrives damaged is downloaded once more."""
-    for _ in range(2):
-        with meter.of(jar) as add:
-            _download(jar, http, path, add)
+    for attempt in range(2):
+        with meter.of(jar) as resolver:
+            path = _download(jar, resolver, repositories, scratch / f"{attempt}")
         if (actual := private_files.sha256(path)) == jar.sha256:
             path.replace(home / jar.name)
             return
@@ -80,12 +85,21 @@ def _fetch_jar(jar: Jar, http: httpx.Client, path: Path, home: Path, meter: Down
     )
 
 
-def _download(jar: Jar, http: httpx.Client, path: Path, add: Callable[[int], None]) -> None:
-    """Download a jar to ``path``, unverified. A failed download is repeated twice."""
+def _download(jar: Jar, resolver: PythonResolver, repositories: dict[str, str], scratch: Path) -> Path:
+    """Download a jar and return its path, unverified. A failed download is repeated twice."""
     for attempt in range(1, DOWNLOAD_ATTEMPTS + 1):
+        context = MavenContext(
+            resolver=resolver,
+            repo_cache=scratch / f"{attempt}",
+            remote_repos=repositories,
+            timeout=SILENCE_TIMEOUT_SECONDS,
+        )
+        component = context.project(jar.group, jar.artifact).at_version(jar.version)
         try:
-            return _receive(jar, http, path, add)
-        except httpx.HTTPError as exc:
+            path = resolver.download(component.artifact(jar.classifier))
+            assert path is not None
+            return path
+        except (requests.RequestException, RuntimeError) as exc:  # RuntimeError: no repository has it
             if attempt == DOWNLOAD_ATTEMPTS:
                 raise EngineFetchFailed(
                     f"Neo4j could not be fetched ({jar.name}): {_reason(exc)}. Check the network and "
@@ -97,20 +111,12 @@ def _download(jar: Jar, http: httpx.Client, path: Path, add: Callable[[int], Non
     raise AssertionError("unreachable")
 
 
-def _receive(jar: Jar, http: httpx.Client, path: Path, add: Callable[[int], None]) -> None:
-    with http.stream("GET", jar.path) as answer, path.open("wb") as file:
-        answer.raise_for_status()
-        for chunk in answer.iter_bytes(CHUNK_BYTES):
-            file.write(chunk)
-            add(len(chunk))
-
-
-def _reason(error: httpx.HTTPError) -> str:
-    if isinstance(error, httpx.TimeoutException):
+def _reason(error: Exception) -> str:
+    if isinstance(error, requests.Timeout):
         return "the server did not answer in time"
-    if isinstance(error, httpx.HTTPStatusError):
-        return f"the repository answers {error.response.status_code}"
-    return "no connection"
+    if isinstance(error, requests.ConnectionError):
+        return "no connection"
+    return "no repository has it" if isinstance(error, RuntimeError) else str(error)
 
 
 class DownloadMeter:
@@ -121,16 +127,21 @@ class DownloadMeter:
         self._lock, self._done, self._reported = threading.Lock(), 0, 0
 
     @contextmanager
-    def of(self, jar: Jar) -> Iterator[Callable[[int], None]]:
-        """Yield what counts the bytes of a jar. Afterwards the jar counts for exactly its size."""
+    def of(self, jar: Jar) -> Iterator[PythonResolver]:
+        """Yield a resolver whose downloads are counted. Afterwards the jar counts for exactly its size."""
         received = 0
 
-        def add(size: int) -> None:
-            nonlocal received
-            received += size
-            self._add(size)
+        @contextmanager
+        def count(filename: str, total: int) -> Iterator[Callable[[int], None]]:
+            def add(size: int) -> None:
+                nonlocal received
+                received += size
+                self._add(size)
 
-        yield add
+            yield add
+
+        callback: Callable[[str, int], AbstractContextManager[Callable[[int], None]]] = count
+        yield PythonResolver(progress_callback=callback)
         self._add(jar.size - received)
 
     def _add(self, size: int) -> None:

@@ -42,7 +42,7 @@ def fetch(settings: Settings, progress: Progress | None = None) -> list[Path]:
             with filelock.FileLock(
                 home.with_suffix(home.suffix + ".lock"), FETCH_LOCK_TIMEOUT_SECONDS, poll_interval=0.2
             ):
-                _complete(home, lock, settings.maven_url, progress or (lambda label, done, total: None))
+                _complete(home, lock, progress or (lambda label, done, total: None))
     except filelock.Timeout as exc:
         raise EngineFetchFailed(
             f"another process has been fetching Neo4j into {home} for "
@@ -67,7 +67,7 @@ def lacking(settings: Settings, *, rehash: bool = False) -> tuple[str, Path, lis
     return lock.release, home, _lacking(home, lock, rehash)
 
 
-def _complete(home: Path, lock: Lock, repository: str, progress: Progress) -> None:
+def _complete(home: Path, lock: Lock, progress: Progress) -> None:
     """Fetch the jars that are lacking. The caller holds the engine's lock."""
     for stale in home.glob(".partial-*"):  # left by a process that was killed
         shutil.rmtree(stale, ignore_errors=True)
@@ -81,13 +81,12 @@ def _complete(home: Path, lock: Lock, repository: str, progress: Progress) -> No
     if lacking:
         for archive in home.glob("*.jsa"):  # it was made of jars that are about to change
             archive.unlink()
-        # Its library takes longer to load than all else that the start of a server needs.
+        # Its libraries take longer to load than all else that the start of a server needs.
         from graphmem.neo4j_local import download
 
         with tempfile.TemporaryDirectory(prefix=".partial-", dir=home, ignore_cleanup_errors=True) as scratch:
             download.fetch_all(
                 lacking,
-                repository,
                 Path(scratch),
                 home,
                 download.DownloadMeter(f"Neo4j {lock.release}", needed, progress),

@@ -32,11 +32,6 @@ class Jar:
         """Return the file name, which is unique within a lock."""
         return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
 
-    @property
-    def path(self) -> str:
-        """The place in a Maven repository."""
-        return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.name}"
-
 
 @dataclass(frozen=True)
 class Lock:

@@ -7,6 +7,7 @@ import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -14,7 +15,7 @@ import pytest
 
 from graphmem import neo4j_local
 from graphmem.doctor import around, database, machine
-from graphmem.neo4j_local import server_process
+from graphmem.neo4j_local import download, server_process
 from graphmem.settings import Settings
 from tests.support.doctor import SECRET, Examine, failed_findings
 from tests.support.permissions import deny
@@ -213,14 +214,17 @@ def test_files_that_neither_are_there_nor_can_be_fetched_fail(
     embedded: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"
-    findings = embedded(cache_dir=tmp_path / "cache", maven_url=nowhere)
+    monkeypatch.setattr(download, "MAVEN_CENTRAL_URL", nowhere)
+    monkeypatch.setattr(download.GlobalSettings, "load", lambda: download.GlobalSettings())
+    monkeypatch.setattr(download.GlobalSettings, "repositories", {}, raising=False)
+    findings = embedded(cache_dir=tmp_path / "cache")
     assert "no connection" in str(failed_findings(findings, "engine"))
 
 
 def test_files_that_the_first_start_can_download_are_no_fault(
     embedded: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The mirror lacks the file at first, and has it later."""
+    """The first repository lacks the file, the second one has it."""
     paths: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -235,14 +239,15 @@ def test_files_that_the_first_start_can_download_are_no_fault(
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
         threading.Thread(target=served.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{served.server_port}"
-        mirror = {"cache_dir": tmp_path / "cache", "maven_url": f"{address}/m"}
-        refused, findings = embedded(**mirror), embedded(**mirror)
+        monkeypatch.setattr(download, "MAVEN_CENTRAL_URL", address)
+        monkeypatch.setattr(
+            download.GlobalSettings, "load", lambda: SimpleNamespace(repositories={"mirror": f"{address}/m"})
+        )
+        findings = embedded(cache_dir=tmp_path / "cache")
         served.shutdown()
-    assert "the repository answers 404" in str(failed_findings(refused, "engine"))
     assert failed_findings(findings, "engine") == []
     assert "the first start downloads them" in str(findings)
-    assert paths[0] == paths[1]
-    assert paths[0].startswith("/m/")
+    assert paths[1] == f"/m{paths[0]}"
     assert not (tmp_path / "cache").exists()
 
 

@@ -6,11 +6,11 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-import httpx
 import pytest
+import requests
+from jgo.maven import PythonResolver
 
 from graphmem import neo4j_local
 from graphmem.errors import EngineFetchFailed
@@ -28,8 +28,7 @@ class TestFetch:
         (tmp_path / "locks").mkdir()
         fake.lock(tmp_path / "locks")
         monkeypatch.setattr(jar_list, "LOCK_DIRECTORY", tmp_path / "locks")
-        served = partial(httpx.Client, transport=httpx.MockTransport(fake.answer))
-        monkeypatch.setattr(download.httpx, "Client", served)
+        monkeypatch.setattr(PythonResolver, "download", lambda self, artifact: fake.download(self, artifact))
         monkeypatch.setattr(download.time, "sleep", lambda seconds: None)
         jar_list.read.cache_clear()
         return fake
@@ -78,13 +77,13 @@ class TestFetch:
         assert "another-1.0.jar" not in {path.name for path in neo4j_local.fetch(settings)}
 
     def test_no_network(self, repository, settings):
-        repository.faults = [httpx.ConnectError("refused")] * 12
+        repository.faults = [requests.ConnectionError("refused")] * 12
         with pytest.raises(EngineFetchFailed, match=r"no connection.*https_proxy") as error:
             neo4j_local.fetch(settings)
         assert "http://" not in str(error.value)
 
     def test_one_hiccup_of_the_network_is_borne(self, repository, settings):
-        repository.faults = [httpx.ReadTimeout("slow"), httpx.ConnectError("refused")]
+        repository.faults = [requests.ReadTimeout("slow"), RuntimeError("not found")]
         assert len(neo4j_local.fetch(settings)) == 3
 
     @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import filelock
 import neo4j
 import psutil
 import pytest
+from jgo.maven import PythonResolver
 from typer.testing import CliRunner
 
 from graphmem import neo4j_local
@@ -80,7 +81,7 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
 class TestRunning:
     def test_ensure_attaches_without_network(self, running, monkeypatch):
         settings, connection = running
-        monkeypatch.setattr(engine_jars, "_complete", lambda *_: pytest.fail("it went to the network"))
+        monkeypatch.setattr(PythonResolver, "download", lambda *_: pytest.fail("it went to the network"))
         pid = neo4j_local.status(settings).pid
         assert neo4j_local.ensure(settings, probe) == connection
         assert neo4j_local.info(settings) == connection

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, LiteralString
 
-import httpx
 import neo4j
 import psutil
+from jgo.maven import Artifact
 
 from graphmem import neo4j_local
 from graphmem.settings import Settings, load
@@ -92,13 +92,18 @@ class FakeRepository:
         self.downloads: list[str] = []
         self.faults: list[Exception] = []
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request for a jar, without a network."""
-        name = request.url.path.rpartition("/")[2]
-        self.downloads.append(name)
+    def download(self, resolver: Any, artifact: Artifact) -> Path:
+        """Do what ``PythonResolver.download`` does, without a network."""
+        self.downloads.append(artifact.filename)
         if self.faults:
             raise self.faults.pop(0)
-        return httpx.Response(200, content=self.content[name])
+        content, path = self.content[artifact.filename], artifact.cached_path
+        assert path is not None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with resolver.progress_callback(artifact.filename, len(content)) as update:
+            path.write_bytes(content)
+            update(len(content))
+        return path
 
     def lock(self, folder: Path) -> None:
         """Write ``engine-test.lock.toml`` for what is served now."""
