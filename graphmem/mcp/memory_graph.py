@@ -311,22 +311,24 @@ async def stored_as(
         for each in (stored_type, relationship.spell(relation_type), GENERAL_RELATIONSHIP):
             possible[ids.relationship_key(each, *ends)] = ends
     left = list(possible)
-    while left and (rows := await _with_keys(context, left)):
+    while left:
+        rows, is_truncated = await _with_keys(context, left)
         for row in rows:
             key = row["relationship_key"]
             edges[possible[key]][key] = Edge(spellings(row), ended_by(row), row["version"])
-        # One answer may not hold all of them.
-        left = left[left.index(rows[-1]["relationship_key"]) + 1 :]
+        left = left[left.index(rows[-1]["relationship_key"]) + 1 :] if is_truncated else []
     return keys, edges
 
 
 @read_fresh
-async def _with_keys(context: Context, keys: list[str]) -> list[Row]:
-    """Return the live relationships with some keys, in their order, as many as fit into an answer."""
-    rows = await context.graph.only("relationship.by_key", list[RelationshipRow], keys=keys)
-    answer = canonical.decode(orjson.dumps(answers.relationships(rows)))
+async def _with_keys(context: Context, keys: list[str]) -> tuple[list[Row], bool]:
+    """Return the live relationships with some keys, in their order, and whether some did not fit."""
+    relationships, truncated = await context.graph.only(
+        "relationship.by_key", tuple[list[RelationshipRow], bool], keys=keys
+    )
+    answer = canonical.decode(orjson.dumps(answers.relationships(relationships)))
     await context.services.vocabulary.show(context.actor.owner, answer)
-    return answer
+    return answer, truncated
 
 
 async def relate(context: Context, changed: EdgesByKey) -> None:

@@ -174,7 +174,10 @@ async def relationships(
     if not keys:
         return []
     if clocks.now:
-        return await context.graph.only("relationship.by_key", list[RelationshipRow], keys=list(keys))
+        relationships, _ = await context.graph.only(
+            "relationship.by_key", tuple[list[RelationshipRow], bool], keys=list(keys)
+        )
+        return relationships
     ends = {end for key in keys for end in ids.ends(key)}
     into = await merged(context, ends, clocks)
     relationships, _ = await context.graph.only(
