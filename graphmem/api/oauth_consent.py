@@ -111,14 +111,16 @@ async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -
         return _message(_ENDED, 400)
     name = form.get("name", "")
     proof = await oauth.accounts.prove(name, form.get("secret", ""))
+
+    def refused(reason: str) -> Response:
+        return _page(oauth, waiting, secret, _Page(cookie, _csrf(cookie, secret), reason, name), 403)
+
     if proof is None:
-        shown = _Page(cookie, _csrf(cookie, secret), _UNPROVEN, name)
-        return _page(oauth, waiting, secret, shown, 403)
-    scopes = granted_scopes(waiting.scopes, proof)
-    is_by_key = Scope.KEYS in waiting.scopes and proof.key is not None
-    if is_by_key or not scopes:
-        shown = _Page(cookie, _csrf(cookie, secret), _NO_KEY if is_by_key else _NOT_ALLOWED, name)
-        return _page(oauth, waiting, secret, shown, 403)
+        return refused(_UNPROVEN)
+    if Scope.KEYS in waiting.scopes and proof.key is not None:
+        return refused(_NO_KEY)
+    if not (scopes := granted_scopes(waiting.scopes, proof)):
+        return refused(_NOT_ALLOWED)
     code = await oauth.grants.allow(secret, proof, scopes, cookie)
     if code is None:
         return _message(_ENDED, 400)
