@@ -24,6 +24,7 @@ from graphmem.settings import LIMITS, Limits, Settings
 from graphmem.writing import Writers
 
 if TYPE_CHECKING:
+    # These import libraries that take longer to load than all else that `graphmem --help` needs.
     from graphmem.observability.metrics import Metrics
     from graphmem.observability.tracing import Tracer
 

@@ -18,6 +18,7 @@ from graphmem.cli.commands import listed
 from graphmem.cli.session import Session, console, tell_progress
 
 if TYPE_CHECKING:
+    # Only who types at a prompt waits for these to load.
     from prompt_toolkit.history import History
 
     from graphmem.settings import Settings

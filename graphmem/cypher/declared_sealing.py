@@ -59,7 +59,7 @@ class _Table:
         table = tomllib.loads(text)
         clear = dict.fromkeys(table["clear"].split(), CLEAR)
         self.names = clear | {name: _treatment(name, each) for name, each in table["names"].items()}
-        self.asked = dict.fromkeys(table["clear_in_reads"].split(), CLEAR) | self.names
+        self.names_in_reads = dict.fromkeys(table["clear_in_reads"].split(), CLEAR) | self.names
         self.shapes: dict[str, Shape] = {}
         for name, members in table["maps"].items():
             self._add(name, members)
@@ -107,7 +107,7 @@ def declared(
     own = {name: _treatment(name, text) for name, text in header.items()}
     if unknown := own.keys() - params.keys() - returns.keys():
         raise ValueError(f"the header seals what the query has not: {', '.join(sorted(unknown))}")
-    names = (table.asked if mode == "read" else table.names) | own
+    names = (table.names_in_reads if mode == "read" else table.names) | own
     treatments = {
         name: own.get(name) or (CLEAR if kind in _NUMBERS else
               Treatment("map", name) if kind in _MAPS and name in table.shapes else names.get(name))

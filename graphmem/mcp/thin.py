@@ -165,9 +165,9 @@ class StdioClient:
             self._write_of(call, _notification("notifications/progress", params))
 
         wants_progress = call.progress_token is not None
-        told = tell if wants_progress else None
+        tell_progress = tell if wants_progress else None
         status, body = calling.send(
-            self._settings, url, request, headers, told, opened=call.connections.append
+            self._settings, url, request, headers, tell_progress, opened=call.connections.append
         )
         if status == 200:
             return body

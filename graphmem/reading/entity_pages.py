@@ -230,7 +230,9 @@ def _note_exchanged(unlike: list[tuple[str, str | None]], name: str) -> None:
     """Note the entities that have a folded name, and are not stored with it."""
     for entity_id, stored in unlike:
         if identity.index_key(identity.fold_text(stored or "")) == name:
-            left_out.note(entity_id, "its folded name is not that of its name: `graphmem rebuild` mends it")
+            left_out.note(
+                entity_id, "the name that filters compare differs from its own: `graphmem rebuild` mends it"
+            )
 
 
 def place_of(request: EntityRequest, place: SortPlace, skip: int = 0) -> dict[str, Any]:

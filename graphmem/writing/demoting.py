@@ -75,9 +75,11 @@ class ReleaseRequest(StoreRequest):
         corrections = await queries.only("entity.corrections", list[_Correction], entity_ids=sorted(roots))
         ended: dict[str, _Correction] = {}
         for (root, name), limit in limits.items():
-            held = [each for each in corrections if roots[each.subject_id] == root and name in each.fields]
-            if all(each.observed_at <= limit for each in held):
-                ended |= {each.observation_id: each for each in held}
+            of_field = [
+                each for each in corrections if roots[each.subject_id] == root and name in each.fields
+            ]
+            if all(each.observed_at <= limit for each in of_field):
+                ended |= {each.observation_id: each for each in of_field}
         demoted: dict[str, Observation] = {}
         folds: dict[str, Fold] = {}
         for member_id in sorted({each.subject_id for each in ended.values()}):

@@ -452,11 +452,11 @@ def test_a_key_of_the_page_says_so_and_outlives_the_connection(play: Play, alice
                 "auth_provider": "local", "redirect_uri": page, "resource": BASE, "scope": "read write keys",
                 "client_name": "Inspector of this service",
             }  # fmt: skip
-            asked = (await flow.http.post("/mcp/oauth/initiate", json=body)).json()
-            await flow.open(asked["authorization_url"])
+            request = (await flow.http.post("/mcp/oauth/initiate", json=body)).json()
+            await flow.open(request["authorization_url"])
             decided = await flow.decide("allow", alice.name, alice.password)
             back = await flow.http.get(decided.headers["location"], headers={"Cookie": flow.cookie})
-            sent = {"code": parameters(back)["code"], "code_verifier": asked["code_verifier"]}
+            sent = {"code": parameters(back)["code"], "code_verifier": request["code_verifier"]}
             token = (await flow.http.post("/mcp/oauth/token", json=sent)).json()["access_token"]
             made[page] = (await makes(flow, token)).json()["secret"]
             me = (await flow.http.get("/me", headers=bearer(token))).json()

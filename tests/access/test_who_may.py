@@ -230,8 +230,8 @@ class World:
         grants = Grants(self.instance.services.database)
         challenge = client_rules.code_challenge_of("v" * 43)
         resource = client_rules.canonical_resource(ADDRESS)
-        asked = NewRequest("client", "Client", ADDRESS, "s", challenge, resource, scopes, True)
-        waiting, _ = await grants.create_request(asked)
+        request = NewRequest("client", "Client", ADDRESS, "s", challenge, resource, scopes, True)
+        waiting, _ = await grants.create_request(request)
         code = await grants.allow(waiting, Proof(self.account), scopes, "browser")
         assert code
         issued = await grants.redeem(code, challenge, None, Presented(None, None, None))

@@ -231,8 +231,8 @@ class Walk:
         """Yield a property of each name of each label and type of edge."""
         seen = set[tuple[str, str]]()
         for is_node in (True, False):
-            found = self.services.database.script(NODES if is_node else EDGES, owner=self.owner)
-            for row in self.loop.run(found):
+            listing = self.services.database.script(NODES if is_node else EDGES, owner=self.owner)
+            for row in self.loop.run(listing):
                 parts = json.dumps([row["properties"], row["beside"]], default=str)
                 about = frozenset(ID.findall(parts))
                 for name, value in sorted(row["properties"].items()):
@@ -301,8 +301,8 @@ class Walk:
             is_mended = not self.check()[0]
         if is_mended and name in NAMES and each.label not in ("Entity", "Relationship"):
             # Another node is in its place.
-            found = self.services.database.script(REMOVE, place=each.place, name=each.name, value=value)
-            self.loop.run(found)
+            removal = self.services.database.script(REMOVE, place=each.place, name=each.name, value=value)
+            self.loop.run(removal)
         elif not is_mended or name in NAMES:
             assert self.put(each, each.value)
             # What bears its own name again is derived anew.

@@ -189,11 +189,11 @@ def ask_for_access(instance: Instance, text: str) -> None:
     redirect, call = f"https://{CANARY[:60]}.example.org/callback", instance.call
     client = call("POST", "/mcp/oauth/register", redirect_uris=[redirect], client_name=text[:90])["client_id"]
     with instance.service.http() as http:
-        asked = {
+        request = {
             "response_type": "code", "client_id": client, "redirect_uri": redirect, "state": text,
             "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "code_challenge_method": "S256",
         }  # fmt: skip
-        shown = http.get("/mcp/oauth/authorize", params=asked)
+        shown = http.get("/mcp/oauth/authorize", params=request)
     assert shown.status_code in (200, 302, 303), shown.text[:500]
 
 

@@ -191,6 +191,6 @@ def test_what_is_declared_says_how_each_parameter_is_written(sealer: RowSealer) 
     assert sealer.open([column], OWNER, columns=frozenset({"source_id"})) == [column], (
         "it is declared in clear"
     )
-    asked = sealer.seal("entity.by_value[asc]", {"field": "motto", "values": ["x"]}, OWNER)["values"]
+    sealed = sealer.seal("entity.by_value[asc]", {"field": "motto", "values": ["x"]}, OWNER)["values"]
     pairs = [{"subject_id": ADA, "values": [["motto", "x"]]}]
-    assert sealer.seal("write.turn", {"entities": pairs}, OWNER)["entities"][0]["values"][0][1] == asked[0]
+    assert sealer.seal("write.turn", {"entities": pairs}, OWNER)["entities"][0]["values"][0][1] == sealed[0]
