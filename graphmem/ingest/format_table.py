@@ -103,7 +103,7 @@ FORMATS: tuple[Format, ...] = (
         (".md", ".markdown"),
         "markdown",
         ("heading", "item", "paragraph", "record", "row", "table"),
-        ("markdown-it-py", "python-frontmatter", "pyyaml"),
+        ("markdown-it-py", "pyyaml"),
         version=3,
     ),
     Format(

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-import frontmatter
 import jsonschema
 import pytest
 
 from graphmem import __version__
 from graphmem.cli.agents.agent_table import TEXT
 from graphmem.cli.entry import hook_words
+from graphmem.ingest.formats.markdown import FRONT_MATTER, front_matter_fields
 from graphmem.mcp.toolsets import TOOLSETS
 
 ROOT = Path(__file__).parents[2]
@@ -70,9 +70,11 @@ def test_the_plugin_calls_hooks_that_the_program_takes_and_names_tools_that_exis
     texts = {name: text for name, text in files.items() if name.endswith(".md")}
     tools = set(TOOLSETS["core"].tools())
     for name, text in texts.items():
-        page = frontmatter.loads(text)
-        assert page["description"], name
-        assert set(re.findall(r"`([a-z_]+)`", page.content)) <= {*tools, "graphmem"}, name
+        front = FRONT_MATTER.match(text)
+        assert front is not None, name
+        fields, _ = front_matter_fields(front)
+        assert {field.name: field.value for field in fields}["description"], name
+        assert set(re.findall(r"`([a-z_]+)`", text[front.end() :])) <= {*tools, "graphmem"}, name
     assert TEXT.read_text() in texts["graphmem/skills/graphmem/SKILL.md"]
 
 

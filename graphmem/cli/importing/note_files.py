@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import yaml
 
 from graphmem.cli.exporting.export_notes import MARK, checksum
-from graphmem.ingest.formats.markdown import FRONT_MATTER_CHARACTERS_LIMIT, yaml_fields
+from graphmem.ingest.formats.markdown import FRONT_MATTER, PlainLoader, front_matter_fields
 from graphmem.ingest.interpreters.interpret_memory import RELATION_TYPES, type_of_relation
 from graphmem.ingest.interpreters.labels import TYPE_LABELS, entity_type_of, field_name
 from graphmem.model import identity, items, relationship
@@ -26,7 +26,6 @@ GENERAL_TYPE: Final = "note"
 LINK: Final = "REFERS_TO"
 LINKS_LIMIT: Final = 500
 """Links of one file: a request has no more items."""
-_FRONT: Final = re.compile(r"---\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _CODE: Final = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]+`|<!--.*?-->", re.DOTALL | re.MULTILINE)
 _WIKI: Final = re.compile(r"(!?)\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _STATED: Final = re.compile(r"^\s*[-*] ([^\W\d_][\w -]{0,60}?) (?=\[\[[^\[\]\n]+\]\])", re.MULTILINE)
@@ -84,19 +83,15 @@ def shown_name(name: str) -> str:
 def read_note(name: str, text: str, entity_type: str | None = None) -> NoteFile:
     """Return a file as an entity. ``entity_type``: the one where the file does not say it."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    front = _FRONT.match(text)
-    head = "" if front is None or len(front[1]) > FRONT_MATTER_CHARACTERS_LIMIT else front[1]
+    front = FRONT_MATTER.match(text)
     body = text[front.end() :] if front is not None else text
-    if head.startswith("graphmem: "):
-        note = _own(name, head, body, text)
+    if front is not None and front[1].startswith("graphmem: "):
+        note = _own(name, front[1], body, text)
         if note is not None:
             return note
-    warnings: list[str] = []
-    try:
-        members = {each.name: each.value for each in yaml_fields(head, 0, 1)}
-    except (yaml.YAMLError, RecursionError, ValueError) as exc:
-        warnings.append(f"The front matter is left out: {' '.join(str(exc).split())[:200]}")
-        members = {}
+    front_fields, fault = front_matter_fields(front) if front is not None else ([], "")
+    members = {each.name: each.value for each in front_fields}
+    warnings = [f"The front matter is left out: {fault}"] if fault else []
     plain = _CODE.sub(" ", body)
     links = [*_of_properties(members), *_of_body(name, plain)]
     fields = _fields(members, warnings)
@@ -154,8 +149,6 @@ def _own(name: str, head: str, body: str, text: str) -> NoteFile | None:
 
 def _value(text: str) -> Any:
     """Return a value of a line: JSON as exported, or what somebody wrote in its place."""
-    from graphmem.ingest.formats.markdown import PlainLoader
-
     try:
         return json.loads(text)
     except ValueError:

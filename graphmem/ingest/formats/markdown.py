@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 
 import yaml
-from frontmatter.default_handlers import YAMLHandler
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -21,6 +20,7 @@ from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.tabular import Columns, row_fields
 
 BLOCKS = {"paragraph_open", "fence", "code_block", "html_block"}
+FRONT_MATTER = re.compile(r"---\n(.*?)^-{3,}[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 FRONT_MATTER_CHARACTERS_LIMIT = 65_536
 
 
@@ -51,32 +51,32 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
 
 def front_matter(builder: Builder, text: str) -> int:
     """Add the front matter as a record; return the offset of what follows it."""
-    handler = YAMLHandler()
-    if not text.startswith("---\n") or not handler.detect(text):
+    match = FRONT_MATTER.match(text)
+    if match is None:
         return 0
-    try:
-        content = handler.split(text)[0]
-    except ValueError:
-        return 0
-    start = text.find(content)
-    end = text.find("\n", text.find("---", start + len(content))) + 1 or len(text)
-    if len(content) > FRONT_MATTER_CHARACTERS_LIMIT:
-        builder.warn("The front matter is left as text: it is too long.")
-        return end
-    try:
-        fields = list(yaml_fields(content, start, 1 + text.count("\n", 0, start)))
-    except (yaml.YAMLError, RecursionError, ValueError) as exc:
-        builder.warn(f"The front matter is left as text: {' '.join(str(exc).split())[:200]}")
-        return end
+    fields, fault = front_matter_fields(match)
+    if fault:
+        builder.warn(f"The front matter is left as text: {fault}")
     if fields:
         builder.count_cells(len(fields))
-        builder.part("record", FileSpan(line=1, start=0, end=end - text.endswith("\n", 0, end)), fields)
+        end = match.end() - match[0].endswith("\n")
+        builder.part("record", FileSpan(line=1, start=0, end=end), fields)
         title = next((field.value for field in fields if field.name == "title"), None)
         builder.title = title if isinstance(title, str) else None
-    return end
+    return match.end()
 
 
-def yaml_fields(content: str, start: int, first_line: int) -> Iterator[PartField]:
+def front_matter_fields(match: re.Match[str]) -> tuple[list[PartField], str]:
+    """Return the members of what :data:`FRONT_MATTER` matches, and why there are none, if it is at fault."""
+    if len(match[1]) > FRONT_MATTER_CHARACTERS_LIMIT:
+        return [], "it is too long."
+    try:
+        return list(_yaml_fields(match[1], match.start(1), 2)), ""
+    except (yaml.YAMLError, RecursionError, ValueError) as exc:
+        return [], " ".join(str(exc).split())[:200]
+
+
+def _yaml_fields(content: str, start: int, first_line: int) -> Iterator[PartField]:
     """Yield the members of a YAML mapping."""
     levels = 0
     for event in yaml.parse(content, yaml.SafeLoader):
