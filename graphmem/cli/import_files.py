@@ -14,22 +14,24 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Literal, NamedTuple, cast
 
 import typer
 
 from graphmem.cli.session import Session, stderr, uses_service
-from graphmem.cli.upload import OUTCOMES, TWICE, LocalFile, files_of, patiently, print_rows, uploaded, warned
-from graphmem.errors import (
-    FileMissing,
-    FileUnreadable,
-    GraphmemError,
-    InvalidInput,
-    NotFound,
-    PayloadTooLarge,
-    StoreRefused,
+from graphmem.cli.upload import (
+    FILE_FAULTS,
+    OUTCOMES,
+    TWICE,
+    LocalFile,
+    files_of,
+    patiently,
+    print_rows,
+    uploaded,
+    warned,
 )
+from graphmem.errors import FileMissing, FileNotParsed, FileUnreadable, InvalidInput
 
 if TYPE_CHECKING:
     from graphmem.cli.importing.note_files import NoteFile, NoteIndex
@@ -88,7 +90,12 @@ def import_files(
         for file in with_links(files):
             if stderr.is_terminal and not session.as_json:
                 stderr.print(plain(file.name, "dim"), highlight=False)
-            rows.append(_planned(session, file) if dry_run else _imported(session, file))
+            if dry_run:
+                rows.append(_planned(session, file))
+            elif isinstance(file, LinkedNote):
+                rows.append(uploaded(session, file.file, partial(_stored_note, file=file)))
+            else:
+                rows.append(uploaded(session, file))
         if wait and not dry_run:
             _wait(session, rows)
     finally:
@@ -190,7 +197,6 @@ def with_links(files: Iterable[LocalFile]) -> Iterator[LocalFile | LinkedNote]:
     """
     from graphmem.cli.importing.note_files import NoteIndex, read_note, shown_name
     from graphmem.ingest.interpreters.labels import type_of_table
-    from graphmem.ingest.own_files import read_file
 
     notes: list[tuple[LocalFile, NoteFile]] = []
     tables: list[LocalFile] = []
@@ -215,8 +221,8 @@ def with_links(files: Iterable[LocalFile]) -> Iterator[LocalFile | LinkedNote]:
         in_table = folder in bases or folder in {shown_name(f"{base}/").rstrip("/") for base in bases}
         kind = type_of_table(posixpath.basename(shown_name(f"{folder}/").rstrip("/"))) if in_table else None
         try:
-            data = read_file(file.path) if file.data is None else file.data
-        except (InvalidInput, NotFound, PayloadTooLarge):
+            data = file.content()
+        except FILE_FAULTS:
             # To store it tells why it cannot be read.
             yield file
             continue
@@ -226,65 +232,41 @@ def with_links(files: Iterable[LocalFile]) -> Iterator[LocalFile | LinkedNote]:
         yield LinkedNote(file._replace(name=shown_name(file.name)), note, index)
 
 
-def _imported(session: Session, file: LocalFile | LinkedNote) -> dict[str, Any]:
-    """Store a file; return what became of it, as :func:`graphmem.cli.upload.uploaded` does."""
-    if isinstance(file, LocalFile):
-        return uploaded(session, file)
-    path = file.file.path
-    try:
-        answer = _stored_note(session, file)
-    except (InvalidInput, NotFound, StoreRefused) as exc:
-        return {"file": path, "outcome": "failed", "error_code": exc.code, "message": _reason(exc)}
-    kept = ("source_id", "content_hash", "file_size", "mime_type", "deduplicated")
-    row = {"file": path, "outcome": "stored_before" if answer["replayed"] else "stored"}
-    row |= {name: answer[name] for name in kept}
-    row |= warned([*file.note.warnings, *_readings(session, answer)])
-    made = {
-        "status": "completed",
-        "entities_created": answer["entities_created"],
-        "entities_by_type": {file.note.entity_type: 1},
-        "relationships_created": len(answer["relationships_created"]),
-    }
-    return {**row, "interpretation": made}
-
-
-def _stored_note(session: Session, file: LinkedNote) -> dict[str, Any]:
-    """Store a Markdown file with what it says; return the answer, ``replayed`` if it was stored before."""
-    from graphmem.ingest.own_files import read_file
-
-    data = read_file(file.file.path) if file.file.data is None else file.file.data
+def _stored_note(session: Session, data: bytes, file: LinkedNote) -> dict[str, Any]:
+    """Store a Markdown file with what it says; answer as an upload, ``replayed`` if it was stored before."""
     content = {
         "file_content": base64.b64encode(data).decode("ascii"),
         "original_filename": file.name,
         "observation_source": "import",
         "find_duplicates": False,
     }
-    answer: dict[str, Any] = {}
-    first: dict[str, Any] = {}
-    replayed, created, ids = True, 0, list[str]()
+    answers: list[dict[str, Any]] = []
     for raw in file.beside.requests(file.note):
+        ids = [each["entity_id"] for each in answers[-1]["entities"]] if answers else []
         arguments = _with_ids(raw, ids)
         # What its links mean depends on the files beside it: with another meaning it is stored again.
         key = hashlib.sha256(data + json.dumps([file.name, arguments]).encode()).hexdigest()
         request = {**content, **arguments, "idempotency_key": f"import:{key}"}
-        answer = patiently(session, "store", request)
-        ids = [each["entity_id"] for each in answer["entities"]]
-        first = first or answer
-        replayed, created = replayed and answer["replayed"], created + answer["entities_created"]
-    return {
-        **answer,
-        "replayed": replayed,
-        "deduplicated": first["deduplicated"],
+        answers.append(patiently(session, "store", request))
+    is_replayed = all(each["replayed"] for each in answers)
+    created = sum(each["entities_created"] for each in answers)
+    warnings = list(file.note.warnings)
+    if answers[0]["deduplicated"] and created and not is_replayed:
+        query = {"source_id": answers[0]["source_id"], "status": "completed", "limit": 1}
+        readings = patiently(session, "interpretations.list", query)["interpretations"]
+        warnings += [TWICE.format(row["interpretation_id"]) for row in readings]
+    made = {
+        "status": "completed",
         "entities_created": created,
+        "entities_by_type": {file.note.entity_type: 1},
+        "relationships_created": len(answers[-1]["relationships_created"]),
     }
-
-
-def _readings(session: Session, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what to do about an upload of the same bytes, whose entity is another one."""
-    if answer["deduplicated"] and not answer["replayed"] and answer["entities_created"]:
-        query = {"source_id": answer["source_id"], "status": "completed", "limit": 1}
-        for row in patiently(session, "interpretations.list", query)["interpretations"]:
-            yield TWICE.format(row["interpretation_id"])
+    return {
+        **answers[0],
+        "replayed": is_replayed,
+        "store_warnings": [{"message": text} for text in warnings],
+        "interpretation": made,
+    }
 
 
 def _with_ids(raw: Any, ids: Sequence[str]) -> Any:
@@ -298,47 +280,31 @@ def _with_ids(raw: Any, ids: Sequence[str]) -> Any:
     return {**raw, "entities": entities, "relationships": links}
 
 
-def _reason(error: GraphmemError) -> str:
-    issues = error.details.get("issues") or [{}]
-    return f"{error} ({issues[0]['message']})" if "message" in issues[0] else str(error)
-
-
 def _planned(session: Session, file: LocalFile | LinkedNote) -> dict[str, Any]:
     """Return what would come in of a file: it is read here, and nothing is sent."""
     import asyncio
 
-    from graphmem.ingest import propose
+    from graphmem.ingest import InterpretationFailed, propose
     from graphmem.ingest.document import ParseFailed
-    from graphmem.ingest.own_files import read_file
     from graphmem.ingest.parsing import Terms, parsed
-    from graphmem.ingest.proposal import InterpretationFailed
 
-    if isinstance(file, LocalFile) and not file.interpret:
-        return _plan(file.path, {}, 0, ())
     if isinstance(file, LinkedNote):
         *_, last = file.beside.requests(file.note)
         types, related = {file.note.entity_type: 1}, len(last["relationships"])
         return _plan(file.file.path, types, related, file.note.warnings)
+    if not file.interpret:
+        return _plan(file.path, {}, 0, ())
     try:
         with tempfile.TemporaryFile() as copy:
-            if file.data is not None:
-                copy.write(file.data)
-                copy.flush()
-            else:
-                read_file(file.path)
-            source = Path(file.path) if file.data is None else cast("BinaryIO", copy)
+            copy.write(file.content())
+            copy.flush()
             terms = Terms(confine=session.settings().confine)
-            document = asyncio.run(parsed(source, None, file.name, terms=terms))
+            document = asyncio.run(parsed(cast("BinaryIO", copy), None, file.name, terms=terms))
         proposal = propose(document, file_name=file.name)
     except (ParseFailed, InterpretationFailed) as exc:
-        return {
-            "file": file.path,
-            "outcome": "failed",
-            "error_code": "FILE_NOT_PARSED",
-            "message": exc.reason,
-        }
-    except (InvalidInput, NotFound, PayloadTooLarge) as exc:
-        return {"file": file.path, "outcome": "failed", "error_code": exc.code, "message": str(exc)}
+        return file.failed(FileNotParsed(exc.reason))
+    except FILE_FAULTS as exc:
+        return file.failed(exc)
     types = Counter(entity.entity_type for entity in proposal.entities)
     warnings = [*document.warnings, *proposal.warnings]
     return _plan(file.path, types, len(proposal.relationships), warnings)

@@ -9,14 +9,14 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
 from graphmem.cli.session import Session, SessionCall, console, stderr
-from graphmem.errors import FileMissing, GraphmemError, InvalidInput, NotFound, PayloadTooLarge
+from graphmem.errors import FileMissing, GraphmemError, InvalidInput, PayloadTooLarge
 
 ATTEMPTS: Final = 5
 """How often a file is sent while the service is busy."""
@@ -28,6 +28,9 @@ TWICE: Final = (
     "takes back what `graphmem upload` read in them"
 )
 """An upload identifies a note by its content, an import by its title."""
+FILE_FAULTS: Final = (InvalidInput, FileMissing, PayloadTooLarge)
+"""Errors that are about one file: the files after it are stored."""
+Store = Callable[[Session, bytes], dict[str, Any]]
 STORE: Final = SessionCall("store.unstructured", (("POST", "/store/unstructured"),), reads=False)
 """The operation that stores a file alone: no command of its own."""
 
@@ -42,6 +45,18 @@ class LocalFile(NamedTuple):
     name: str
     data: bytes | None = None
     interpret: bool = True
+
+    def content(self) -> bytes:
+        """Return its bytes, read from its path if need be; raise as :func:`own_files.read_file`."""
+        from graphmem.ingest.own_files import read_file
+
+        return read_file(self.path) if self.data is None else self.data
+
+    def failed(self, error: GraphmemError) -> dict[str, Any]:
+        """Return the row of a file that was not taken."""
+        issues = error.details.get("issues") or [{}]
+        message = f"{error} ({issues[0]['message']})" if "message" in issues[0] else str(error)
+        return {"file": self.path, "outcome": "failed", "error_code": error.code, "message": message}
 
 
 def upload(
@@ -101,17 +116,17 @@ def files_of(paths: Sequence[str], recursive: bool) -> Iterator[LocalFile]:
                 yield LocalFile(str(file), file.relative_to(path).as_posix())
 
 
-def uploaded(session: Session, file: LocalFile) -> dict[str, Any]:
-    """Return what became of a file. A fault of the file alone is a row; every other fault is raised."""
-    from graphmem.ingest.own_files import read_file
+def uploaded(session: Session, file: LocalFile, store: Store | None = None) -> dict[str, Any]:
+    """Return what became of a file. A fault of the file alone is a row; every other fault is raised.
 
+    Args:
+        store: stores the bytes, in place of an upload, and answers as an upload does.
+    """
     try:
-        data = read_file(file.path) if file.data is None else file.data
-        answer = _stored(session, data, file)
-    except (InvalidInput, NotFound, PayloadTooLarge) as exc:
-        if isinstance(exc, NotFound) and not isinstance(exc, FileMissing):
-            raise
-        return {"file": file.path, "outcome": "failed", "error_code": exc.code, "message": str(exc)}
+        data = file.content()
+        answer = _stored(session, data, file) if store is None else store(session, data)
+    except FILE_FAULTS as exc:
+        return file.failed(exc)
     kept = ("source_id", "content_hash", "file_size", "mime_type", "deduplicated")
     outcome = "stored_before" if answer["replayed"] else "stored"
     messages, made = answer["store_warnings"], answer.get("interpretation", {})

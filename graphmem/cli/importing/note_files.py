@@ -19,10 +19,10 @@ import yaml
 from graphmem.cli.exporting.export_notes import MARK, checksum
 from graphmem.ingest.formats.markdown import FRONT_MATTER, PlainLoader, front_matter_fields
 from graphmem.ingest.interpreters.interpret_memory import RELATION_TYPES, type_of_relation
+from graphmem.ingest.interpreters.interpret_notes import GENERAL_TYPE, title_field
 from graphmem.ingest.interpreters.labels import TYPE_LABELS, entity_type_of, field_name
 from graphmem.model import identity, items, relationship
 
-GENERAL_TYPE: Final = "note"
 LINK: Final = "REFERS_TO"
 LINKS_LIMIT: Final = 500
 """Links of one file: a request has no more items."""
@@ -183,9 +183,7 @@ def _titled(name: str, body: str, fields: dict[str, Any], entity_type: str) -> t
     named = next((fields[each] for each in ("title", "name") if isinstance(fields.get(each), str)), None)
     title = named or (heading[1].strip() if heading is not None else stem)
     if named is None:
-        rule = identity.rule(entity_type)
-        is_named = entity_type in identity.SHIPPED and ("name",) in rule
-        fields["name" if is_named and rule.index(("name",)) < rule.index(("title",)) else "title"] = title
+        fields[title_field(entity_type)] = title
     if identity.identify("", entity_type, fields).basis == identity.CONTENT:
         fields["canonical_name"] = title
     return title, content

@@ -47,11 +47,15 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     return draft.proposal()
 
 
-def _title(document: ParsedDocument, options: InterpreterOptions, entity_type: str) -> LabelledMember:
-    """Return the title; people, places and the like have a name instead."""
+def title_field(entity_type: str) -> str:
+    """Return the field of a title; people, places and the like have a name instead."""
     rule = identity.rule(entity_type)
     has_name = entity_type in identity.SHIPPED and ("name",) in rule
-    name = "name" if has_name and rule.index(("name",)) < rule.index(("title",)) else "title"
+    return "name" if has_name and rule.index(("name",)) < rule.index(("title",)) else "title"
+
+
+def _title(document: ParsedDocument, options: InterpreterOptions, entity_type: str) -> LabelledMember:
+    name = title_field(entity_type)
     if document.title is None:
         return LabelledMember(name, stem(options.file_name))
     return LabelledMember(name, document.title, heading(document, document.title))
