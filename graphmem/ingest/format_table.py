@@ -134,7 +134,7 @@ FORMATS: tuple[Format, ...] = (
         (".ics", ".ical"),
         "calendar",
         ("event",),
-        ("icalendar", "python-dateutil"),
+        ("python-dateutil",),
         version=4,
     ),
     Format(

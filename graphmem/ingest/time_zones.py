@@ -11,6 +11,7 @@ import zoneinfo
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
+from pathlib import Path
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.content_lines import Block
@@ -26,6 +27,12 @@ SHAPES = {
     "TZOFFSETTO": OFFSET,
 }
 """What a reader of zones needs. It refuses other properties, and may never end with other rules."""
+
+OF_WINDOWS = dict(
+    line.split(": ")
+    for line in Path(__file__).with_name("windows_zones.txt").read_text("ascii").splitlines()
+    if not line.startswith("#")
+)
 
 
 class Zones:
@@ -60,10 +67,8 @@ class Zones:
 
 def _names(name: str) -> Iterator[str]:
     """Yield the names that a zone may have: whole, as Windows calls it, without a prefix of the program."""
-    from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
-
     yield name.strip("/ ")
-    yield WINDOWS_TO_OLSON.get(name.strip(), "")
+    yield OF_WINDOWS.get(name.strip(), "")
     parts = name.strip("/ ").split("/")
     # No zone has a name of more than four parts.
     yield from ("/".join(parts[start:]) for start in range(max(1, len(parts) - 4), len(parts)))

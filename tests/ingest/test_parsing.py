@@ -20,7 +20,7 @@ from tests.support.walks import walk_over
 
 LIBRARIES = {
     "PIL", "charset_normalizer", "dateutil", "docx", "email.parser",
-    "icalendar", "lxml", "markdown_it", "odfdo", "openpyxl", "pptx", "puremagic", "pypdfium2",
+    "lxml", "markdown_it", "odfdo", "openpyxl", "pptx", "puremagic", "pypdfium2",
     "striprtf",
 }  # fmt: skip
 FILES = ROOT / "tests/ingest/files"

@@ -49,6 +49,10 @@ PEOPLE = {"ORGANIZER": "organizer", "ATTENDEE": "attendees"}
 PERSON_PARAMS = {"role": "ROLE", "status": "PARTSTAT", "kind": "CUTYPE"}
 RAW = {"RRULE": "rule", "DURATION": "duration", "SEQUENCE": "sequence"}
 WHOLE_DAY = re.compile(r"\d{8}|\d{4}-\d\d-\d\d")
+DURATION = re.compile(
+    r"(?P<sign>[-+]?)P(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
+    r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?)?$"
+)
 LATER = "THISANDFUTURE"
 """The range of a change of an instance and all later ones."""
 MAILTO = re.compile(r"\s*mailto:\s*", re.IGNORECASE)
@@ -161,10 +165,8 @@ class _Entry:
         return start, end
 
     def _after(self, start: Moment) -> Moment | None:
-        from icalendar.prop import vDuration
-
         try:
-            return start + vDuration.from_ical(self.text("DURATION"))
+            return start + _duration(self.text("DURATION"))
         except (ValueError, OverflowError):
             self.warn(f"DURATION cannot be read: {self.text('DURATION')[:50]}")
             return None
@@ -201,6 +203,15 @@ class _Entry:
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as exc:
             self.warn(f"its instances are not listed: {str(exc)[:100]}.")
             return start, []
+
+
+def _duration(text: str) -> timedelta:
+    """Return how long a duration such as `PT1H30M` is. ValueError: the text is none."""
+    match = DURATION.match(text)
+    if match is None:
+        raise ValueError(text)
+    amounts = {unit: int(amount or 0) for unit, amount in match.groupdict().items() if unit != "sign"}
+    return timedelta(**amounts) * (-1 if match["sign"] == "-" else 1)
 
 
 def _newest(entries: list[_Entry], builder: Builder) -> list[_Entry]:
