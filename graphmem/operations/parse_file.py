@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import tempfile
 from typing import BinaryIO, cast
 
@@ -15,7 +14,7 @@ from graphmem.ingest.document import ParseFailed, TextPage, text_page
 from graphmem.ingest.parsing import Terms, parsed
 from graphmem.reading.source_answers import TextWindow
 from graphmem.registry import Face, Scope, operation
-from graphmem.storing.received_files import CHUNK_BYTES, FILE_ERRORS, FileArguments, Limited, opened
+from graphmem.storing.received_files import FILE_ERRORS, FileArguments, Limited, digested, opened
 
 
 class ParseFile(TextWindow, FileArguments):
@@ -50,7 +49,8 @@ async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
     with tempfile.TemporaryFile() as temporary:
         copy = cast("BinaryIO", temporary)
         try:
-            content_hash, size = await asyncio.to_thread(_copied, Limited(file, limit), copy)
+            limited = cast("BinaryIO", Limited(file, limit))
+            stored = await asyncio.to_thread(digested, limited, copy)
         finally:
             file.close()
         try:
@@ -59,14 +59,6 @@ async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
         except ParseFailed as exc:
             raise FileNotParsed(f"the file cannot be read: {exc.reason}", reason=exc.code) from None
     # A large document is put together beside the requests of others.
-    return await asyncio.to_thread(text_page, document, content_hash, size, arguments.offset, arguments.limit)
-
-
-def _copied(file: Limited, copy: BinaryIO) -> tuple[str, int]:
-    digest, size = hashlib.sha256(), 0
-    while chunk := file.read(CHUNK_BYTES):
-        copy.write(chunk)
-        digest.update(chunk)
-        size += len(chunk)
-    copy.flush()
-    return digest.hexdigest(), size
+    return await asyncio.to_thread(
+        text_page, document, stored.sha256, stored.size, arguments.offset, arguments.limit
+    )

@@ -147,7 +147,7 @@ async def received(
         if commit:
             stored = await context.services.objects.put(owner, limited)
         else:
-            stored = await asyncio.to_thread(_digested, limited)
+            stored = await asyncio.to_thread(digested, limited)
     finally:
         file.close()
     name, declared = arguments.file_name, arguments.mime_type
@@ -229,12 +229,16 @@ def _head(file: BinaryIO) -> bytes:
     return head
 
 
-def _digested(file: BinaryIO) -> StoredObject:
-    """Return the hash and the number of the bytes of a file, without storing them."""
+def digested(file: BinaryIO, copy: BinaryIO | None = None) -> StoredObject:
+    """Return the hash and the number of the bytes of a file, which are written to a copy but not stored."""
     digest, size = hashlib.sha256(), 0
     while chunk := file.read(CHUNK_BYTES):
         digest.update(chunk)
         size += len(chunk)
+        if copy is not None:
+            copy.write(chunk)
+    if copy is not None:
+        copy.flush()
     return StoredObject(digest.hexdigest(), size)
 
 
