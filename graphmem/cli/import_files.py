@@ -195,31 +195,27 @@ def with_links(files: Iterable[LocalFile]) -> Iterator[LocalFile | LinkedNote]:
 
     Of a database of Notion the pages are imported, with its name as their type, and not its table.
     """
-    from graphmem.cli.importing.note_files import NoteIndex, read_note, shown_name
+    from graphmem.cli.importing.note_files import NoteIndex, read_note, shown_folder, shown_name
     from graphmem.ingest.interpreters.labels import type_of_table
 
     notes: list[tuple[LocalFile, NoteFile]] = []
-    tables: list[LocalFile] = []
+    tables: dict[str, LocalFile] = {}
     markdown: list[LocalFile] = []
     for file in files:
-        is_notion = shown_name(file.name) != file.name
-        if not file.interpret:
-            yield file
-        elif file.name.lower().endswith((".md", ".markdown")):
+        if file.interpret and file.name.lower().endswith((".md", ".markdown")):
             markdown.append(file)
-        elif is_notion and file.name.endswith(".csv"):
-            tables.append(file)
+        elif file.interpret and file.name.endswith(".csv") and shown_name(file.name) != file.name:
+            tables[_NOTION_TABLE.sub("", file.name)] = file
         else:
             yield file
     folders = {posixpath.dirname(file.name) for file in markdown}
-    bases = {_NOTION_TABLE.sub("", file.name): file for file in tables}
-    for base, table in bases.items():
-        if not {base, shown_name(f"{base}/").rstrip("/")} & folders:
+    for name, table in tables.items():
+        if not {name, shown_folder(name)} & folders:
             yield table._replace(name=shown_name(table.name))
+    with_table = {*tables, *map(shown_folder, tables)}
     for file in markdown:
         folder = posixpath.dirname(file.name)
-        in_table = folder in bases or folder in {shown_name(f"{base}/").rstrip("/") for base in bases}
-        kind = type_of_table(posixpath.basename(shown_name(f"{folder}/").rstrip("/"))) if in_table else None
+        kind = type_of_table(posixpath.basename(shown_folder(folder))) if folder in with_table else None
         try:
             data = file.content()
         except FILE_FAULTS:

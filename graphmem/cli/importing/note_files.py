@@ -80,6 +80,10 @@ def shown_name(name: str) -> str:
     return _NOTION_ID.sub("", name)
 
 
+def shown_folder(name: str) -> str:
+    return shown_name(f"{name}/").rstrip("/")
+
+
 def read_note(name: str, text: str, entity_type: str | None = None) -> NoteFile:
     """Return a file as an entity. ``entity_type``: the one where the file does not say it."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
