@@ -52,15 +52,6 @@ class _Completion(BaseModel):
     usage: _Usage | None = None
 
 
-def configuration(schemas: Iterable[schema.SchemaDocument], settings: Settings) -> dict[str, str]:
-    """Return what an interpretation depends on beside the document and :data:`VERSION`.
-
-    Raises:
-        InterpretationFailed: no language model is configured.
-    """
-    return _configuration(known_types(schemas), settings)
-
-
 async def propose(
     document: ParsedDocument,
     schemas: Iterable[schema.SchemaDocument],
@@ -80,7 +71,7 @@ async def propose(
         LanguageModelUnavailable: it does not answer, and another attempt may succeed.
     """
     types = known_types(schemas)
-    _check(config, _configuration(types, settings))
+    _check(config, configuration(types, settings))
     answers = ModelAnswers(document)
     pieces = list(model_prompt.pieces(document, settings.llm_input_characters))
     if not pieces:
@@ -104,7 +95,7 @@ async def check(settings: Settings) -> None:
         InterpretationFailed, LanguageModelUnavailable: as :func:`propose`.
     """
     types = known_types(())
-    _configuration(types, settings)
+    configuration(types, settings)
     model = _Model(settings, NO_TRACES)
     try:
         await model.ask(types, "-")
@@ -181,7 +172,12 @@ class _Model:
         return text[:_REASON_CHARACTERS_LIMIT]
 
 
-def _configuration(types: KnownTypes, settings: Settings) -> dict[str, str]:
+def configuration(types: KnownTypes, settings: Settings) -> dict[str, str]:
+    """Return what an interpretation depends on beside the document and :data:`VERSION`.
+
+    Raises:
+        InterpretationFailed: no language model is configured.
+    """
     if settings.llm_url is None or settings.llm_model is None:
         raise InterpretationFailed(
             "No language model is configured: set GRAPHMEM_LLM_URL and GRAPHMEM_LLM_MODEL."

@@ -15,14 +15,13 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, JsonValue, WithJsonSchema
 
 from graphmem.ingest.document import FileSpan, ParsedDocument, Part
-from graphmem.ingest.interpreters.labels import entity_type_of, field_name, is_empty
-from graphmem.ingest.interpreters.proposal_draft import SHOWN_CHARACTERS, redraft
-from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
+from graphmem.ingest.interpreters.labels import LabelledMember, entity_type_of, field_name, is_empty
+from graphmem.ingest.interpreters.proposal_draft import SHOWN_CHARACTERS, ProposalDraft
 from graphmem.model import canonical, relationship, schema
 
 VERSION: Final = 3
@@ -145,7 +144,7 @@ class _Answered(BaseModel):
 
 
 _SCALAR: Final = WithJsonSchema({"anyOf": [{"type": name} for name in ("string", "number", "boolean")]})
-_TYPE_NAMES: Final = Field(json_schema_extra={"enum": sorted(relationship.BUILTIN)})
+_TYPE_NAMES: Final = WithJsonSchema({"type": "string", "enum": sorted(relationship.BUILTIN)})
 
 
 class AnsweredField(_Answered):
@@ -185,29 +184,20 @@ RESPONSE_FORMAT: Final = {
 """The form of the answer, as the API takes it."""
 
 
-class ModelAnswers:
+class ModelAnswers(ProposalDraft):
     """Collects the answers about the pieces of one document."""
 
     def __init__(self, document: ParsedDocument) -> None:
+        super().__init__()
         self._places = _Places(document)
-        self._entities: list[ProposedEntity] = []
-        self._relationships: list[ProposedRelationship] = []
-        self._warnings: dict[str, None] = {}
-
-    def warn(self, sentence: str) -> None:
-        self._warnings[sentence] = None
 
     def add(self, answer: ModelAnswer, piece: PromptPiece) -> None:
         """Add the answer about a piece. A quote is looked for in that piece."""
-        indexes = [self._entity(entity, piece) for entity in answer.entities]
+        indexes = [self._add_entity(entity, piece) for entity in answer.entities]
         for link in answer.relationships:
-            self._relate(link, indexes, piece)
+            self._add_relationship(link, indexes, piece)
 
-    def proposal(self) -> Proposal:
-        """Return what was collected, after the rules of all proposals."""
-        return redraft(Proposal(tuple(self._entities), tuple(self._relationships), tuple(self._warnings)))
-
-    def _entity(self, entity: AnsweredEntity, piece: PromptPiece) -> int | None:
+    def _add_entity(self, entity: AnsweredEntity, piece: PromptPiece) -> int | None:
         """Add an entity and return its index; ``None`` if nothing of it is taken."""
         entity_type = entity_type_of(entity.entity_type)
         if entity_type is None:
@@ -217,24 +207,25 @@ class ModelAnswers:
         # An entity stands at a quote of it that occurs once, else at the first one.
         quoted = sorted(filter(None, occurrences), key=lambda ranges: len(ranges) > 1)
         near = quoted[0][0][0] if quoted else 0
-        fields: dict[str, Any] = {}
-        spans: dict[str, FileSpan] = {}
+        members: dict[str, LabelledMember] = {}
         for field, ranges in zip(entity.fields, occurrences, strict=True):
             name = field_name(field.name)
             reason = _refusal(field, ranges)
             if reason is not None:
                 self.warn(f"The field {_excerpt(name)} of an entity {entity_type} is left out: {reason}.")
-            elif name not in fields and not is_empty(field.value):
-                fields[name] = field.value
-                spans[name] = self._places.span(*min(ranges, key=lambda each: abs(each[0] - near)))
-        if not fields:
+            elif name not in members and not is_empty(field.value):
+                span = self._places.span(*min(ranges, key=lambda each: abs(each[0] - near)))
+                members[name] = LabelledMember(name, field.value, span)
+        spans = [member.span for member in members.values() if member.span is not None]
+        if not spans:
             return None
-        start = min(span.start or 0 for span in spans.values())
-        whole = self._places.span(start, max(span.end or 0 for span in spans.values()))
-        self._entities.append(ProposedEntity(entity_type, fields, spans, whole))
-        return len(self._entities) - 1
+        start = min(span.start or 0 for span in spans)
+        whole = self._places.span(start, max(span.end or 0 for span in spans))
+        return self.entity(entity_type, members.values(), whole)
 
-    def _relate(self, link: AnsweredRelationship, indexes: Sequence[int | None], piece: PromptPiece) -> None:
+    def _add_relationship(
+        self, link: AnsweredRelationship, indexes: Sequence[int | None], piece: PromptPiece
+    ) -> None:
         if link.relationship_type not in relationship.BUILTIN:
             self.warn(f"{_excerpt(link.relationship_type)} is no relationship type: it is left out.")
             return
@@ -248,8 +239,7 @@ class ModelAnswers:
         if not ranges:
             self.warn(f"A relationship {link.relationship_type} is left out: its quote is not in the text.")
             return
-        span = self._places.span(*ranges[0])
-        self._relationships.append(ProposedRelationship(link.relationship_type, source, target, span=span))
+        self.relate(link.relationship_type, source, target, self._places.span(*ranges[0]))
 
 
 def _refusal(field: AnsweredField, ranges: Sequence[tuple[int, int]]) -> str | None:

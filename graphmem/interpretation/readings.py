@@ -15,6 +15,7 @@ from graphmem.errors import ObjectDamaged, ObjectMissing, ObjectStoreUnavailable
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
 from graphmem.ingest.document import ParsedDocument, ParseFailed
 from graphmem.interpretation import language_model
+from graphmem.interpretation.model_prompt import known_types
 from graphmem.model import schema
 from graphmem.reading.schema_rows import SchemaPageRow
 from graphmem.reading.source_answers import SourceRow
@@ -144,7 +145,7 @@ def _asks_model(context: Context, format: str, interpreter: str | None) -> bool:
 
 def _model_reader(context: Context, schemas: list[schema.SchemaDocument], parser: str = "") -> SourceReader:
     settings = context.services.settings
-    config = language_model.configuration(schemas, settings)
+    config = language_model.configuration(known_types(schemas), settings)
     return SourceReader(language_model.NAME, language_model.VERSION, parser, settings.llm_model, config)
 
 

@@ -93,7 +93,7 @@ async def interpret(
     config = dict(config or {})
     request = (source.id, interpreter, config, again)
     runs = await read_runs(context, source.id)
-    reading = None
+    reading, reason = None, None
     try:
         if source.size > PROMPT_BYTES or may_ask_model(context, interpreter):
             reader = await reader_of(context, source, interpreter)
@@ -101,32 +101,23 @@ async def interpret(
             reading = await read(context, source, interpreter, config)
             reader = reading.reader
     except ReadingFailed as exc:
-        interpretation = _new_interpretation(context, source, exc.reader, config, runs)
-        failed = next(
-            (row for row in runs if row.key == interpretation.key and row.error == exc.reason), None
-        )
-        if failed is not None and not again:
-            return Outcome(failed, unchanged=True)
-        if (replayed := await _of_key(context, interpretation, request, key)) is not None:
-            return Outcome(replayed, replayed=True)
-        await _end_failed(context, interpretation, exc.reason)
-        return Outcome(await read_interpretation(context, interpretation.id))
+        reader, reason = exc.reader, exc.reason
     interpretation = _new_interpretation(context, source, reader, config, runs)
-    # The run of the same interpreter, version and configuration, unless it failed.
-    earlier = next(
-        (
-            row for row in runs
-            if row.key == interpretation.key and row.status != Status.FAILED and not row.withdrawn
-        ),
-        None,
-    )  # fmt: skip
-    if earlier is not None and not again:
-        return Outcome(earlier, unchanged=True)
+    alike = [row for row in runs if row.key == interpretation.key]
+    if reason is None:
+        earlier = [row for row in alike if row.status != Status.FAILED and not row.withdrawn]
+    else:
+        earlier = [row for row in alike if row.error == reason]
+    if earlier and not again:
+        return Outcome(earlier[0], unchanged=True)
     if (replayed := await _of_key(context, interpretation, request, key)) is not None:
         return Outcome(replayed, replayed=True)
-    if reading is None or writing.size(reading.proposal) > PROMPT_OBSERVATIONS:
+    if reason is not None:
+        await _end_failed(context, interpretation, reason)
+    elif reading is None or writing.size(reading.proposal) > PROMPT_OBSERVATIONS:
         return Outcome(await interpretation_queue.add(context, interpretation))
-    await _write(context, source, interpretation, reading)
+    else:
+        await _write(context, source, interpretation, reading)
     return Outcome(await read_interpretation(context, interpretation.id))
 
 

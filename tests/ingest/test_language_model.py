@@ -312,10 +312,14 @@ def test_a_document_without_text_asks_nobody(model: LanguageModel) -> None:
 
 def test_another_model_and_other_schemas_are_another_configuration(model: LanguageModel) -> None:
     lamp = schema.parse("lamp", {"fields": {"watts": {"type": "number"}}})
-    first = language_model.configuration((), model.settings())
-    assert first == language_model.configuration((), model.settings(llm_timeout=5.0))
-    assert first != language_model.configuration((lamp,), model.settings())
-    assert first != language_model.configuration((), model.settings(llm_model="reader-2"))
+    first = language_model.configuration(model_prompt.known_types(()), model.settings())
+    assert first == language_model.configuration(
+        model_prompt.known_types(()), model.settings(llm_timeout=5.0)
+    )
+    assert first != language_model.configuration(model_prompt.known_types((lamp,)), model.settings())
+    assert first != language_model.configuration(
+        model_prompt.known_types(()), model.settings(llm_model="reader-2")
+    )
     read(model, NOTE, (), first)
     for config, message in [
         ({**first, "model": "reader-0"}, "model 'reader-0', and today it is 'reader-1'"),
