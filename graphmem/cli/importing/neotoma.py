@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -115,6 +116,7 @@ class NeotomaReader:
                 by_source.setdefault(str(row.get("source_entity_id")), []).append(row)
         return by_source
 
+    @cached_property
     def sources(self) -> dict[str, Row]:
         kept = {"original_filename": "original_filename", "file_name": "original_filename"}
         kept |= {"content_hash": "content_hash", "mime_type": "mime_type"}
@@ -127,7 +129,7 @@ class NeotomaReader:
 
     def contents(self) -> Iterator[LocalFile]:
         """Yield the files whose bytes the service gives: what they say is in its entities already."""
-        for source_id, row in self.sources().items():
+        for source_id, row in self.sources.items():
             path = f"/sources/{quote(source_id, safe='')}/content"
             try:
                 status, data = self._answer("GET", path)
@@ -188,7 +190,7 @@ class _Lines:
 
     def __init__(self, reader: NeotomaReader) -> None:
         self._reader = reader
-        self._links, self._sources = reader.relationships(), reader.sources()
+        self._links, self._sources = reader.relationships(), reader.sources
         self._named: dict[str, Row | None] = {}
 
     def of(self, row: Row) -> Row:

@@ -19,7 +19,7 @@ from typing import Any
 
 from graphmem.ingest.building import Builder, json_value
 from graphmem.ingest.decoding import whole_text
-from graphmem.ingest.document import FileSpan, ParseFailed, PartField
+from graphmem.ingest.document import FileSpan, ParseFailed, Part, PartField
 
 SPACE = re.compile(r"[ \t\n\r]*")
 OBJECT = re.compile(r'\{\s*["}]')
@@ -51,8 +51,12 @@ def whole_objects(text: str) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the objects of a list at the top that are whole, and warnings that name the others."""
     walk = Walk(text)
     start = walk.skip(0)
-    objects = walk.objects(start)[0] if text.startswith("[", start) else []
-    return objects, walk.warnings
+    records = walk.objects(start)[0] if text.startswith("[", start) else []
+    return [_as_object(record) for record in records], walk.warnings
+
+
+def _as_object(record: Part) -> dict[str, Any]:
+    return {field.name: field.value for field in record.fields}
 
 
 def _sequence(builder: Builder, walk: Walk, position: int) -> None:
@@ -79,7 +83,7 @@ def _object(builder: Builder, walk: Walk, start: int) -> int:
     if name is not None and walk.text.startswith("[", place):
         elements, end = walk.objects(place)
         if elements:
-            fields[name] = PartField(name, elements, walk.span(place, end))
+            fields[name] = PartField(name, [*map(_as_object, elements)], walk.span(place, end))
     if fields:
         _add(builder, walk, start, len(walk.text), list(fields.values()))
     return len(walk.text)
@@ -142,17 +146,17 @@ class Walk:
                 if position == len(self.text):
                     return position
 
-    def objects(self, position: int) -> tuple[list[dict[str, Any]], int]:
-        """Return the whole objects of the list at an offset, and the end of the list."""
-        objects: list[dict[str, Any]] = []
+    def objects(self, position: int) -> tuple[list[Part], int]:
+        """Return the whole objects of the list at an offset as records, and the end of the list."""
+        records: list[Part] = []
 
         def read(start: int) -> int:
             fields, end = self.members(start)
-            objects.append({field.name: field.value for field in fields})
+            records.append(Part("record", self.span(start, end), fields=tuple(fields)))
             return end
 
         end = self.elements(position, read)
-        return objects, end
+        return records, end
 
     def leave_out(self, position: int, failure: ParseFailed) -> None:
         """Note what is broken; raise a failure that is no damage."""

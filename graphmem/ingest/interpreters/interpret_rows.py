@@ -28,7 +28,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from graphmem.ingest.document import ParsedDocument, Part, PartField
+from graphmem.ingest.document import ParsedDocument, Part
 from graphmem.ingest.formats.json_values import Walk
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import (
@@ -232,24 +232,10 @@ def _list_of_rows(document: ParsedDocument, draft: ProposalDraft) -> tuple[str, 
     names = {field_name(field.name) for field in parts[0].fields}
     if len(lists) != 1 or names & _OF_ONE_OBJECT:
         return None
-    rows = _elements(document.text, lists[0])
+    rows, _ = Walk(document.text).objects(lists[0].span.start or 0)
     other_names = [field.name[:60] for field in parts[0].fields if field is not lists[0]]
     if other_names:
         draft.warn(
             f"Members beside the list {lists[0].name[:60]} are left out: {', '.join(other_names[:20])}."
         )
     return lists[0].name, rows
-
-
-def _elements(text: str, field: PartField) -> list[Part]:
-    """Return the objects of a list as records, with the places of their members."""
-    walk = Walk(text)
-    rows: list[Part] = []
-
-    def read(start: int) -> int:
-        fields, end = walk.members(start)
-        rows.append(Part("record", walk.span(start, end), fields=tuple(fields)))
-        return end
-
-    walk.elements(field.span.start or 0, read)
-    return rows
