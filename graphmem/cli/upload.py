@@ -54,8 +54,9 @@ class LocalFile(NamedTuple):
 
     def failed(self, error: GraphmemError) -> dict[str, Any]:
         """Return the row of a file that was not taken."""
-        issues = error.details.get("issues") or [{}]
-        message = f"{error} ({issues[0]['message']})" if "message" in issues[0] else str(error)
+        message, issues = str(error), error.details.get("issues") or [{}]
+        reason = issues[0].get("message", "")
+        message += "" if reason in message else f" ({reason})"
         return {"file": self.path, "outcome": "failed", "error_code": error.code, "message": message}
 
 
