@@ -65,34 +65,66 @@ A = TypeVar("A", bound=Arguments)
 Function = Callable[[Context, A], Awaitable[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operation(Generic[A]):
+    """An operation, as it is declared and as its function reads.
+
+    Attributes:
+        routes: method and path; the first is that of the interface, the others are aliases.
+        tool: name of the MCP tool.
+        command: words of the command line.
+        destructive: whether it takes something from what reads show: an entity, a value, a field. What is
+            merely superseded by a newer observation does not count. Nothing stored is ever lost.
+        idempotent: whether the same call once more changes nothing. Every read is idempotent.
+        sandbox: whether the public sandbox allows it.
+        faces: where it can be called; ``reason`` says why a face is left out.
+        public: whether it answers callers without a credential.
+        heavy: whether it looks at far more than it answers, by queries of ``cost heavy``; such calls have a
+            rate limit of their own.
+        limited: whether calls count for rate limits. The probes of those who run the service do not.
+        rate: the class of its rate limit, if it has one that its scope does not tell.
+        takes_file: whether its arguments may hold a file, so that its body may be as large as
+            that of the largest file.
+        typed: whether it touches no entity type but those of the types and entities that its arguments name,
+            and those that the reference fields among its arguments name. Every other operation needs a grant
+            of its agent for every type.
+        withheld: whether a writer in quarantine may call it: what it adds does not count meanwhile.
+        errors: the errors that it raises beyond those of every operation.
+        example: arguments of a call that works on an owner who has what it names; filters stand beside the
+            other arguments. ``--help`` shows it as a command line, and the tests that walk the registry call
+            it through every face and as another owner. Ids are the ``EXAMPLE_`` ones of
+            :mod:`graphmem.arguments`.
+        people: arguments that the command line adds when it prints a table for people.
+        statements: the most that its example, and a page of 100, runs, however much its owner has.
+        leaves_out: the member of its answer that lists damaged entities; empty if it has none.
+    """
+
     name: str
-    routes: tuple[tuple[str, str], ...]
-    tool: str
-    command: tuple[str, ...]
+    routes: tuple[tuple[str, str], ...] = ()
+    tool: str = ""
+    command: tuple[str, ...] = ()
     scope: Scope
-    destructive: bool
-    idempotent: bool
-    sandbox: bool
-    faces: Face
-    reason: str
-    public: bool
-    heavy: bool
-    limited: bool
-    own_rate: RateClass | None
-    takes_file: bool
-    errors: tuple[type[GraphmemError], ...]
-    example: Mapping[str, Any]
-    people: Mapping[str, Any]
+    destructive: bool = False
+    idempotent: bool = False
+    sandbox: bool = True
+    faces: Face = Face.ALL
+    reason: str = ""
+    public: bool = False
+    heavy: bool = False
+    limited: bool = True
+    rate: RateClass | None = None
+    takes_file: bool = False
+    typed: bool = False
+    withheld: bool = False
+    errors: tuple[type[GraphmemError], ...] = ()
+    example: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    people: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    statements: int = 0
     function: Function[A]
     arguments: type[A]
     result: TypeAdapter[Any] = field(repr=False)
     answer_members: frozenset[str] = frozenset()
     leaves_out: str = ""
-    statements: int = 0
-    typed: bool = False
-    withheld: bool = False
 
     @property
     def description(self) -> str:
@@ -110,8 +142,8 @@ class Operation(Generic[A]):
 
     @property
     def rate_class(self) -> RateClass:
-        if self.own_rate is not None:
-            return self.own_rate
+        if self.rate is not None:
+            return self.rate
         if self.heavy:
             return RateClass.HEAVY
         return RateClass.READ if self.scope is Scope.READ else RateClass.WRITE
@@ -320,51 +352,12 @@ def operation(
     command: str = "",
     scope: Scope,
     statements: int,
-    destructive: bool = False,
     idempotent: bool = False,
-    sandbox: bool = True,
     faces: Face = Face.ALL,
     reason: str = "",
-    public: bool = False,
-    heavy: bool = False,
-    limited: bool = True,
-    rate: RateClass | None = None,
-    takes_file: bool = False,
-    typed: bool = False,
-    withheld: bool = False,
-    errors: tuple[type[GraphmemError], ...] = (),
-    example: Mapping[str, Any] | None = None,
-    people: Mapping[str, Any] | None = None,
+    **traits: Any,
 ) -> Callable[[Function[A]], Function[A]]:
-    """Declare an operation.
-
-    Args:
-        routes: ``METHOD /path`` lines; the first is that of the interface, the others are aliases.
-        tool: name of the MCP tool.
-        command: words of the command line.
-        statements: the most that its example, and a page of 100, runs, however much its owner has.
-        destructive: whether it takes something from what reads show: an entity, a value, a field. What is
-            merely superseded by a newer observation does not count. Nothing stored is ever lost.
-        idempotent: whether the same call once more changes nothing. Every read is idempotent.
-        sandbox: whether the public sandbox allows it.
-        faces: where it can be called; ``reason`` says why a face is left out.
-        public: whether it answers callers without a credential.
-        heavy: whether it looks at far more than it answers, by queries of ``cost heavy``; such calls have a
-            rate limit of their own.
-        limited: whether calls count for rate limits. The probes of those who run the service do not.
-        rate: the class of its rate limit, if it has one that its scope does not tell.
-        takes_file: whether its arguments may hold a file, so that its body may be as large as
-            that of the largest file.
-        typed: whether it touches no entity type but those of the types and entities that its arguments name,
-            and those that the reference fields among its arguments name. Every other operation needs a grant
-            of its agent for every type.
-        withheld: whether a writer in quarantine may call it: what it adds does not count meanwhile.
-        errors: the errors that it raises beyond those of every operation.
-        example: arguments of a call that works on an owner who has what it names; filters stand beside the
-            other arguments. ``--help`` shows it as a command line, and the tests that walk the registry call
-            it through every face and as another owner. Ids are the ``EXAMPLE_`` ones of
-            :mod:`graphmem.arguments`.
-        people: arguments that the command line adds when it prints a table for people.
+    """Declare an operation: ``routes`` are ``METHOD /path`` lines, ``traits`` fields of :class:`Operation`.
 
     Raises:
         TypeError: the declaration is incomplete, or the name is taken.
@@ -385,7 +378,7 @@ def operation(
             raise TypeError(
                 f"operation {name!r}: name taken, or {unfitting or 'reason'} does not fit its faces"
             )
-        if scope is Scope.READ and (destructive or idempotent):
+        if scope is Scope.READ and (traits.get("destructive") or idempotent):
             raise TypeError(f"operation {name!r}: a read is idempotent and not destructive by itself")
         REGISTRY[name] = Operation(
             name=name,
@@ -394,26 +387,15 @@ def operation(
             command=tuple(command.split()),
             scope=scope,
             statements=statements,
-            destructive=destructive,
             idempotent=idempotent or scope is Scope.READ,
-            sandbox=sandbox,
             faces=faces,
             reason=reason,
-            public=public,
-            heavy=heavy,
-            limited=limited,
-            own_rate=rate,
-            takes_file=takes_file,
-            errors=errors,
-            example=example or {},
-            people=people or {},
             function=function,
             arguments=hints["arguments"],
             result=TypeAdapter(hints["return"]),
             answer_members=members,
             leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""),
-            typed=typed,
-            withheld=withheld,
+            **traits,
         )
         return function
 

@@ -7,7 +7,6 @@ the page of :mod:`graphmem.api.oauth_consent`.
 
 from __future__ import annotations
 
-import functools
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
@@ -18,16 +17,15 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from graphmem.api.application import Endpoint
 from graphmem.api.body import read_bytes, read_json
 from graphmem.api.rest_routes import FORM, services_of
 from graphmem.arguments import Arguments, read
 from graphmem.auth import SUPPORTED_SCOPES, Scope, client_rules
 from graphmem.auth.accounts import Accounts
-from graphmem.auth.client_rules import ClientMetadata, ClientRefused
+from graphmem.auth.client_rules import ClientMetadata
 from graphmem.auth.grants import DIRECT_CLIENT, PAGE_CLIENT, Grants, NewRequest, Presented
 from graphmem.context import Services
-from graphmem.errors import InvalidInput, OAuthClientUnknown, OAuthRefused, OAuthStateInvalid, PayloadTooLarge
+from graphmem.errors import InvalidInput, OAuthRefused, OAuthStateInvalid, PayloadTooLarge
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.reading import answers
 
@@ -53,20 +51,20 @@ class OAuth:
         """Return a client by its id: from its metadata document, or as it was registered.
 
         Raises:
-            ClientRefused: ``invalid_client``, or ``invalid_request`` without an id.
+            OAuthRefused: ``invalid_client``, or ``invalid_request`` without an id.
         """
         if not client_id:
-            raise ClientRefused("invalid_request", "client_id is missing")
+            raise client_rules.refused("invalid_request", "client_id is missing")
         if client_rules.is_client_id_url(client_id):
             if not self.takes_documents:
                 message = (
                     "metadata documents are not read here: register the client, and use its new client_id"
                 )
-                raise ClientRefused("invalid_client", message)
+                raise client_rules.refused("invalid_client", message)
             return await client_rules.document_client_at(self.documents, client_id)
         metadata = await self.grants.client(client_id)
         if metadata is None:
-            raise ClientRefused("invalid_client", "client_id is unknown: register the client again")
+            raise client_rules.refused("invalid_client", "client_id is unknown: register the client again")
         return metadata
 
 
@@ -76,23 +74,6 @@ def oauth_of(request: Request) -> OAuth:
     if not hasattr(state, "oauth"):
         state.oauth = OAuth(services_of(request))
     return state.oauth
-
-
-def refused(error: ClientRefused) -> OAuthRefused:
-    """Return the error of the service for a refusal of the rules for clients."""
-    kind = OAuthClientUnknown if error.error == "invalid_client" else OAuthRefused
-    return kind(error.description, error=error.error)
-
-
-def _with_refusals(endpoint: Endpoint) -> Endpoint:
-    @functools.wraps(endpoint)
-    async def wrapped(request: Request) -> Response:
-        try:
-            return await endpoint(request)
-        except ClientRefused as exc:
-            raise refused(exc) from exc
-
-    return wrapped
 
 
 # Requests
@@ -182,7 +163,6 @@ class Initiate(Arguments):
     code_challenge_method: str = "S256"
 
 
-@_with_refusals
 async def initiate(request: Request) -> Response:
     """Begin a request of a program that speaks JSON; a program without an id of its own may ask too."""
     oauth = oauth_of(request)
@@ -228,10 +208,11 @@ def consent_url(oauth: OAuth, secret: str) -> str:
 
 def _check_redirect(client: ClientMetadata, redirect_uri: str) -> None:
     if not client_rules.redirect_uri_matches(redirect_uri, client.redirect_uris):
-        raise ClientRefused("invalid_redirect_uri", "redirect_uri is not one that the client registered")
+        raise client_rules.refused(
+            "invalid_redirect_uri", "redirect_uri is not one that the client registered"
+        )
 
 
-@_with_refusals
 async def authorize(request: Request) -> Response:
     """Begin a request of a client (RFC 6749, 4.1.1), or end it after the person decided: ``code``, ``state``.
 
@@ -248,11 +229,10 @@ async def authorize(request: Request) -> Response:
     _check_redirect(client, redirect_uri)
     try:
         new = _new_request(oauth, client, query, redirect_uri)
-    except (ClientRefused, OAuthRefused) as exc:
-        error = exc.error if isinstance(exc, ClientRefused) else exc.details["error"]
+    except OAuthRefused as exc:
         return redirect(
-            redirect_uri, 302, error=error, error_description=str(exc), state=query.get("state"),
-            iss=oauth.base,
+            redirect_uri, 302, error=exc.details["error"], error_description=str(exc),
+            state=query.get("state"), iss=oauth.base,
         )  # fmt: skip
     secret, _ = await oauth.grants.create_request(new)
     return RedirectResponse(consent_url(oauth, secret), 302)
@@ -264,7 +244,7 @@ def _new_request(
     """Return an authorization request, checked.
 
     Raises:
-        ClientRefused, OAuthRefused: it is not valid; the client hears of it by a redirect.
+        OAuthRefused: it is not valid; the client hears of it by a redirect.
     """
     if query.get("response_type") != "code":
         raise OAuthRefused("response_type must be code", error="unsupported_response_type")
@@ -298,7 +278,6 @@ async def _finish(request: Request, oauth: OAuth, code: str, secret: str) -> Res
 # Tokens
 
 
-@_with_refusals
 async def token(request: Request) -> Response:
     oauth = oauth_of(request)
     sent, is_json = await _parameters(request)
@@ -345,7 +324,6 @@ async def _check_client(oauth: OAuth, client_id: str | None) -> None:
         await oauth.client(client_id)
 
 
-@_with_refusals
 async def register(request: Request) -> Response:
     """Register a client (RFC 7591)."""
     oauth = oauth_of(request)
@@ -364,7 +342,6 @@ async def register(request: Request) -> Response:
     return _json(answer, 201)
 
 
-@_with_refusals
 async def revoke(request: Request) -> Response:
     """Revoke a token (RFC 7009). A token that is unknown, or of another client, answers the same."""
     oauth = oauth_of(request)

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from graphmem.auth.guarded_fetch import DocumentCache, FetchRefused, read_url
 from graphmem.auth.uris import DEFAULT_PORTS, read_uri
-from graphmem.errors import validation_message
+from graphmem.errors import OAuthClientUnknown, OAuthRefused, validation_message
 
 REDIRECT_URIS_LIMIT: Final = 20
 CLIENT_NAME_CHARACTERS_LIMIT: Final = 80
@@ -52,16 +52,10 @@ _HIDDEN_CATEGORIES: Final = frozenset({"Cf", "Cs", "Co", "Cn"})
 """Unicode categories that a name loses: format (bidirectional too), surrogate, private use, unassigned."""
 
 
-class ClientRefused(ValueError):
-    """A client, or what it asks for, breaks a rule: raised by all that checks or reads one.
-
-    ``error`` is the code of RFC 6749, 7591 or 8707; the text is its ``error_description``.
-    """
-
-    def __init__(self, error: ErrorCode, description: str) -> None:
-        super().__init__(description)
-        self.error: ErrorCode = error
-        self.description = description
+def refused(error: ErrorCode, description: str) -> OAuthRefused:
+    """Return the refusal of a client, or of what it asks for, by a code of RFC 6749, 7591 or 8707."""
+    kind = OAuthClientUnknown if error == "invalid_client" else OAuthRefused
+    return kind(description, error=error)
 
 
 # Redirect URIs
@@ -76,7 +70,7 @@ def check_redirect_uri(uri: str) -> str:
     try:
         parts = read_uri(uri)
     except ValueError as exc:
-        raise ClientRefused("invalid_redirect_uri", f"a redirect URI {exc}") from exc
+        raise refused("invalid_redirect_uri", f"a redirect URI {exc}") from exc
     text = ""
     if parts.scheme == "https":
         text = "" if parts.host else "a redirect URI has no host"
@@ -90,7 +84,7 @@ def check_redirect_uri(uri: str) -> str:
     elif not parts.host and not parts.path.startswith("/"):
         text = "a redirect URI has neither host nor path"
     if text:
-        raise ClientRefused("invalid_redirect_uri", text)
+        raise refused("invalid_redirect_uri", text)
     return uri
 
 
@@ -99,14 +93,14 @@ def _usable_redirect_uris(uris: object) -> object:
     if not isinstance(uris, list | tuple) or not 0 < len(uris) <= REDIRECT_URIS_LIMIT:
         return uris
     usable: list[str] = []
-    faults: list[ClientRefused] = []
+    faults: list[OAuthRefused] = []
     for uri in uris:
         try:
             usable.append(check_redirect_uri(uri) if isinstance(uri, str) else uri)
-        except ClientRefused as exc:
+        except OAuthRefused as exc:
             faults.append(exc)
     if not usable:
-        raise faults[0]
+        raise ValueError(str(faults[0]))
     return usable
 
 
@@ -219,7 +213,7 @@ def registered_client(body: Any) -> ClientMetadata:
     A client that wants a secret is registered without one, which RFC 7591 (3.2.1) allows.
     """
     if not isinstance(body, Mapping):
-        raise ClientRefused("invalid_client_metadata", "the registration is not a JSON object")
+        raise refused("invalid_client_metadata", "the registration is not a JSON object")
     metadata = _metadata({**body, "token_endpoint_auth_method": "none"})
     return _named(metadata, redirect_destination(metadata.redirect_uris[0]))
 
@@ -234,7 +228,7 @@ def _metadata(members: Mapping[str, Any]) -> ClientMetadata:
         name = str(fault["loc"][0]) if fault["loc"] else "metadata"
         text = f"{name}: {validation_message(fault['msg'])}"
         error = "invalid_redirect_uri" if name == "redirect_uris" else "invalid_client_metadata"
-        raise ClientRefused(error, text) from exc
+        raise refused(error, text) from exc
 
 
 def _named(metadata: ClientMetadata, name: str) -> ClientMetadata:
@@ -255,19 +249,19 @@ def check_client_id_url(client_id: str) -> None:
     try:
         target = read_url(client_id)
     except FetchRefused as exc:
-        raise ClientRefused("invalid_client", f"client_id: {exc}") from exc
+        raise refused("invalid_client", f"client_id: {exc}") from exc
     path = target.path.partition("?")[0]
     if path == "/":
-        raise ClientRefused("invalid_client", "client_id: the URL has no path")
+        raise refused("invalid_client", "client_id: the URL has no path")
     if any(unquote(segment) in (".", "..") for segment in path.split("/")):
-        raise ClientRefused("invalid_client", "client_id: the URL has a path with . or ..")
+        raise refused("invalid_client", "client_id: the URL has a path with . or ..")
 
 
 def basic_client_id(authorization: str) -> str | None:
     """Return the client id that HTTP Basic names (RFC 6749, 2.3.1), None without HTTP Basic.
 
     Raises:
-        ClientRefused: the header cannot be read.
+        OAuthRefused: the header cannot be read.
     """
     scheme, _, encoded = authorization.partition(" ")
     if scheme.lower() != "basic":
@@ -276,7 +270,7 @@ def basic_client_id(authorization: str) -> str | None:
         name = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")[0]
         return unquote_plus(name, errors="strict")
     except ValueError:
-        raise ClientRefused("invalid_client", "the header Authorization: Basic cannot be read") from None
+        raise refused("invalid_client", "the header Authorization: Basic cannot be read") from None
 
 
 def document_client(client_id: str, document: Mapping[str, Any]) -> ClientMetadata:
@@ -286,18 +280,18 @@ def document_client(client_id: str, document: Mapping[str, Any]) -> ClientMetada
     the scheme of an application. The consent page shows both hosts.
     """
     if document.get("client_id") != client_id:
-        raise ClientRefused("invalid_client", "the metadata document does not name its own URL as client_id")
+        raise refused("invalid_client", "the metadata document does not name its own URL as client_id")
     if "client_secret" in document or "client_secret_expires_at" in document:
-        raise ClientRefused("invalid_client", "the metadata document has a client_secret")
+        raise refused("invalid_client", "the metadata document has a client_secret")
     methods = document.get("token_endpoint_auth_methods_supported")
     method = document.get("token_endpoint_auth_method") or "none"
     if method != "none" and not (isinstance(methods, list) and "none" in methods):
         text = "the client of the metadata document cannot do without authentication at the token endpoint"
-        raise ClientRefused("invalid_client", text)
+        raise refused("invalid_client", text)
     try:
         metadata = _metadata({**document, "token_endpoint_auth_method": "none"})
-    except ClientRefused as exc:
-        raise ClientRefused("invalid_client", f"the metadata document is not valid: {exc}") from exc
+    except OAuthRefused as exc:
+        raise refused("invalid_client", f"the metadata document is not valid: {exc}") from exc
     host = read_url(client_id).host
     # A document speaks for its own host only: a link to another site would lend that site's name.
     if metadata.client_uri is not None and read_uri(metadata.client_uri).host != host:
@@ -319,7 +313,7 @@ async def document_client_at(documents: ClientDocuments, client_id: str) -> Clie
     try:
         return await documents.get(client_id)
     except FetchRefused as exc:
-        raise ClientRefused("invalid_client", f"client_id: {exc}") from exc
+        raise refused("invalid_client", f"client_id: {exc}") from exc
 
 
 # PKCE
@@ -327,12 +321,12 @@ async def document_client_at(documents: ClientDocuments, client_id: str) -> Clie
 
 def check_code_challenge(challenge: str | None, method: str | None) -> str:
     if not challenge:
-        raise ClientRefused("invalid_request", "code_challenge is missing: PKCE is required")
+        raise refused("invalid_request", "code_challenge is missing: PKCE is required")
     # A request without method means plain (RFC 7636, 4.3).
     if method != "S256":
-        raise ClientRefused("invalid_request", "code_challenge_method must be S256")
+        raise refused("invalid_request", "code_challenge_method must be S256")
     if not _CODE_CHALLENGE.fullmatch(challenge):
-        raise ClientRefused("invalid_request", "code_challenge must be 43 characters of base64url")
+        raise refused("invalid_request", "code_challenge must be 43 characters of base64url")
     return challenge
 
 
@@ -359,9 +353,9 @@ def canonical_resource(uri: str) -> str:
     try:
         parts = read_uri(uri)
     except ValueError as exc:
-        raise ClientRefused("invalid_target", f"resource {exc}") from exc
+        raise refused("invalid_target", f"resource {exc}") from exc
     if parts.scheme not in DEFAULT_PORTS or not parts.host:
-        raise ClientRefused("invalid_target", "resource is not an http or https URI")
+        raise refused("invalid_target", "resource is not an http or https URI")
     port = f":{parts.port}" if parts.port not in ("", DEFAULT_PORTS[parts.scheme]) else ""
     query = f"?{parts.query}" if parts.query else ""
     return f"{parts.scheme}://{parts.host}{port}{parts.path.rstrip('/')}{query}"
@@ -377,7 +371,7 @@ def check_resource(resource: str | None, resources: frozenset[str], default: str
     """Return the canonical form of a requested resource, or of ``default`` where none is requested."""
     requested = canonical_resource(default if resource is None else resource)
     if requested not in resources:
-        raise ClientRefused("invalid_target", "resource is not served here: use the address of /mcp")
+        raise refused("invalid_target", "resource is not served here: use the address of /mcp")
     return requested
 
 

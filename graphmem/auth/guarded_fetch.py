@@ -32,6 +32,7 @@ import orjson
 from cachetools import TLRUCache, TTLCache
 
 from graphmem.auth.uris import read_uri
+from graphmem.errors import OAuthRefused
 
 T = TypeVar("T")
 
@@ -318,7 +319,7 @@ class DocumentCache(Generic[T]):
     """Documents of one kind, by URL, in the memory of the process.
 
     ``parse(url, members)`` makes what is kept of a document; all callers share it, so it must be immutable.
-    It raises ``ValueError`` for a document that breaks its rules.
+    It raises ``ValueError`` or ``OAuthRefused`` for a document that breaks its rules.
     """
 
     def __init__(
@@ -364,7 +365,7 @@ class DocumentCache(Generic[T]):
             document = await self._fetcher.fetch_json(url)
             try:
                 value = self._parse(url, document.members)
-            except ValueError as exc:
+            except (ValueError, OAuthRefused) as exc:
                 raise FetchRefused("document", str(exc)) from exc
         except FetchRefused as refused:
             self._documents.pop(url, None)

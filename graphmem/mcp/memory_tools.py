@@ -383,35 +383,22 @@ def _operation(
     arguments: type[Arguments],
     result: Any,
     scope: Scope = Scope.WRITE,
-    *,
-    destructive: bool = False,
-    idempotent: bool = True,
-    withheld: bool = False,
+    **traits: bool,
 ) -> Operation[Any]:
     return Operation(
         name=PREFIX + function.__name__,
-        routes=(),
         tool=function.__name__,
-        command=(),
         scope=scope,
-        destructive=destructive,
-        idempotent=idempotent,
-        sandbox=True,
+        idempotent=True,
         faces=Face.MCP,
         reason="the tools of another server, for its users",
-        public=False,
         # Each of the reads searches or walks.
         heavy=scope is Scope.READ,
-        limited=True,
-        own_rate=None,
-        takes_file=False,
         errors=(NotFound,),
-        example={},
-        people={},
         function=function,
         arguments=arguments,
         result=TypeAdapter(result),
-        withheld=withheld,
+        **traits,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from graphmem.arguments import OFFSET_LIMIT, TYPE_PATTERN
@@ -31,7 +32,7 @@ def shortened(schema: dict[str, Any]) -> dict[str, Any]:
     empty, defaults that are null or empty, and null as an alternative: an argument that may be null may also
     be left out.
     """
-    short = {name: part for name, part in _short(schema).items() if name != "description"}
+    short = {name: part for name, part in _reduced(schema, _short).items() if name != "description"}
     for model in short.get("$defs", {}).values():
         # What refers to the model is described.
         model.pop("description", None)
@@ -40,37 +41,35 @@ def shortened(schema: dict[str, Any]) -> dict[str, Any]:
 
 def untitled(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON Schema of answers without titles: each repeats the name of a field or a model."""
+    return _reduced(schema, lambda part: {key: value for key, value in part.items() if key != "title"})
+
+
+def _reduced(schema: dict[str, Any], reduce: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """Return a schema after a function has reduced the keywords of it and of each schema in it."""
     kept: dict[str, Any] = {}
-    for keyword, value in schema.items():
+    for keyword, value in reduce(schema).items():
         if keyword in _NAMED:
-            kept[keyword] = {name: untitled(part) for name, part in value.items()}
-        elif isinstance(value, dict):
-            kept[keyword] = untitled(cast("dict[str, Any]", value))
+            kept[keyword] = {name: _reduced(part, reduce) for name, part in value.items()}
+        elif keyword in _PARTS and isinstance(value, dict):
+            kept[keyword] = _reduced(cast("dict[str, Any]", value), reduce)
         elif keyword in _LISTS:
-            kept[keyword] = [untitled(part) for part in value]
-        elif keyword != "title":
+            kept[keyword] = [_reduced(part, reduce) for part in value]
+        else:
             kept[keyword] = value
     return kept
 
 
 def _short(schema: dict[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
-    for keyword, value in _without_null(schema).items():
-        if keyword == "title" or (keyword, value) in _TRIVIAL:
-            continue
-        if keyword == "default" and _says_nothing(value):
-            continue
-        if keyword in _NAMED:
-            kept[keyword] = {name: _short(part) for name, part in value.items()}
-        elif keyword in _PARTS and isinstance(value, dict):
-            kept[keyword] = _short(cast("dict[str, Any]", value))
-            if keyword == "items":
-                # The list is described; its items are of one plain type or have a model of their own.
-                kept[keyword].pop("description", None)
-        elif keyword == "anyOf":
-            kept[keyword] = [_short(part) for part in value]
-        else:
-            kept[keyword] = value
+    kept = {
+        keyword: value
+        for keyword, value in _without_null(schema).items()
+        if keyword != "title"
+        and (keyword, value) not in _TRIVIAL
+        and not (keyword == "default" and _says_nothing(value))
+    }
+    if isinstance(kept.get("items"), dict):
+        # The list is described; its items are of one plain type or have a model of their own.
+        kept["items"] = {key: value for key, value in kept["items"].items() if key != "description"}
     return kept
 
 

@@ -14,7 +14,6 @@ from graphmem.auth.client_rules import (
     CLIENT_NAME_CHARACTERS_LIMIT,
     REDIRECT_URIS_LIMIT,
     ClientMetadata,
-    ClientRefused,
     basic_client_id,
     check_client_id_url,
     client_documents,
@@ -25,6 +24,7 @@ from graphmem.auth.client_rules import (
     redirect_uri_matches,
     registered_client,
 )
+from graphmem.errors import OAuthRefused
 from tests.support.oauth_clients import DESCRIPTION, fetched_client, refusal
 
 DOCUMENT_URL = "https://app.example.org/oauth/client.json"
@@ -95,7 +95,7 @@ def test_a_client_that_wants_no_refresh_tokens_has_none() -> None:
     ],
 )
 def test_a_registration_that_breaks_a_rule_is_refused(members: dict[str, Any], error_code: str) -> None:
-    with pytest.raises(ClientRefused) as error:
+    with pytest.raises(OAuthRefused) as error:
         registered_client({"redirect_uris": ["https://app.example.org/cb"], **members})
     assert refusal(error) == error_code
 
@@ -130,8 +130,8 @@ def test_any_json_is_a_client_or_a_refusal(body: Any) -> None:
         client: ClientMetadata | str
         try:
             client = read()
-        except ClientRefused as exc:
-            client = exc.description
+        except OAuthRefused as exc:
+            client = str(exc)
         if isinstance(client, str):
             assert DESCRIPTION.fullmatch(client)
         else:
@@ -180,7 +180,7 @@ def test_a_name_is_shown_on_one_line_without_characters_that_hide_others(sent: s
     ],
 )
 def test_a_client_id_that_is_no_url_of_a_document_is_refused(client_id: str) -> None:
-    with pytest.raises(ClientRefused) as error:
+    with pytest.raises(OAuthRefused) as error:
         check_client_id_url(client_id)
     assert refusal(error) == "invalid_client"
 
@@ -236,7 +236,7 @@ def test_a_metadata_document_cannot_link_to_another_site() -> None:
     ],
 )
 def test_a_metadata_document_that_breaks_a_rule_is_refused(members: dict[str, Any]) -> None:
-    with pytest.raises(ClientRefused) as error:
+    with pytest.raises(OAuthRefused) as error:
         document_client(DOCUMENT_URL, {**DOCUMENT, **members})
     assert refusal(error) == "invalid_client"
 
@@ -263,13 +263,13 @@ def test_a_client_is_fetched_by_its_id() -> None:
 def test_a_client_that_cannot_be_fetched_is_an_invalid_client(
     client_id: str, document: Any, address: str
 ) -> None:
-    with pytest.raises(ClientRefused) as error:
+    with pytest.raises(OAuthRefused) as error:
         fetched_client(client_id, document, address)
     assert refusal(error) == "invalid_client"
 
 
 def test_a_cache_of_documents_begins_empty_and_refuses_what_is_no_url() -> None:
-    with pytest.raises(ClientRefused) as error:
+    with pytest.raises(OAuthRefused) as error:
         asyncio.run(document_client_at(client_documents(), "https://localhost/client.json"))
     assert refusal(error) == "invalid_client"
 
@@ -282,9 +282,9 @@ def test_one_redirect_uri_that_may_not_be_registered_refuses_no_other() -> None:
     for uri in bad:
         assert not redirect_uri_matches(uri, client.redirect_uris)
     for uris in (bad, [], [7], [*good, 7], good * 7):
-        with pytest.raises(ClientRefused) as refused:
+        with pytest.raises(OAuthRefused) as refused:
             registered_client({"redirect_uris": uris})
-        assert refused.value.error == "invalid_redirect_uri"
+        assert refused.value.details["error"] == "invalid_redirect_uri"
 
 
 @pytest.mark.parametrize(

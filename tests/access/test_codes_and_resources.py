@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from graphmem.auth.client_rules import (
-    ClientRefused,
     canonical_resource,
     challenge_of_sent,
     check_code_challenge,
@@ -15,6 +14,7 @@ from graphmem.auth.client_rules import (
     resource_covers,
     resources_of,
 )
+from graphmem.errors import OAuthRefused
 from tests.support.oauth_clients import refusal
 
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -77,7 +77,7 @@ def test_a_verifier_has_43_to_128_characters(length: int) -> None:
 def test_a_challenge_that_is_missing_plain_or_of_another_form_is_refused(
     challenge: str | None, method: str | None
 ) -> None:
-    with pytest.raises(ClientRefused) as error:
+    with pytest.raises(OAuthRefused) as error:
         check_code_challenge(challenge, method)
     assert refusal(error) == "invalid_request"
 
@@ -136,7 +136,7 @@ def test_a_resource_of_this_instance_is_accepted_in_its_canonical_form(
     ],
 )
 def test_a_resource_of_another_server_is_an_invalid_target(resource: str) -> None:
-    with pytest.raises(ClientRefused) as error:
+    with pytest.raises(OAuthRefused) as error:
         check_resource(resource, RESOURCES, f"{BASE}/mcp")
     assert refusal(error) == "invalid_target"
 

@@ -13,7 +13,7 @@ from graphmem.api import oauth_routes
 from graphmem.api.app import create_app
 from graphmem.api.refusals import OAuthEnvelope
 from graphmem.api.rest_routes import FORM, ROUTES
-from graphmem.auth.client_rules import ClientRefused
+from graphmem.auth.client_rules import refused
 from graphmem.auth.grants import Grants
 from graphmem.context import Services
 from graphmem.errors import CATALOGUE, DatabaseUnavailable
@@ -70,7 +70,7 @@ BEFORE_THE_REDIRECT = [
 @pytest.fixture
 def no_document(monkeypatch: pytest.MonkeyPatch) -> None:
     async def document_client_at(*_: Any) -> Any:
-        raise ClientRefused("invalid_client", "the metadata document cannot be fetched")
+        raise refused("invalid_client", "the metadata document cannot be fetched")
 
     monkeypatch.setattr(oauth_routes.client_rules, "document_client_at", document_client_at)
 

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.auth.client_rules import (
-    ClientRefused,
     check_redirect_uri,
     is_loopback_redirect,
     redirect_destination,
     redirect_uri_matches,
     registered_client,
 )
+from graphmem.errors import OAuthRefused
 from tests.support.oauth_clients import refusal
 
 REGISTERED = (
@@ -168,11 +168,11 @@ def test_a_redirect_of_a_known_kind_may_be_registered(uri: str) -> None:
     ],
 )
 def test_a_redirect_that_runs_a_script_or_leads_astray_is_not_registered(uri: str) -> None:
-    with pytest.raises(ClientRefused) as error:
+    with pytest.raises(OAuthRefused) as error:
         check_redirect_uri(uri)
     assert refusal(error) == "invalid_redirect_uri"
     for alone in ([uri], [uri, "http://evil.example/other"]):
-        with pytest.raises(ClientRefused) as error:
+        with pytest.raises(OAuthRefused) as error:
             registered_client({"redirect_uris": alone})
         assert refusal(error) == "invalid_redirect_uri"
     good = "https://ok.example/cb"

@@ -10,17 +10,18 @@ import httpx
 import orjson
 import pytest
 
-from graphmem.auth.client_rules import ClientMetadata, ClientRefused, document_client, document_client_at
+from graphmem.auth.client_rules import ClientMetadata, document_client, document_client_at
 from graphmem.auth.guarded_fetch import DocumentCache, Fetcher
+from graphmem.errors import OAuthRefused
 
 DESCRIPTION = re.compile(r"[\x20\x21\x23-\x5b\x5d-\x7e]+")
 """What RFC 6749 (5.2) allows in ``error_description``."""
 
 
-def refusal(error: pytest.ExceptionInfo[ClientRefused]) -> str:
+def refusal(error: pytest.ExceptionInfo[OAuthRefused]) -> str:
     """Return the code of a refusal whose description a client can be sent."""
-    assert DESCRIPTION.fullmatch(error.value.description)
-    return error.value.error
+    assert DESCRIPTION.fullmatch(str(error.value))
+    return error.value.details["error"]
 
 
 def fetched_client(client_id: str, document: Any, address: str = "93.184.216.34") -> ClientMetadata:
