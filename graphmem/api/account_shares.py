@@ -8,13 +8,13 @@ alone has the whole process.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
+import math
 import time
-from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Final
+
+from graphmem.database.admission import Admission
 
 PLACES: Final = 8
 """Requests that run at once while several accounts are present."""
@@ -24,74 +24,27 @@ PRESENCE_SECONDS: Final = 1.0
 """Seconds for which an account is present after the start of its last request."""
 
 
-@dataclass(slots=True)
-class _Line:
-    """The requests of one account: how many run, and those that wait."""
+class Turns(Admission):
+    """The requests that run in one process, and those that wait for their turn, however long."""
 
-    running: int = 0
-    waiting: deque[asyncio.Future[None]] = field(default_factory=deque[asyncio.Future[None]])
-    seen: float = 0.0
-
-
-class Turns:
-    """The requests that run in one process, and those that wait for their turn."""
-
-    def __init__(self, places: int = PLACES, clock: Callable[[], float] = time.monotonic) -> None:
-        self._places = places
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(PLACES, math.inf, math.inf)
         self._clock = clock
-        self._lines: OrderedDict[str, _Line] = OrderedDict()
+        self._seen: dict[str, float] = {}
+        """When the last request of each account that is present began, the earliest first."""
 
-    @contextlib.asynccontextmanager
-    async def turn(self, account: str) -> AsyncIterator[None]:
+    def turn(self, account: str) -> AbstractAsyncContextManager[None]:
         """Wait until a request of the account may run, and hold its place for the block."""
-        line = self._present(account)
-        if line.waiting or line.running >= self._share():
-            await self._wait(line)
-        else:
-            line.running += 1
-        try:
-            yield
-        finally:
-            line.running -= 1
-            self._call(line)
-
-    def _present(self, account: str) -> _Line:
-        """Return the line of an account, and forget the accounts that are not present any more."""
         now = self._clock()
-        line = self._lines.setdefault(account, _Line())
-        line.seen = now
-        self._lines.move_to_end(account)
-        for name, other in list(self._lines.items()):
-            if other.seen > now - PRESENCE_SECONDS:
+        self._seen.pop(account, None)
+        self._seen[account] = now
+        for name, seen in list(self._seen.items()):
+            if seen > now - PRESENCE_SECONDS:
                 break
-            if not other.running:
-                del self._lines[name]
-        return line
+            if not self._running[name]:
+                del self._seen[name]
+        return self.place(account)
 
-    def _share(self) -> float:
-        """Return how many requests of one account may run at once."""
-        present = len(self._lines)
-        return max(PLACES_MIN, self._places // present) if present > 1 else float("inf")
-
-    async def _wait(self, line: _Line) -> None:
-        called = asyncio.get_running_loop().create_future()
-        line.waiting.append(called)
-        try:
-            await called
-        except asyncio.CancelledError:
-            if not called.cancelled():
-                # It was called, and cancelled before it ran: the next one has its place.
-                line.running -= 1
-                self._call(line)
-            elif called in line.waiting:
-                line.waiting.remove(called)
-            raise
-
-    def _call(self, line: _Line) -> None:
-        """Let the first requests that wait run, as far as the account's share goes."""
-        share = self._share()
-        while line.waiting and line.running < share:
-            called = line.waiting.popleft()
-            if not called.cancelled():
-                line.running += 1
-                called.set_result(None)
+    def _is_free(self, owner: str) -> bool:
+        present = len(self._seen)
+        return present < 2 or self._running[owner] < max(PLACES_MIN, PLACES // present)

@@ -67,20 +67,45 @@ async def read_bytes(request: Request, settings: Settings, *, holds_file: bool =
 
     Raises:
         PayloadTooLarge: the body is larger than ``Settings.max_body_bytes``.
-        InvalidJson: the body did not arrive completely within ``Settings.body_timeout``.
+        InvalidJson: as :func:`parts_of`.
     """
-    try:
-        async with asyncio.timeout(settings.body_timeout):
-            return await _read(request, settings, holds_file)
-    except TimeoutError:
-        raise too_slow(settings) from None
-    except ClientDisconnect:
-        raise InvalidJson("the connection was closed before the body was complete") from None
+    size, most = announced_size(request), settings.max_body_bytes
+    if size > (DRAINED_BYTES_LIMIT if holds_file else most):
+        leave_unread(request, size)
+        raise PayloadTooLarge(size=size, max_size=most)
+    body, parts = bytearray(), parts_of(request, settings)
+    async for part in parts:
+        body += part
+        if len(body) > most:
+            raise await refusal(body, parts, settings)
+    return bytes(body)
 
 
-def too_slow(settings: Settings) -> InvalidJson:
-    """Return the error of a body that does not arrive in time."""
-    return InvalidJson(f"the body took longer than {settings.body_timeout:g} seconds to arrive")
+async def parts_of(request: Request, settings: Settings) -> AsyncIterator[bytes]:
+    """Yield the parts of a body, within ``Settings.body_timeout`` for every ``max_body_bytes`` of it.
+
+    Raises:
+        InvalidJson: the body did not arrive completely in time.
+    """
+    seconds, most = settings.body_timeout, settings.max_body_bytes
+    loop = asyncio.get_running_loop()
+    spent, size = 0.0, 0
+    parts = request.stream()
+    while True:
+        begin = loop.time()
+        try:
+            async with asyncio.timeout(seconds * (1 + size / most) - spent):
+                part = await anext(parts, None)
+        except TimeoutError:
+            raise InvalidJson(f"the body took longer than {seconds:g} seconds to arrive") from None
+        except ClientDisconnect:
+            raise InvalidJson("the connection was closed before the body was complete") from None
+        if part is None:
+            return
+        # Only the time of the sender counts, not that in which the parts are written.
+        spent += loop.time() - begin
+        size += len(part)
+        yield part
 
 
 def announced_size(request: Request) -> int:
@@ -258,16 +283,3 @@ def _check_type(content_type: str) -> None:
     charset = parameters.partition("charset=")[2].strip().strip('"')
     if kind.strip() != "application/json" or charset not in ("", "utf-8", "utf8"):
         raise UnsupportedMediaType(content_type=content_type[:100])
-
-
-async def _read(request: Request, settings: Settings, holds_file: bool) -> bytes:
-    size, most = announced_size(request), settings.max_body_bytes
-    if size > (DRAINED_BYTES_LIMIT if holds_file else most):
-        leave_unread(request, size)
-        raise PayloadTooLarge(size=size, max_size=most)
-    body, parts = bytearray(), request.stream()
-    async for part in parts:
-        body += part
-        if len(body) > most:
-            raise await refusal(body, parts, settings)
-    return bytes(body)

@@ -14,18 +14,20 @@ from typing import Any, Final
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from graphmem.api.body import (
     DRAINED_BYTES_LIMIT,
     announced_size,
     longest_content,
     object_of,
+    parts_of,
     refusal,
-    too_slow,
 )
 from graphmem.arguments import Arguments, holding_json, invalid
-from graphmem.errors import InvalidJson, PayloadTooLarge, ServiceBusy
+from graphmem.auth import request_actor
+from graphmem.database.admission import Admission
+from graphmem.errors import InvalidJson, PayloadTooLarge
 from graphmem.model import canonical
 from graphmem.settings import Settings
 from graphmem.storing.received_files import Upload, decoded, too_large
@@ -50,7 +52,7 @@ class Intake:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._places = asyncio.Semaphore(LARGE_BODIES)
+        self._places = Admission(LARGE_BODIES, WAIT_SECONDS, what="large JSON bodies are read")
 
     @contextlib.asynccontextmanager
     async def arguments(self, request: Request, model: type[Arguments]) -> AsyncIterator[dict[str, Any]]:
@@ -73,11 +75,12 @@ class Intake:
         size = announced_size(request)
         if size > DRAINED_BYTES_LIMIT:
             raise PayloadTooLarge(size=size, max_size=limit)
-        if size > most:
-            await self._take_place(stack)
-        body = bytearray()
+        place = self._places.place(request_actor(request.scope).owner)
         is_large = size > most
-        parts = self._parts(request)
+        if is_large:
+            await stack.enter_async_context(place)
+        body = bytearray()
+        parts = parts_of(request, self._settings)
         async for part in parts:
             body += part
             if len(body) > limit:
@@ -85,7 +88,7 @@ class Intake:
             if len(body) > most and not is_large:
                 # Its length was not announced.
                 is_large = True
-                await self._take_place(stack)
+                await stack.enter_async_context(place)
         content_type = request.headers.get("content-type", "")
         if len(body) <= most:
             return object_of(bytes(body), content_type)
@@ -119,7 +122,7 @@ class Intake:
 
     async def _form_parts(self, request: Request) -> AsyncIterator[bytes]:
         size = 0
-        async for part in self._parts(request):
+        async for part in parts_of(request, self._settings):
             size += len(part)
             if size > DRAINED_BYTES_LIMIT:
                 raise self._too_large_form(size)
@@ -127,44 +130,6 @@ class Intake:
 
     def _too_large_form(self, size: int) -> PayloadTooLarge:
         return PayloadTooLarge(size=size, max_size=self._settings.max_file_bytes + ALLOWANCE_BYTES)
-
-    async def _parts(self, request: Request) -> AsyncIterator[bytes]:
-        """Yield the parts of a body, within ``Settings.body_timeout`` for every ``max_body_bytes`` of it."""
-        seconds, most = self._settings.body_timeout, self._settings.max_body_bytes
-        loop = asyncio.get_running_loop()
-        spent, size = 0.0, 0
-        parts = request.stream()
-        while True:
-            begin = loop.time()
-            try:
-                async with asyncio.timeout(seconds * (1 + size / most) - spent):
-                    part = await anext(parts, None)
-            except TimeoutError:
-                raise too_slow(self._settings) from None
-            except ClientDisconnect:
-                raise InvalidJson("the connection was closed before the body was complete") from None
-            if part is None:
-                return
-            # Only the time of the sender counts, not that in which the parts are written.
-            spent += loop.time() - begin
-            size += len(part)
-            yield part
-
-    async def _take_place(self, stack: contextlib.AsyncExitStack) -> None:
-        """Wait for a place among the large bodies, and hold it until the request is answered.
-
-        Raises:
-            ServiceBusy: none became free.
-        """
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                await self._places.acquire()
-        except TimeoutError:
-            raise ServiceBusy(
-                f"{LARGE_BODIES} large bodies are read at a time, and others were first: try again in a "
-                "moment, or send the file as multipart/form-data"
-            ) from None
-        stack.callback(self._places.release)
 
 
 class _FormParser(MultiPartParser):

@@ -3,7 +3,7 @@
 A query that reads far more than it returns has ``cost heavy`` in its header. A process runs at most
 ``Settings.heavy_queries`` heavy queries at once. The others wait: the owners take turns, and the queries of
 one owner run in the order in which they came. A query that has waited for ``Settings.heavy_wait`` seconds is
-refused, and so is one beyond :data:`WAITING_LIMIT`. Files are parsed by the same rules.
+refused, and so is one beyond :data:`WAITING_LIMIT`. Files are parsed, and requests run, by the same rules.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Admission:
         self,
         places: int | None = None,
         timeout_seconds: float = 15.0,
-        waiting_limit: int = WAITING_LIMIT,
+        waiting_limit: float = WAITING_LIMIT,
         *,
         of_owner: int | None = None,
         what: str = "searches and walks run",
@@ -76,7 +76,7 @@ class Admission:
         Raises:
             ServiceBusy: no place was free in time, and no first run had a place; or too many queries wait.
         """
-        if self._is_free(owner):
+        if owner not in self._lines and self._is_free(owner):
             self._running[owner] += 1
         else:
             await self._wait(owner)
@@ -114,17 +114,16 @@ class Admission:
                 self._leave(owner, waiting)
 
     def _release(self, owner: str) -> None:
-        """Give the place of an owner to the first query of the owner whose turn it is."""
+        """Give the place of an owner, and others that became free, to the owners whose turn it is."""
         self._running -= Counter([owner])
-        for following, line in self._lines.items():
-            if self._is_free(following):
-                waiting = line[0]
-                self._leave(following, waiting)
-                if line:
-                    self._lines.move_to_end(following)
-                self._running[following] += 1
-                waiting.set_result(None)
-                return
+        while (following := next(filter(self._is_free, self._lines), None)) is not None:
+            line = self._lines[following]
+            waiting = line[0]
+            self._leave(following, waiting)
+            if line:
+                self._lines.move_to_end(following)
+            self._running[following] += 1
+            waiting.set_result(None)
 
     def _refuse_one(self) -> None:
         """Refuse the newest query of the owner who has most of them waiting."""

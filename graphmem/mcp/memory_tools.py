@@ -383,7 +383,7 @@ def _operation(
     arguments: type[Arguments],
     result: Any,
     scope: Scope = Scope.WRITE,
-    **traits: bool,
+    **traits: Any,
 ) -> Operation[Any]:
     return Operation(
         name=PREFIX + function.__name__,

@@ -192,7 +192,7 @@ async def test_accounts_that_are_gone_are_forgotten(requests: Requests, clock: C
         await requests.send(f"account{number}", f"r{number}")
         await requests.end(f"r{number}")
         clock.now += 0.5
-    assert len(requests.turns._lines) <= 2 + PRESENCE_SECONDS / 0.5
+    assert len(requests.turns._seen) <= 2 + PRESENCE_SECONDS / 0.5
 
 
 async def test_requests_without_an_account_never_wait() -> None:
