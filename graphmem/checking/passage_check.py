@@ -21,6 +21,7 @@ SOURCES_AT_ONCE: Final = 20
 
 
 class _Stored(NamedTuple):
+    source_id: str
     owner: str
     reader: str
     key: str | None

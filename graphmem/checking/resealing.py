@@ -20,6 +20,7 @@ from graphmem.errors import DecryptionFailed, KeyDestroyed, ObjectDamaged, Objec
 from graphmem.model import times
 from graphmem.objects import ObjectStore
 from graphmem.sealing import InstanceKeys, instance_keys
+from graphmem.sealing.opened_rows import NODE_IDS
 from graphmem.sealing.sealed_rows import RowSealer
 
 PAGE_ROWS: Final = 500
@@ -28,9 +29,10 @@ GRACE_SECONDS: Final = 10.0
 """Seconds after the limit of a statement from which on none runs that an older key sealed."""
 _READS: Final[tuple[LiteralString, ...]] = (
     "MATCH (n) WHERE n.owner IN $owners RETURN elementId(n) AS id, properties(n) AS properties, "
-    "[name IN ['id', 'entity_id', 'source_id', 'key', 'subject_id'] | n[name]] AS places",
+    f"[{', '.join(f'n.{name}' for name in NODE_IDS)}] AS places, n.fields AS bounds",
     "MATCH (transaction)-[n:stored]->(source) WHERE source.owner IN $owners "
-    "RETURN elementId(n) AS id, properties(n) AS properties, [source.id, transaction.id] AS places",
+    "RETURN elementId(n) AS id, properties(n) AS properties, [source.id] AS places, "
+    "[transaction.id] AS bounds",
 )
 _WRITES: Final[tuple[LiteralString, ...]] = tuple(
     f"UNWIND $rows AS row MATCH {pattern} WHERE elementId(n) = row.id SET n.locked = null "
@@ -130,7 +132,7 @@ def _anew(sealer: RowSealer, page: Iterable[dict[str, Any]]) -> list[dict[str, A
     for row in page:
         properties = row["properties"]
         try:
-            new = sealer.anew(properties, [place for place in row["places"] if isinstance(place, str)])
+            new = sealer.anew(properties, row["places"], row["bounds"] or [])
         except (DecryptionFailed, KeyDestroyed) as exc:
             # Who reads it is answered an error. The others are sealed anew.
             _log.error("a sealed value does not open", reason=str(exc))

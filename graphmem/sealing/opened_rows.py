@@ -1,15 +1,14 @@
 """Opens the sealed values of rows that queries read (:mod:`graphmem.sealing.sealed_rows` seals them).
 
-A value opens beside the id of its node alone. The id is looked for beside the value and above it, in lists
-that have the list of the value.
+A value opens beside the id of its node alone. This is the first text of the list of the value, or of the
+nearest list around it that has a text; of a map, its first member of :data:`NODE_IDS`. A query whose rows
+have it elsewhere writes it before the value (``entity/_placed.cypher``).
 """
 
 from __future__ import annotations
 
 import binascii
-import itertools
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from graphmem.errors import DecryptionFailed
@@ -24,9 +23,10 @@ TEXT, BOUND, NUMBER, KEY = "t", "f", "n", "k"
 """What a sealed text is: a text of a node, one of several, a number, or what is looked up."""
 IN_CLEAR: Final = frozenset({int, float, bool, type(None)})
 """Types of which no value is sealed: a number that is sealed is a text."""
-_ID: Final = re.compile(r"[a-z]{3}_[0-9a-f]{24}")
 _ELSEWHERE: Final = "@"
 """Begins the id of the node of a sealed text, as ``entity/_placed.cypher`` writes it."""
+NODE_IDS: Final = "key", "id", "entity_id", "source_id"
+"""The properties that may be the id to which values of a node are bound: the first that it has in clear."""
 PART: Final = "|"
 """Ends the beginning by which names near a name are looked up (:mod:`graphmem.model.person_names`)."""
 
@@ -60,10 +60,10 @@ class RowOpening:
         self._names = names
         self._elsewhere = MARK + _ELSEWHERE if names_nodes else None
         self._refusals = InvalidTag, ValueError
-        self.opened_beside: tuple[str, ...] = ()
+        self.opened_beside: Sequence[str] = ()
         """The id, and what else a value is bound to, beside which the last one opened."""
-        # What was opened last is there.
-        self._last_above: Above = None
+        self._place_above: Above = None
+        self._place = ""
         # What was bound last is at this place of its list.
         self._bound_above: Above = None
         self._bound_at = -1
@@ -88,10 +88,10 @@ class RowOpening:
             here = value, above
             return [each if type(each) in IN_CLEAR else self.value(each, here) for each in value]
         if kind is dict:
-            here = value.values(), above
+            here = [value.get(name) for name in (*NODE_IDS, "fields")], above
             return {self._names.get(name, name): self.value(each, here) for name, each in value.items()}
         if kind is bytes and value.startswith(self._bytes_mark):
-            return self._beside(b"b", value[len(self._bytes_mark) :], value, above)
+            return self._opened(b"b", value[len(self._bytes_mark) :], [self._place_of(above)])
         return value
 
     def _writing(self, writing_id: str) -> str:
@@ -106,14 +106,14 @@ class RowOpening:
         A field may have a name that begins like this.
         """
         place, _, token = text.removeprefix(self._elsewhere or "").partition(self._mark)
-        return self._text(self._mark + token, text, above, place.split(" ")) if token else text
+        return self._text(self._mark + token, text, above, place.split(" ", 1)) if token else text
 
-    def _text(self, token: str, text: str, above: Above, places: Sequence[str] | None = None) -> str | int:
+    def _text(self, token: str, text: str, above: Above, beside: Sequence[str] = ()) -> str | int:
         """Open a sealed text.
 
         Args:
             text: what the row has there.
-            places: the ids beside which it opens, instead of those of the row.
+            beside: the id beside which it opens, instead of that of the row, and what else it is bound to.
         """
         if PART in token:
             # Of a name that is near others, the last part is the name.
@@ -123,70 +123,52 @@ class RowOpening:
         try:
             body = binascii.a2b_base64(coded[1:], strict_mode=True)
         except (binascii.Error, ValueError):
-            raise _damaged(self._places(above) if places is None else places) from None
+            raise _damaged(beside[0] if beside else self._place_of(above)) from None
         if kind == KEY:
-            looked_up = self._opened(b"k", body, [("",)])
-            if looked_up is None:
-                raise _damaged([])
-            return looked_up.decode(errors="surrogatepass").partition("\x00")[2]
-        opened = self._beside(kind.encode(), body, text, above, places)
+            return self._opened(b"k", body, [""]).decode(errors="surrogatepass").partition("\x00")[2]
+        beside = beside or [self._place_of(above)]
+        if kind == BOUND and len(beside) == 1:
+            beside = [*beside, self._bound_to(text, above)]
+        opened = self._opened(kind.encode(), body, beside)
         return int(opened) if kind == NUMBER else opened.decode("utf-8", "surrogatepass")
 
-    def _places(self, above: Above) -> Iterator[str]:
-        """Yield the texts beside and above a value that may be the id of its node, the nearest first."""
-        while above is not None:
-            values, above = above
-            for each in values:
-                if type(each) is str and not each.startswith(self._mark):
-                    yield self._writing(each) if each[:4] == ids.WRITING else each
+    def _place_of(self, above: Above) -> str:
+        """Return the id beside which a value opens."""
+        if above is not self._place_above:
+            self._place_above, self._place = above, ""
+            while above is not None and not self._place:
+                values, above = above
+                for each in values:
+                    if type(each) is str and each and not each.startswith(self._mark):
+                        self._place = each
+                        break
+            if self._place[:4] == ids.WRITING:
+                self._place = self._writing(self._place)
+        return self._place
 
-    def _beside(
-        self, kind: bytes, body: bytes, text: Any, above: Above, places: Sequence[str] | None = None
-    ) -> bytes:
-        """Open what opens beside one of the ids above it, first beside that of the value before it there."""
-        bounds = self._bounds(text, above, places) if kind == BOUND.encode() else None
-        opened = None
-        if above is not None and above is self._last_above and places is None:
-            opened = self._opened(kind, body, _pairs(self.opened_beside[:1], bounds))
-        if opened is None:
-            near = self._places(above) if places is None else places
-            opened = self._opened(kind, body, _pairs(near, bounds))
-        if opened is None:
-            raise _damaged(self._places(above) if places is None else places)
-        self._last_above = above
-        return opened
-
-    def _bounds(self, text: str, above: Above, places: Sequence[str] | None) -> Sequence[str]:
-        """Return what a value may be bound to: texts at its place of other lists, else texts beside it.
-
-        A query that writes the id of a node before a value may write this behind the id.
-        """
-        if places is not None and len(places) > 1:
-            return places[1:]
+    def _bound_to(self, text: str, above: Above) -> str:
+        """Return what else a value is bound to: the text at its place of another list, or the first text."""
         if above is not None and type(values := above[0]) is list and above[1] is not None:
             self._bound_at = at = values.index(text, self._bound_at + 1 if above is self._bound_above else 0)
             self._bound_above = above
-            others = (each[at] for each in above[1][0] if type(each) is list and at < len(each))
-            if texts := [each for each in others if type(each) is str and self._mark not in each]:
-                return texts
-        return [*(places or ()), *self._places(above)]
+            for each in above[1][0]:
+                name = each[at] if type(each) is list and at < len(each) else None
+                if type(name) is str and self._mark not in name:
+                    return name
+        return self._place_of(above)
 
-    def _opened(self, kind: bytes, body: bytes, beside: Iterable[tuple[str, ...]]) -> bytes | None:
-        """Return what opens beside one of some ids, each with what else it may be bound to; None: nothing."""
+    def _opened(self, kind: bytes, body: bytes, beside: Sequence[str]) -> bytes:
+        """Open what is bound to some texts, of which the first is the id of its node."""
         if len(body) <= KEY_ID_BYTES:
-            return None
+            raise _damaged(beside[0])
         owner, cipher = self._cipher_of(body[:KEY_ID_BYTES])
         if self._owner is not None and owner not in (self._owner, INSTANCE):
-            return None
-        data = body[KEY_ID_BYTES:]
-        for each in beside:
-            try:
-                opened = cipher.decrypt(data, [kind, *map(encoded, each)])
-            except self._refusals:
-                continue
-            self.opened_beside = each
-            return opened
-        return None
+            raise _damaged(beside[0])
+        self.opened_beside = beside
+        try:
+            return cipher.decrypt(body[KEY_ID_BYTES:], [kind, *map(encoded, beside)])
+        except self._refusals:
+            raise _damaged(beside[0]) from None
 
 
 class LenientOpening(RowOpening):
@@ -200,15 +182,8 @@ class LenientOpening(RowOpening):
             return exc
 
 
-def _pairs(places: Iterable[str], bounds: Sequence[str] | None) -> Iterable[tuple[str, ...]]:
-    """Return each id with each text that a value may be bound to; without such texts, the ids alone."""
-    return zip(places) if bounds is None else itertools.product(places, bounds)
-
-
-def _damaged(places: Iterable[str]) -> DecryptionFailed:
-    """Return the error of a value that opens beside none of some texts; it names the nearest id."""
-    texts = list(places)
-    place = next((each for each in texts if _ID.match(each)), texts[0] if texts else "")
+def _damaged(place: str) -> DecryptionFailed:
+    """Return the error of a value that does not open beside an id."""
     where = f"of {place}" if place else "that is looked up"
     return DecryptionFailed(
         f"a sealed value {where} does not open: it was changed, or moved from elsewhere. Restore a backup",

@@ -64,7 +64,7 @@ class RowSealer:
         self._ciphers: dict[bytes, tuple[str, AESSIV]] = {}
         self._sealings: dict[str, _Sealing] = {}
         self.has_sealed_accounts = False
-        """Whether this process has seen to what earlier versions wrote of accounts."""
+        """Whether what earlier versions wrote of accounts was seen to."""
 
     def seal(self, name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, Any]:
         """Return the parameters of a query, with what it writes or looks up sealed.
@@ -115,11 +115,14 @@ class RowSealer:
         opening = kind(self._mark, self._cipher, owner, written_names(), names_nodes=names_nodes)
         return [opening.row(row, columns) for row in rows]
 
-    def anew(self, properties: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]:
+    def anew(
+        self, properties: Mapping[str, Any], places: Sequence[Any], bounds: Sequence[str]
+    ) -> dict[str, Any]:
         """Return those properties of a node that older keys sealed, sealed with the newest key of the owner.
 
         Args:
-            places: the ids that the node may have.
+            places: what may be the id of the node; the first text in clear is.
+            bounds: what else its values are bound to, by their places in their list.
 
         Raises:
             DecryptionFailed: a value was changed, cut, or belongs to another node.
@@ -130,7 +133,7 @@ class RowSealer:
         changed: dict[str, Any] = {}
         for name, value in properties.items():
             values = value if type(value) is list else [value]
-            above = values, (list(properties.values()), (places, None))
+            above = values, ([*places, bounds], None)
             sealed = [self._anew(each, above, opening) for each in values]
             if (new := sealed if type(value) is list else sealed[0]) != value:
                 changed[name] = new

@@ -88,10 +88,10 @@ class History(NamedTuple):
 class _MergeFactRow(NamedTuple):
     """An observation of kind merge or unmerge; ``fields`` and ``values`` name the target of a merge."""
 
+    observation_id: str
     subject_id: str
     at: int
     recorded_at: int
-    observation_id: str
     kind: facts.Kind
     fields: list[str]
     values: list[Json]

@@ -20,8 +20,8 @@ class BearerRow(NamedTuple):
     ``names`` and ``values`` are those of its identifying fields.
     """
 
-    borne_id: str
     entity_id: str
+    borne_id: str
     is_alone: bool
     evidence: str | None
     names: list[str]

@@ -105,6 +105,7 @@ class StoredVector(NamedTuple):
     ``of`` is the key of its text, ``fresh`` the entity's type until the vector is in the vector index.
     """
 
+    entity_id: str
     owner: str
     kind: str
     of: str

@@ -131,7 +131,7 @@ def test_what_earlier_versions_wrote_of_an_account_is_read_and_then_sealed_for_i
     instance = RowSealer(keys, NEAR_KIND)._sealing(INSTANCE)
     rows = loop.run(database.script(NODES, id=account.id))
     for row in rows:
-        (opened,) = database.sealer.open([row["kept"]], account.owner)
+        (opened,) = (each["kept"] for each in database.sealer.open([row], account.owner))
         for name in ("name", "label"):
             opened[name] = instance._looked_up(opened.get(name), "client")
         for name in ("webhook_url", "secret", "query"):

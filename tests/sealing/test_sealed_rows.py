@@ -85,9 +85,10 @@ def test_a_value_of_an_observation_opens_as_that_of_its_field_alone(sealer: RowS
     (sealed,) = sealer.seal("write.turn", {"entities": entities}, OWNER)["entities"][0]["observations"]
     first, second = sealed["properties"]["values"]
     assert read(sealer, "obs_1", ["a", "b"], [first, second]) == ["obs_1", ["a", "b"], ["1", "2"]]
-    assert read(sealer, ["b", 2, "obs_1", second], ["a", 1, "obs_1", first])[0] == ["b", 2, "obs_1", "2"]
     placed = f"{SEALED_MARK}@obs_1{second}"
     rows = [{"entity": [["a", "b"], [f"{SEALED_MARK}@obs_1{first}", placed], ["b", placed]]}]
+    (opened,) = sealer.open([{"winner": ["b", 2, "obs_1", placed]}], OWNER, names_nodes=True)
+    assert opened["winner"] == ["b", 2, "obs_1", "2"]
     (opened,) = sealer.open(rows, OWNER, names_nodes=True)
     assert opened["entity"] == [["a", "b"], ["1", "2"], ["b", "2"]]
     pairs = [["a", f"{SEALED_MARK}@obs_1{first}"], ["b", placed]]
@@ -97,13 +98,14 @@ def test_a_value_of_an_observation_opens_as_that_of_its_field_alone(sealer: RowS
         ["obs_1", ["a", "b"], [first, first]],
         ["obs_1", ["a"], [second]],
         ["a", "obs_1", second],
+        ["b", "obs_1", second],
         ["obs_2", ["a", "b"], [first, second]],
     ):
         with pytest.raises(DecryptionFailed):
             read(sealer, *wrong)
     unbound = sealer._sealing(OWNER).placed(["1", "2"], "obs_1")
     assert read(sealer, "obs_1", ["a", "b"], unbound)[2] == ["1", "2"], "earlier versions bound none"
-    renewed = sealer.anew({**sealed["properties"], "id": "obs_1"}, ["obs_1"])
+    renewed = sealer.anew({**sealed["properties"], "id": "obs_1"}, ["obs_1"], ["a", "b"])
     assert renewed == {}, "the newest key sealed it"
 
 
@@ -119,12 +121,15 @@ def test_a_name_of_a_file_opens_beside_the_transaction_that_gave_it(sealer: RowS
     first, second = (
         each["stored"] for each in sealer.seal("write.turn", {"sources": rows}, OWNER)["sources"]
     )
-    assert read(
-        sealer, "src_1", [[second["name"], second["declared_type"], "txn_2"], [first["name"], None, "txn_1"]]
-    ) == [
-        "src_1",
-        [["txn_2.txt", "text/plain", "txn_2"], ["txn_1.txt", None, "txn_1"]],
+    stored = [
+        [
+            each and f"{SEALED_MARK}@src_1 {transaction}{each}"
+            for each in (row["name"], row.get("declared_type"))
+        ]
+        for row, transaction in ((second, "txn_2"), ({"name": first["name"]}, "txn_1"))
     ]
+    (opened,) = sealer.open([{"source": ["src_1", stored]}], OWNER, names_nodes=True)
+    assert opened["source"] == ["src_1", [["txn_2.txt", "text/plain"], ["txn_1.txt", None]]]
     rows = [{"row": [["x", "y"], ["src_1", f"{SEALED_MARK}@src_1 txn_1{first['name']}"]]}]
     assert sealer.open(rows, OWNER, names_nodes=True)[0]["row"][1] == ["src_1", "txn_1.txt"]
     with pytest.raises(DecryptionFailed):

@@ -7,7 +7,7 @@
 // index   source_by_recorded (owner, recorded_at, id)
 // cost    heavy
 // The rows begin after the source `after` of the time `at`. A row has the id, the time, the reader, and of each node of
-// passages the owner, the reader, the key, the texts, the places and the vectors.
+// passages the id of the source, the owner, the reader, the key, the texts, the places and the vectors.
 CALL () {
   MATCH (source:Source)
   USING INDEX SEEK source:Source(owner, recorded_at, id)
@@ -17,5 +17,5 @@ CALL () {
 }
 RETURN collect([source.id, source.recorded_at, source.reader, COLLECT {
   MATCH (source)<-[:of]-(passages:Passages)
-  RETURN [passages.owner, passages.reader, passages.key, passages.texts, passages.places, passages.packed]
+  RETURN [source.id, passages.owner, passages.reader, passages.key, passages.texts, passages.places, passages.packed]
 }]) AS sources

@@ -13,7 +13,7 @@
   COLLECT {
     MATCH (transaction)-[stored:stored]->(source:Source)
     WITH source, stored ORDER BY source.id
-    RETURN [source.id, stored.name]
+    RETURN [source.id, <source._stored_name>]
   },
   COLLECT {
     MATCH (transaction)-[:ended]->(interpretation:Interpretation)

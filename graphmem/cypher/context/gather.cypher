@@ -55,8 +55,8 @@ CALL (matches, fitting) {
       value <> values[j]]) AS rows
     WHERE $every OR any(row IN rows WHERE row[6])
     UNWIND rows AS row
-    RETURN collect([row[0], CASE WHEN row[5] OR size(row[1]) <= $characters
-      OR row[1] STARTS WITH <fact._sealed> THEN row[1] END, row[2], row[3], row[4],
+    RETURN collect([row[0], head([placed IN [[row[3], CASE WHEN row[5] OR size(row[1]) <= $characters
+      OR row[1] STARTS WITH <fact._sealed> THEN row[1] END]] | <entity._placed>]), row[2], row[3], row[4],
       row[5]]) AS history
   }
   CALL (entity) {
@@ -83,14 +83,15 @@ CALL (matches, fitting) {
       ORDER BY relationship.owner DESC, relationship.target DESC, relationship.last_observation_at DESC,
         relationship.id DESC LIMIT $relationships
     }
-    RETURN collect([relationship.key, relationship.type, direction, other.id, other.type, other.canonical_name,
+    RETURN collect([relationship.key, relationship.type, direction, other.id, other.type,
+      head([placed IN [[other.id, other.canonical_name]] | <entity._placed>]),
       relationship.last_observation_at, relationship.turn[1],
       head([lists IN [[relationship.fields, relationship.values]] |
         [i IN range(0, size(lists[0]) - 1) WHERE <entity._short>
-        | [lists[0][i], lists[1][i]]]]),
+        | [lists[0][i], head([placed IN [[relationship.key, lists[1][i]]] | <entity._placed>])]]]),
       CASE WHEN entity.id IN $entity_ids[..$origins]
         THEN size([word IN $words WHERE ' ' + other.text CONTAINS ' ' + word]) ELSE 0 END, relationship.refold,
-      CASE WHEN entity.id IN $entity_ids[..$origins] THEN other.sealed_text END]) AS related
+      CASE WHEN entity.id IN $entity_ids[..$origins] THEN head([placed IN [[other.id, other.sealed_text]] | <entity._placed>]) END]) AS related
   }
   RETURN collect([<entity._row>, entity.ranks, winners, history, related]) AS entities
 }

@@ -48,7 +48,9 @@ CALL (entity) {
   WHERE matches + own_matches > 0 OR other.sealed_text IS NOT NULL
   ORDER BY matches + own_matches DESC, relationship.last_observation_at DESC, relationship.id DESC
   LIMIT $relationships
-  RETURN collect([relationship.key, relationship.type, direction, other.id, other.type, other.canonical_name,
-    relationship.last_observation_at, relationship.turn[1], metadata, matches, relationship.refold, other.sealed_text]) AS related
+  RETURN collect([relationship.key, relationship.type, direction, other.id, other.type,
+    head([placed IN [[other.id, other.canonical_name]] | <entity._placed>]), relationship.last_observation_at,
+    relationship.turn[1], [field IN metadata | [field[0], head([placed IN [[relationship.key, field[1]]] | <entity._placed>])]], matches,
+    relationship.refold, head([placed IN [[other.id, other.sealed_text]] | <entity._placed>])]) AS related
 }
 RETURN collect([entity.id, related]) AS entities

@@ -42,4 +42,4 @@ OPTIONAL MATCH (:Entity {id: b})-[:MERGED_INTO*0..]->(survivor_b:Entity)
 WHERE survivor_b.owner = $owner AND coalesce(survivor_b.merged_into, '') = ''
 OPTIONAL MATCH (newest)-[:IN_TRANSACTION]->(:Transaction)-[:BY_AGENT]->(agent:Agent)
 RETURN collect([a, b, coalesce(survivor_a.id, a), coalesce(survivor_b.id, b), newest.id, newest.recorded_at,
-  newest.reason, agent.thumbprint]) AS dismissals
+  head([placed IN [[newest.id, newest.reason]] | <entity._placed>]), agent.thumbprint]) AS dismissals

@@ -38,7 +38,7 @@ CALL (entity_id) {
     THEN [other_id, relationship.key, head([lists IN [[relationship.fields, relationship.values]] |
       [i IN range(0, size(lists[0]) - 1)
       WHERE replace(replace(replace(toLower(lists[0][i]), '_', ''), '-', ''), ' ', '') IN $names
-        AND <entity._short> | [lists[0][i], lists[1][i]]]]),
+        AND <entity._short> | [lists[0][i], head([placed IN [[relationship.key, lists[1][i]]] | <entity._placed>])]]]),
       relationship.refold] END) AS joined
   RETURN compared, joined
 }

@@ -20,7 +20,7 @@ CALL (entities) {
   USING INDEX SEEK seen:OBSERVED(home, at)
   WHERE seen.home = subject_id AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
     AND seen.kind IN <fact._merge_kinds>
-  RETURN collect([subject_id, seen.at, seen.recorded_at, seen.observation_id, seen.kind, observation.fields,
+  RETURN collect([seen.observation_id, subject_id, seen.at, seen.recorded_at, seen.kind, observation.fields,
     observation.values, seen.excluded]) AS facts
 }
 CALL (entities) {

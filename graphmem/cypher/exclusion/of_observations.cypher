@@ -36,4 +36,4 @@ CALL (subject) {
 }
 WITH observation, exclusion ORDER BY exclusion.recorded_at, exclusion.id
 RETURN collect([observation.id, exclusion.id, exclusion.subject_kind, exclusion.subject, exclusion.recorded_at,
-  exclusion.reason]) AS exclusions
+  head([placed IN [[exclusion.id, exclusion.reason]] | <entity._placed>])]) AS exclusions

@@ -24,6 +24,7 @@ CALL (winning) {
   UNWIND winning AS winner
   WITH winner, winner[3] AS observation
   UNWIND range(0, size(observation.fields) - 1) AS i
-  RETURN collect([[[], false, true], [observation.fields[i]] + winner[..3] + [observation.values[i]]]) AS winners
+  RETURN collect([[[], false, true], [observation.fields[i]] + winner[..3] +
+    [head([placed IN [[observation.id, observation.values[i]]] | <entity._placed>])]]) AS winners
 }
 RETURN <observation._sent> AS tallies, winners

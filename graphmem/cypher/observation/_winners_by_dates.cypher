@@ -7,4 +7,5 @@ WITH dates, observation.fields AS fields, observation.values AS values, observat
   observation.observed_at AS observed_at, CASE kind WHEN 'correction' THEN 1 ELSE 0 END AS correction
 UNWIND range(0, size(fields) - 1) AS i
 WITH dates, fields[i] AS field, max([correction, observed_at, observation_id, values[i]]) AS winner
-RETURN collect([dates, [field, winner[0], winner[1], winner[2], winner[3]]]) AS winners
+RETURN collect([dates, [field, winner[0], winner[1], winner[2],
+  head([placed IN [[winner[2], winner[3]]] | <entity._placed>])]]) AS winners

@@ -14,6 +14,7 @@ WHERE relationship.owner = $owner
 WITH relationship {.key, .fields, .values, .refold} AS map
 WITH map.key AS key, map.refold AS refold, [i IN range(0, size(map.fields) - 1)
   WHERE replace(replace(replace(toLower(map.fields[i]), '_', ''), '-', ''), ' ', '') IN $names
-    AND any(lists IN [[map.fields, map.values]] WHERE <entity._short>) | [map.fields[i], map.values[i]]] AS metadata
+    AND any(lists IN [[map.fields, map.values]] WHERE <entity._short>) |
+  [map.fields[i], head([placed IN [[map.key, map.values[i]]] | <entity._placed>])]] AS metadata
 WHERE size(metadata) > 0 OR refold IS NOT NULL
 RETURN collect([key, metadata, refold]) AS relationships

@@ -56,17 +56,17 @@ CALL (entity, from_entity, to_entity) {
   RETURN collect([entity.id, relationship.key, relationship.type, other.id,
     head([lists IN [[relationship.fields, relationship.values]] |
       [i IN range(0, size(lists[0]) - 1) WHERE <entity._short>
-      | [lists[0][i], lists[1][i]]]]),
-    relationship.refold, other.name, relationship.source = entity.id,
+      | [lists[0][i], head([placed IN [[relationship.key, lists[1][i]]] | <entity._placed>])]]]),
+    relationship.refold, head([placed IN [[other.id, other.name]] | <entity._placed>]), relationship.source = entity.id,
     other.type + head([lists IN [[other.fields, other.values]] | [i IN range(0, size(lists[0]) - 1)
       WHERE toLower(lists[0][i]) IN $describing AND <entity._short>
-      | lists[1][i]]])]) AS rows
+      | head([placed IN [[other.id, lists[1][i]]] | <entity._placed>])]])]) AS rows
 }
 WITH rows, read_as_source, read_as_target, [entity.id, entity.name,
   head([lists IN [[entity.fields, entity.values]] | [i IN range(0, size(lists[0]) - 1)
     WHERE any(name IN $fields WHERE toLower(lists[0][i]) + '_' STARTS WITH name + '_')
       AND <entity._short>
-    | [lists[0][i], lists[1][i]]]])] AS holder
+    | [lists[0][i], head([placed IN [[entity.id, lists[1][i]]] | <entity._placed>])]]])] AS holder
 RETURN reduce(every = [], of_entity IN collect(rows) | every + of_entity) AS related,
   coalesce(max(CASE WHEN read_as_source >= $scanned OR read_as_target >= $scanned THEN 1 ELSE 0 END), 0) = 1 AS cut,
   collect(holder) AS entities

@@ -5,6 +5,7 @@
  COLLECT {
    MATCH (source)<-[stored:stored]-(transaction:Transaction)
    WITH stored, transaction ORDER BY stored.recorded_at DESC, transaction.id DESC LIMIT 20
-   RETURN [stored.name, stored.declared_type, stored.recorded_at, transaction.id, transaction.client,
+   RETURN [<source._stored_name>,
+     head([placed IN [[source.id + ' ' + transaction.id, stored.declared_type]] | <entity._placed>]), stored.recorded_at, transaction.id, transaction.client,
      head(COLLECT { MATCH (transaction)-[:BY_AGENT]->(agent:Agent) RETURN agent.thumbprint }), transaction.by]
  }]

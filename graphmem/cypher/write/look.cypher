@@ -170,7 +170,8 @@ RETURN owner,
     }
     RETURN [reference[0], reference[1], reference[2], entity.id, CASE WHEN entity.size <= 200000 THEN
       head([lists IN [[entity.fields, entity.values]] |
-        head([i IN range(0, size(lists[0]) - 1) WHERE lists[0][i] = 'date_start' | lists[1][i]])]) END]
+        head([i IN range(0, size(lists[0]) - 1) WHERE lists[0][i] = 'date_start' |
+          head([placed IN [[entity.id, lists[1][i]]] | <entity._placed>])])]) END]
   } AS namesakes,
   COLLECT {
     UNWIND $borne AS reference
@@ -184,7 +185,7 @@ RETURN owner,
     WITH reference, entity, fields, texts,
       [i IN range(0, size(fields) - 1) WHERE (fields[i] IN reference[2] OR
       toLower(replace(replace(replace(fields[i], ' ', ''), '-', ''), '_', '')) IN reference[2]) | i] AS places
-    RETURN [reference[1], entity.id, entity.merged_into IS NULL AND entity.own IS NULL, entity.evidence,
+    RETURN [entity.id, reference[1], entity.merged_into IS NULL AND entity.own IS NULL, entity.evidence,
       [i IN places | fields[i]], [i IN places | texts[i]],
       coalesce(entity.separated, []) + coalesce(entity.distinct_from, [])]
   } AS bearers,
