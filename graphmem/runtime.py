@@ -92,8 +92,10 @@ async def seal(database: Database, keys: InstanceKeys | None) -> None:
     """Have the values in the database of a sealed instance sealed, unless it was marked before they were."""
     if keys is None:
         return
-    if (await instance_kind.sealed_as(database))[1]:
+    _, seals_rows, seals_accounts = await instance_kind.sealed_as(database)
+    if seals_rows:
         database.sealer = RowSealer(keys, NEAR_KIND)
+        database.sealer.has_sealed_accounts = seals_accounts
     else:
         _log.warning(
             "the database of this sealed instance is in clear, as it was made by an earlier version: run "

@@ -15,6 +15,7 @@ import structlog
 from graphmem import cypher
 from graphmem.checking.unused_objects import content_hashes
 from graphmem.cypher.declared_sealing import shape_of
+from graphmem.database import instance_kind
 from graphmem.database.driver import Database
 from graphmem.errors import DecryptionFailed, KeyDestroyed, ObjectDamaged, ObjectMissing
 from graphmem.model import times
@@ -54,7 +55,7 @@ _log = structlog.get_logger("graphmem.sealing")
 async def reseal(database: Database, store: ObjectStore, keys: InstanceKeys, *, write_seconds: float) -> int:
     """Seal anew what replaced keys sealed, if there are such; return how many nodes, edges and files.
 
-    The first call of a process also seals for its owner what earlier versions wrote of accounts.
+    The first call for a database also seals for its owner what earlier versions wrote of accounts.
 
     Args:
         write_seconds: limit of a statement. Nothing is done before those have ended that an older key sealed.
@@ -62,6 +63,7 @@ async def reseal(database: Database, store: ObjectStore, keys: InstanceKeys, *, 
     done = missed = 0
     if (sealer := database.sealer) is not None and not sealer.has_sealed_accounts:
         done = await reseal_accounts(database, sealer)
+        await instance_kind.note_sealed_accounts(database)
         sealer.has_sealed_accounts = True
     record = await asyncio.to_thread(keys.record)
     replaced = instance_keys.replaced(record)

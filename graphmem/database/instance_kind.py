@@ -88,15 +88,25 @@ async def _claim_sealed(database: Database, sealed: str | None, marked: str | No
         await _claim_sealed(database, sealed, rows[0]["sealed"])
 
 
-async def sealed_as(database: Database) -> tuple[str | None, bool]:
-    """Return the id of the sealed instance that a database belongs to, and whether its values are sealed.
+async def sealed_as(database: Database) -> tuple[str | None, bool, bool]:
+    """Return the id of the sealed instance that a database belongs to, and whether its values are sealed, and
+    what belongs to its accounts as this version seals it.
 
     The first sealed instances sealed files alone.
     """
-    rows = await database.script(
-        "MATCH (n:Migration {version: 0}) RETURN n.sealed AS sealed, n.seals_rows AS seals_rows"
+    (row,) = await database.script(
+        "OPTIONAL MATCH (n:Migration {version: 0}) RETURN n.sealed AS sealed, "
+        "coalesce(n.seals_rows, false) AS rows, coalesce(n.seals_accounts, false) AS accounts"
     )
-    return (rows[0]["sealed"], bool(rows[0]["seals_rows"])) if rows else (None, False)
+    return row["sealed"], row["rows"], row["accounts"]
+
+
+async def note_sealed_accounts(database: Database) -> None:
+    """Note that what belongs to the accounts of a database is sealed as this version seals it.
+
+    The note is in the database, so that an older copy of the database has none.
+    """
+    await database.script("MATCH (n:Migration {version: 0}) SET n.seals_accounts = true")
 
 
 async def _has_data(database: Database) -> bool:

@@ -232,7 +232,7 @@ async def _sealing(database: Database, settings: Settings) -> Found:
 
     path = settings.keys_path
     own = read_record(path).instance if path.exists() else None
-    instance, seals_rows = await instance_kind.sealed_as(database)
+    instance, seals_rows, _ = await instance_kind.sealed_as(database)
     if instance is not None and instance != own:
         what = f"the database belongs to the sealed instance {instance}, whose key file is not {path}"
         return fail(what, "Put a copy of its key file there, or set GRAPHMEM_KEY_FILE to one.")

@@ -14,10 +14,14 @@ from graphmem.auth import erasing
 from graphmem.auth.accounts import Account, Accounts, Proof
 from graphmem.auth.client_rules import code_challenge_of, make_code_verifier
 from graphmem.auth.grants import Grants, NewRequest, Presented
+from graphmem.checking import resealing
 from graphmem.checking.resealing import reseal_accounts
 from graphmem.context import Services
+from graphmem.database import instance_kind
+from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError, KeyDestroyed
 from graphmem.model.facts import SEALED_MARK
+from graphmem.runtime import seal
 from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES
 from graphmem.sealing.sealed_rows import RowSealer
 from graphmem.writing.things import NEAR_KIND
@@ -147,6 +151,31 @@ def test_what_earlier_versions_wrote_of_an_account_is_read_and_then_sealed_for_i
     assert answers(call) == before
     assert Counter(kept(loop, sealed_services, account)) == Counter(copy)
     assert loop.run(reseal_accounts(database, database.sealer)) == 0
+
+
+def test_a_service_looks_through_the_accounts_of_a_database_once(
+    loop: Loop, sealed_services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, database, walks = sealed_services.keys, sealed_services.database, list[Database]()
+    assert keys is not None
+
+    async def walk(database: Database, sealer: RowSealer) -> int:
+        walks.append(database)
+        return 0
+
+    async def sealed_as(database: Database) -> tuple[str | None, bool, bool]:
+        # Others use the database, whose values are in clear.
+        return None, True, (await is_noted(database))[2]
+
+    is_noted = instance_kind.sealed_as
+    monkeypatch.setattr(database, "sealer", None)
+    monkeypatch.setattr(instance_kind, "sealed_as", sealed_as)
+    monkeypatch.setattr(resealing, "reseal_accounts", walk)
+    loop.run(database.script("MATCH (n:Migration {version: 0}) SET n.seals_accounts = null"))
+    for _ in range(3):
+        loop.run(seal(database, keys))
+        loop.run(resealing.reseal(database, sealed_services.objects, keys, write_seconds=600.0))
+    assert walks == [database]
 
 
 def test_what_a_client_asks_for_by_oauth_is_sealed_and_its_code_is_redeemed(
