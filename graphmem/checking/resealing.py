@@ -67,10 +67,10 @@ async def reseal(database: Database, store: ObjectStore, keys: InstanceKeys, *, 
         sealer.has_sealed_accounts = True
     record = await asyncio.to_thread(keys.record)
     replaced = instance_keys.replaced(record)
-    newest = max((each.made_at for each in record.keys), default=0)
+    owners = list(dict.fromkeys(each.owner for each in replaced))
+    newest = max((each.made_at for each in record.keys if each.owner in owners), default=0)
     if not replaced or times.now() - newest < (write_seconds + GRACE_SECONDS) * 1_000_000:
         return done
-    owners = list(dict.fromkeys(each.owner for each in replaced))
     if sealer is not None:
         done += await reseal_accounts(database, sealer)
         for read, write in zip(_READS, _WRITES, strict=True):

@@ -166,21 +166,26 @@ def rotate(
         bool,
         typer.Option("--data", help="Make other data keys instead, and seal anew what the old ones sealed."),
     ] = False,
+    owner: Annotated[
+        str | None, typer.Option(help="With --data: the owner whose key is replaced. Default: all owners.")
+    ] = None,
 ) -> dict[str, Any] | None:
     """Make another root key, and wrap every data key by it. Nothing is sealed anew.
 
     The words of the old root key open copies of the key file that were made before, and nothing else. A
     service that runs goes on; the token of `graphmem auth mcp-token` changes when it starts again.
 
-    With --data every owner has another data key at once. A service that runs seals values, texts and files
-    anew beside its work, and goes on with that after an interruption; `graphmem encryption status` says
-    whether it is done. Names, identifiers and filterable values stay under the first key, by which they are
-    looked up: `graphmem encryption enable` seals these anew too. Backups need the old keys, so they stay.
+    With --data every owner, or the one of --owner, has another data key at once. A service that runs seals
+    values, texts and files anew beside its work, and goes on with that after an interruption; `graphmem
+    encryption status` says whether it is done. Names, identifiers and filterable values stay under the first
+    key, by which they are looked up: `graphmem encryption enable` seals these anew too. Backups need the old
+    keys, so they stay.
 
     \b
     Examples:
       graphmem encryption rotate
       graphmem encryption rotate --data
+      graphmem encryption rotate --data --owner 6f1c1a34-5a5e-4f3c-9a52-3d1b3f6d1e20
     """
     from graphmem.sealing import RootKey
     from graphmem.sealing.root_key import forget_root_key, keep_root_key
@@ -190,7 +195,13 @@ def rotate(
         from graphmem.sealing.instance_keys import replaced
 
         instance = keys_here(chosen)
-        return {"data_keys": len(instance.renew()), "keys_to_replace": len(replaced(instance.record()))}
+        if not (made := instance.renew(owner)):
+            raise ConfigurationInvalid(
+                f"--owner {owner} has no data key: `graphmem account list` names owners"
+            )
+        return {"data_keys": len(made), "keys_to_replace": len(replaced(instance.record()))}
+    if owner is not None:
+        raise ConfigurationInvalid("--owner needs --data: the root key is that of all owners")
     if chosen.root_key is not None:
         raise ConfigurationInvalid(
             "GRAPHMEM_ROOT_KEY holds the root key, and this command cannot change it there: unset it, run "

@@ -254,11 +254,15 @@ class InstanceKeys:
             record.root_key = root.id
         self._root = root
 
-    def renew(self) -> list[Wrapped]:
-        """Make a new data key for every owner that has one; return them. The older ones open as before."""
+    def renew(self, owner: str | None = None) -> list[Wrapped]:
+        """Make a new data key for an owner that has one, or for every such owner; return them.
+
+        The older ones open as before.
+        """
         with self._changing() as record:
             record.format = 2
-            return [self._made(record, owner) for owner in dict.fromkeys(each.owner for each in record.keys)]
+            owners = dict.fromkeys(each.owner for each in record.keys if owner in (None, each.owner))
+            return [self._made(record, each) for each in owners]
 
     def note_resealed(self, replaced: Iterable[Wrapped]) -> None:
         """Note that newer keys seal now what some keys sealed."""

@@ -89,14 +89,23 @@ def lists(call: Call) -> list[Any]:
     return [call(name) for name in ("entities.query", "relationships.list", "timeline.list", "sources.list")]
 
 
+@pytest.mark.parametrize("is_alone", [False, True])
 def test_sealing_anew_that_is_interrupted_goes_on_and_both_keys_open_meanwhile(
-    run: Call, loop: Loop, sealed_services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+    run: Call,
+    loop: Loop,
+    sealed_services: Services,
+    owner: str,
+    monkeypatch: pytest.MonkeyPatch,
+    is_alone: bool,
 ) -> None:
+    """``is_alone``: the owner alone has another data key."""
     keys, settings = sealed_services.keys, sealed_services.settings
     assert keys is not None
     store_rich_example(run)
     old, before = {each.id for each in keys.record().keys}, lists(run)
-    keys.renew()
+    made = keys.renew(owner if is_alone else None)
+    assert ({each.owner for each in made} == {owner}) is is_alone
+    assert {each.owner for each in replaced(keys.record())} == {each.owner for each in made}
     monkeypatch.setattr(resealing, "PAGE_ROWS", 7)
     for side in ("before", "after"):
         failpoints.arm(settings.model_copy(update={"failpoints": f"{side}:script=raise@3"}))

@@ -191,6 +191,14 @@ def test_a_service_that_runs_finds_the_root_key_that_another_process_made(instan
     assert serving.of("ada") == key
     assert serving.of("eve") == keys_of(instance).of("eve")  # pyright: ignore[reportOptionalMemberAccess]
     assert serving.token() != token
+    others = {each.id for each in serving.record().keys if each.owner != "ada"}
+    one = invoke("encryption", "rotate", "--data", "--owner", "ada")
+    assert (one["data_keys"], one["keys_to_replace"]) == (1, 1)
+    assert serving.of("ada") != key
+    assert others == {each.id for each in serving.record().keys if each.owner != "ada"}
+    assert serving.find(key.id).secret == key.secret
+    for words in (["--data", "--owner", "nobody"], ["--owner", "ada"]):
+        assert "--owner" in invoke("encryption", "rotate", *words, exit_code=6)["message"]
 
 
 def test_a_root_key_of_the_environment_is_taken(instance: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
