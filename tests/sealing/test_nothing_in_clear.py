@@ -280,6 +280,12 @@ def test_no_file_of_an_instance_that_was_killed_now_and_then_has_a_canary(instan
             instance.kill(with_database=number % 2 == 1)
     instance.command("backup", "create", str(folder / "all.dump"))
     instance.command("doctor", "--deep")
+    # The backup is older than the erasure, and has nothing of the owner that opens.
+    instance.command("account", "delete", instance.owner, "--with-data", "--yes")
+    instance.kill(with_database=True)
+    instance.command("backup", "restore", str(folder / "all.dump"))
+    entities = "MATCH (n:Entity {owner: $id}) RETURN n.id AS id"
+    assert query(neo4j_local.info(instance.settings), entities, id=instance.owner) == []
     instance.service.send(signal.SIGTERM)
     instance.service.wait()
     assert neo4j_local.stop(instance.settings)
