@@ -92,7 +92,9 @@ def test_a_key_expires_after_its_days(instance: Instance, ada: str, forward: Cal
     "arguments",
     [{}, {"name": ""}, {"name": "  "}, {"name": "x" * 101}, {"name": "x", "expires_in_days": 0},
      {"name": "x", "expires_in_days": 3651}, {"name": "x", "expires_in_days": True},
-     {"name": "x", "scopes": ["all"]}, {"name": "x", "account_id": LOCAL_ACCOUNT}],
+     {"name": "x", "scopes": ["all"]}, {"name": "x", "account_id": LOCAL_ACCOUNT},
+     # The ids of another key and of an account find what these wrote.
+     {"name": "key_0123456789abcdef"}, {"name": LOCAL_ACCOUNT}],
 )  # fmt: skip
 def test_a_key_with_wrong_arguments_is_refused(instance: Instance, ada: str, arguments: Any) -> None:
     assert instance.application()("POST", "/keys", ada, json=arguments).status_code == 400
