@@ -76,6 +76,7 @@ class _StoredCounts(NamedTuple):
     is_behind: bool
     kept: list[Any]
     counted: list[int]
+    has_key: bool
 
 
 Progress = Callable[[int], None]
@@ -488,6 +489,8 @@ class Audit:
         if now.kept != now.counted:
             what = "events, sources and interpretations"
             differences.append(AuditDifference("owner", what, now.kept, now.counted))
+        if not now.has_key:
+            differences.append(AuditDifference("owner", "node_key", "damaged", None))
         for difference in differences:
             report.note([difference])
         if self.fix and differences:

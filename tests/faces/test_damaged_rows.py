@@ -200,6 +200,26 @@ def test_a_check_says_what_to_do_about_a_damaged_fact_and_that_mends_it(
     assert "auto_fix repairs them" in _of_a_derived_difference(loop, services, owner)
 
 
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("value", [7, None, "text"])
+def test_changes_are_listed_without_the_key_of_their_owner_and_a_check_mends_it(
+    run: Call, loop: Loop, services: Services, owner: str, value: Any
+) -> None:
+    def changes() -> list[dict[str, Any]]:
+        return [{**each, "cursor": ""} for each in run("changes.list")["changes"]]
+
+    before = changes()
+    put(loop, services, "MATCH (n:Owner {id: $owner}) SET n.node_key = $value", owner=owner, value=value)
+    assert changes() == before
+    (named,) = run("server.check_snapshots")["stale_snapshots"]
+    assert [each["what"] for each in named["differences"]] == ["node_key"]
+    assert run("server.check_snapshots", auto_fix=True)["healthy"]
+    assert changes() == before
+    last = before[0]["transaction_id"]
+    after = run("changes.list", after=run("changes.list")["changes"][-1]["cursor"], limit=100)
+    assert after["changes"][-1]["transaction_id"] == last
+
+
 def _of_a_derived_difference(loop: Loop, services: Services, owner: str) -> str:
     put(loop, services, "MATCH (n:Entity {owner: $owner}) SET n.name = 'other'", owner=owner)
     return health_of(loop.run(audit(Context(full_actor(owner), services), fix=False)))["message"]

@@ -1,10 +1,10 @@
 // audit.counts: the counters of an owner, its state hash, the revision at which both were read, and whether a
 // transaction is newer than the time up to which the owner was written. `kept` are the numbers of its events, sources and
-// interpretations that it counted, `counted` those that there are.
+// interpretations that it counted, `counted` those that there are. `has_key`: its key has the form of one.
 //
 // params  none
 // returns counts: LIST<LIST>, revision: INTEGER, state_hash: STRING, is_behind: BOOLEAN, kept: LIST<INTEGER>,
-//         counted: LIST<INTEGER>
+//         counted: LIST<INTEGER>, has_key: BOOLEAN
 // mode    read
 // index   owner_id, count_type (owner, kind, type), transaction_by_recorded (owner, recorded_at, id),
 //         event_by_time (owner, listed_at, id), source_by_recorded (owner, recorded_at, id),
@@ -23,7 +23,8 @@ WITH newest LIMIT 1
 OPTIONAL MATCH (owner:Owner {id: $owner})
 WITH coalesce(owner.revision, 0) AS revision, owner.state_hash AS state_hash,
   coalesce(newest > owner.recorded_at, false) AS is_behind,
-  [coalesce(owner.events, 0), coalesce(owner.sources, 0), coalesce(owner.interpretations, 0)] AS kept LIMIT 1
+  [coalesce(owner.events, 0), coalesce(owner.sources, 0), coalesce(owner.interpretations, 0)] AS kept,
+  coalesce(owner.node_key =~ '[0-9a-f-]{36}', owner IS NULL) AS has_key LIMIT 1
 CALL () {
   MATCH (counted:Count)
   USING INDEX SEEK counted:Count(owner, kind, type)
@@ -32,4 +33,4 @@ CALL () {
     AS counts
 }
 <audit._counted>
-RETURN counts, revision, state_hash, is_behind, kept, [events, sources, interpretations] AS counted
+RETURN counts, revision, state_hash, is_behind, kept, [events, sources, interpretations] AS counted, has_key

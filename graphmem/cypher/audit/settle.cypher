@@ -1,5 +1,5 @@
 // audit.settle: set the counters and the state hash of an owner, if nothing was written since the audit added them
-// up.
+// up. A damaged key becomes another one, as after an erasure: cursors of before are refused.
 //
 // params  revision: INTEGER, state_hash: STRING, counts: LIST<MAP>
 // returns revision: INTEGER
@@ -12,7 +12,8 @@ SET owner.locked = true
 WITH owner WHERE owner.revision = $revision
 <audit._counted>
 SET owner.revision = $revision + 1, owner.state_hash = $state_hash, owner.events = events, owner.sources = sources,
-  owner.interpretations = interpretations
+  owner.interpretations = interpretations,
+  owner.node_key = CASE WHEN owner.node_key =~ '[0-9a-f-]{36}' THEN owner.node_key ELSE randomUUID() END
 WITH owner
 CALL () {
   UNWIND $counts AS row

@@ -11,7 +11,7 @@
 CALL () {
   UNWIND $owners AS id
   MATCH (owner:Owner {id: id})
-  RETURN collect([owner.id, owner.node_key, owner.sequence, owner.revision, owner.recorded_at,
+  RETURN collect([owner.id, coalesce(toStringOrNull(owner.node_key), ''), owner.sequence, owner.revision, owner.recorded_at,
     owner.unstamped IS NULL AND owner.unordered IS NULL]) AS heads
 }
 RETURN heads

@@ -7,5 +7,5 @@
 // cost    light
 MATCH (owner:Owner {id: $owner})
 OPTIONAL MATCH (transaction:Transaction {owner: $owner, sequence: $sequence})
-RETURN owner.node_key AS node_key, transaction.id AS transaction_id,
+RETURN toStringOrNull(owner.node_key) AS node_key, transaction.id AS transaction_id,
   transaction.recorded_at AS recorded_at
