@@ -41,7 +41,8 @@ class AuditedEntity(NamedTuple):
     """An entity with the nodes and edges that are derived for it.
 
     ``labels`` are all labels of its node, ``identifiers`` and ``former`` pairs of kind and value, ``values``
-    [field, value, whether its node is the entity's].
+    [field, value, whether its node is the entity's]. ``types`` are those that its
+    observations say.
     """
 
     subject_id: str
@@ -53,6 +54,7 @@ class AuditedEntity(NamedTuple):
     vectors: list[list[Any]]
     values: list[list[Any]]
     events: list[dict[str, Any]]
+    types: list[Any]
 
 
 class AuditedRelationship(NamedTuple):
@@ -81,7 +83,8 @@ class Stretch:
         self.mended = 0
         self.unchecked: set[str] = set()
         self.detached: set[str] = set()
-        """Relationships of which an end has no node: they are reported, and cannot be mended."""
+        """What is reported, and is not mended here: relationships of which an end has no node, and entities
+        of a wrong type, which are in another stretch once they have theirs again."""
         self._entities: dict[str, AuditedEntity] = {}
         self._relationships: dict[str, AuditedRelationship] = {}
         self._wanted = set(subject_ids)
@@ -128,6 +131,10 @@ class Stretch:
             if entity := self._entities.get(subject_id):
                 differences = self._of_entity(entity, node)
                 differences += self._of_vectors(entity, expected.get(subject_id))
+                if entity.types not in ([], [kind := node.own.kind]):
+                    is_fact = kind in (*entity.types, entity.properties.get("listed"))
+                    self.detached.update(() if is_fact else [subject_id])
+                    differences.append(AuditDifference(subject_id, "type", kind, entity.types, is_fact))
             elif relationship := self._relationships.get(subject_id):
                 differences = self._of_relationship(relationship, node)
             else:

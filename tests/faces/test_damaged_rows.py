@@ -108,6 +108,7 @@ def test_a_damaged_size_ends_no_page(
         ("Entity", "live", "text"), ("Entity", "live", None), ("Entity", "type", 7), ("Entity", "type", None),
         ("Relationship", "last_observation_at", "text"), ("Relationship", "last_observation_at", None),
         ("Relationship", "version", "text"), ("Relationship", "type", None),
+        ("Entity", "type", "company"), ("Relationship", "type", "OTHER"),
         ("Entity", "type", ["text"]), ("Entity", "id", "ent_0"), ("Entity", "id", None),
         ("Relationship", "key", None), ("Relationship", "turn", ["text"]),
         ("Relationship", "target", "ent_0"), ("Identifier", "kind", 7),

@@ -48,7 +48,7 @@ NAMES: Final = {
     f"{label}.{name}"
     for label in DERIVED
     for name in ("id", "key", "type", "owner", "entity_id", "kind", "value", "source", "target")
-}
+} - {"Entity.type", "Relationship.type"}
 """What says which thing a derived node is of: another node may come in its place."""
 CONCERNS_ALL: Final = frozenset({"Owner", "Schema", "Count", "Renaming", "TypeAlias", "Agent"})
 """Labels of what concerns more than what is beside it, such as what fields of a type mean."""

@@ -19,7 +19,10 @@ CALL () {
       RETURN [id, meaning.owner, meaning.type, meaning.of, meaning.model, meaning.vector, meaning.packed, meaning:Vector, meaning.fresh] },
     COLLECT { MATCH (entity)-[:HAS_VALUE]->(value:FieldValue)
       RETURN [value.field, value.value, value.owner = $owner AND value.type = entity.type AND value.entity_id = id] },
-    COLLECT { MATCH (entity)-[:HAS_EVENT]->(event:TimelineEvent) RETURN properties(event) }]) AS entities
+    COLLECT { MATCH (entity)-[:HAS_EVENT]->(event:TimelineEvent) RETURN properties(event) },
+    COLLECT { MATCH (entity)-[:HAS_HISTORY]->(:History)-[:OBSERVED]->(observation:Observation)
+      WHERE NOT EXISTS { (observation)-[:split_by]->() }
+      RETURN DISTINCT observation.entity_type }]) AS entities
 }
 CALL () {
   UNWIND $relationships AS key

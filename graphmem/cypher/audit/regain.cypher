@@ -5,8 +5,9 @@
 // mode    write
 // index   transaction_by_recorded (owner, recorded_at, id), entity_id, relationship_key
 // cost    heavy
-// The audit then compares and mends it. It is found by its observations, of which two properties have its id or key. A
-// type that is no text is that of the observations, or of the key of a relationship.
+// The audit then compares and mends it. It is found by its observations, of which two properties have its id or key. The
+// type of an entity is that of an observation, unless another property has it: then the observation is damaged. That of a
+// relationship stands in its key.
 MATCH (transaction:Transaction)
 USING INDEX SEEK transaction:Transaction(owner, recorded_at, id)
 WHERE transaction.owner = $owner AND transaction.recorded_at IS NOT NULL AND transaction.id IS NOT NULL
@@ -15,7 +16,7 @@ MATCH (thing)-[:SHOWN_AS*0..1]->(subject)
 WITH subject, thing, CASE seen.home WHEN coalesce(observation.relationship_key, observation.entity_id) THEN seen.home END
   AS home, observation
 WITH subject, min(CASE subject WHEN thing THEN home END) AS home,
-  min(CASE home WHEN IS NOT NULL THEN observation.entity_type END) AS entity_type
+  collect(DISTINCT CASE home WHEN IS NOT NULL THEN observation.entity_type END) AS types
 CALL (subject, home) {
   // `LIMIT`: of sound subjects nothing is sought, for that takes locks.
   WITH subject, home WHERE subject:Entity AND NOT coalesce(subject.id = home, home IS NULL)
@@ -37,8 +38,9 @@ CALL (subject) {
   WHERE NOT coalesce(named.id STARTS WITH '' OR named.kind STARTS WITH '' AND named.value STARTS WITH '', false)
   DETACH DELETE named
 }
-WITH subject, CASE WHEN coalesce(subject.type STARTS WITH '', false) THEN subject.type
-  WHEN subject:Entity THEN entity_type ELSE split(subject.key, ':')[0] END AS type
+WITH subject, CASE WHEN subject:Relationship THEN split(subject.key, ':')[0]
+  WHEN coalesce(subject.type IN types OR subject.type = subject.listed, false) THEN subject.type
+  ELSE coalesce(types[0], subject.type) END AS type
 WHERE NOT coalesce(subject.type = type, false) OR CASE
   WHEN subject:Entity THEN NOT coalesce(subject.live IN [true, false], false)
   WHEN subject.last_observation_at IS NULL THEN coalesce(subject.observation_count > 0, true)
