@@ -210,9 +210,8 @@ class Stretch:
             stored_labels, labels = set(_display_labels(stored)), set(node.labels if node else ())
             row["labels_added"] = sorted(labels - stored_labels)
             row["labels_removed"] = sorted(stored_labels - labels)
-            actual = set(map(tuple, stored.identifiers))
-            row["identifiers_added"] = sorted(map(list, derived - actual))
-            row["identifiers_removed"] = sorted(map(list, actual - derived), key=str)
+            # Whatever identifies it: a sealed value that does not open cannot be named.
+            row["rekeyed"], row["identifiers_added"] = "", sorted(map(list, derived))
             row["former_added"] = sorted(map(list, node.former)) if node else []
             row["former_removed"] = None
             row["values"] = self._values(node) if node else []

@@ -114,8 +114,8 @@ def has_merged(look: LookRow) -> bool:
 
 def _needs_whole(params: Mapping[str, Any]) -> bool:
     """Return whether a turn writes something that only the whole of ``write.turn`` writes."""
-    parts = ("merged", "unmerged", "labels_removed", "rekeyed")
-    merges = any(row[part] for row in params["entities"] for part in parts)
+    parts = ("merged", "unmerged", "labels_removed")
+    merges = any(row["rekeyed"] is not None or any(row[part] for part in parts) for row in params["entities"])
     moves = any(
         row["liveness_changed"] or row["survivor_key"] or row["former_survivor_key"]
         for row in params["relationships"]

@@ -337,7 +337,7 @@ def _entity_row(
         "merged": new_into if is_moved else None,
         "unmerged": old_into if is_moved else None,
         "merged_by": after.own.merged_by,
-        "rekeyed": is_rekeyed,
+        "rekeyed": KEY_KIND if is_rekeyed else None,
         "meaning": vectors.row(after) if text_changed else None,
     }
 

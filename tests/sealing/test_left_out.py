@@ -76,6 +76,24 @@ def test_a_filter_by_a_name_names_the_entity_whose_folded_name_was_exchanged(
     assert "left_out" not in run("entities.query", name="Grace")
 
 
+def test_what_identifies_an_entity_is_mended_where_its_value_does_not_open(
+    loop: Loop, sealed_services: Services, owner: str
+) -> None:
+    run = by_runner(loop, sealed_services, owner)
+    person = {"entity_type": "person", "name": "Ada", "email": "ada@example.org"}
+    ada = run("store", entities=[person])["entities"][0]["entity_id"]
+    damage: LiteralString = (
+        "MATCH (:Entity {id: $id})<-[:IDENTIFIES]-(n:Identifier) "
+        "SET n.value = left(n.value, size(n.value) - 8)"
+    )
+    loop.run(sealed_services.database.script(damage, id=ada))
+    assert not run("server.check_snapshots")["healthy"]
+    assert run("server.check_snapshots", auto_fix=True)["healthy"]
+    assert run("server.check_snapshots")["healthy"]
+    found = run("entities.find", identifier="ada@example.org")["entities"]
+    assert [each["entity_id"] for each in found] == [ada]
+
+
 def fresh_process(loop: Loop, services: Services, owner: str) -> Call:
     """Return the operations of a process that has read nothing yet."""
     limits = Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0)

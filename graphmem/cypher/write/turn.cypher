@@ -23,7 +23,7 @@
 // for a new plan whenever the data has grown. In a row of a relationship, `survivor_key` is the relationship that it
 // is newly merged into, and `former_survivor_key` the one that it was merged into before; both are null if that has
 // not changed. `labels_added` and `labels_removed` come from graphmem/model/display_labels.py alone; only the audit
-// removes labels. `changed` is the revision that an entity was last written at: copies in memory follow it
+// removes labels. `rekeyed` is how the kinds of the identifiers begin that are written anew, '' of all. `changed` is the revision that an entity was last written at: copies in memory follow it
 // (search/follow.cypher). That of the owner holds the last revision at which entities were written, and how many.
 CYPHER replan=skip
 MATCH (owner:Owner {id: $owner})
@@ -55,9 +55,9 @@ CALL () {
     DELETE gone
   }
   CALL (row, entity) {
-    WITH row, entity WHERE row.rekeyed
+    WITH row, entity WHERE row.rekeyed IS NOT NULL
     MATCH (entity)<-[gone:IDENTIFIES]-(identifier:Identifier)
-    WHERE identifier.kind STARTS WITH 'key:'
+    WHERE identifier.kind STARTS WITH row.rekeyed
     DELETE gone
   }
   // end
