@@ -39,7 +39,7 @@ from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import LockedOwner, LookRow, State
 from graphmem.writing.write_requests import LookAgain, Touched
 
-STRETCH_SUBJECTS: Final = 1_250
+STRETCH_SUBJECTS: Final = 2_500
 """Entities and relationships that are checked at once."""
 STAMPED_SUBJECTS: Final = 5_000
 """Entities and relationships of which one statement compares when their observations count."""
@@ -201,7 +201,7 @@ class Audit:
                 await check.compare_withdrawn()
             self._note_stamps(check)
         async for subject_ids, left in stretches(self._queries, kinds, STAMPED_SUBJECTS):
-            await check.compare(subject_ids)
+            await check.compare([*subject_ids])
             self._note_stamps(check)
             if left:
                 self.place = Place("stamps", left[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -29,7 +29,7 @@ from graphmem.writing.write_requests import Touched
 
 SUBJECTS: Final = 500
 """Entities that one query writes."""
-SUBJECTS_READ: Final = 2_000
+SUBJECTS_READ: Final = 2_500
 """Entities that one query reads."""
 
 
@@ -162,18 +162,11 @@ def _columns(span: RuleSpan) -> list[Any]:
     return [span.into, span.alternative, span.start, until]
 
 
-async def compare(
-    database: Database,
-    owner: str,
-    writers: Writers,
-    entity_types: Iterable[str],
-    progress: Callable[[int], None] | None = None,
-) -> Dates:
+async def compare(database: Database, owner: str, writers: Writers, entity_types: Iterable[str]) -> Dates:
     """Compare when the merges by rule of an owner held with what the facts come to; writes may go on.
 
     Args:
         entity_types: all types of the owner.
-        progress: called with the number of entities that were read since the last call.
 
     Raises:
         Unavailable: the database failed.
@@ -183,26 +176,20 @@ async def compare(
     if locked is None:
         return Dates()
     reads, facts = database.reads(owner), _Facts(locked.recorded_at or 0)
-    await _read(reads, owner, writers, facts, sorted(entity_types), progress)
+    await _read(reads, owner, writers, facts, sorted(entity_types))
     *_, revision = await reads.only("audit.undated", _Undated)
     facts.is_whole = revision == locked.revision
     return await asyncio.to_thread(facts.compared)
 
 
-async def mend(
-    database: Database,
-    owner: str,
-    writers: Writers,
-    entity_types: Iterable[str],
-    progress: Callable[[int], None] | None = None,
-) -> Dates:
+async def mend(database: Database, owner: str, writers: Writers, entity_types: Iterable[str]) -> Dates:
     """Correct when the merges by rule of an owner held; see :func:`compare`.
 
     All entities that were ever merged with a corrected one wait then to be folded again
     (:meth:`graphmem.writing.writers.Writers.refold_withdrawn`): versions count when merges began and ended.
     """
     undated, waiting, _ = await database.reads(owner).only("audit.undated", _Undated)
-    dates = await compare(database, owner, writers, entity_types, progress)
+    dates = await compare(database, owner, writers, entity_types)
     rows = [
         {
             "subject_id": each.subject_id,
@@ -249,39 +236,38 @@ async def _read(
     writers: Writers,
     facts: _Facts,
     entity_types: list[str],
-    progress: Callable[[int], None] | None,
 ) -> None:
     touched = Touched(types=set(entity_types))
     look = await queries.only("write.look", LookRow, **touched.parameters)
     state = states.of_look(look, owner, touched, writers.rules_off, whole=False)
     # Of the other types no rule merges entities, and none ever did.
     kinds = [kind for kind in entity_types if state is not None and state.may_have_keys(kind)]
-    for kind in kinds:
-        rule = state.own_rule(kind) if state else None
-        async for entity_ids, _ in stretches(queries, kinds_of([kind]), SUBJECTS_READ):
-            await _add(queries, facts, rule, entity_ids)
-            if progress is not None:
-                progress(len(entity_ids))
+    rules = {kind: state.own_rule(kind) for kind in kinds if state is not None}
+    async for types, _ in stretches(queries, kinds_of(kinds), SUBJECTS_READ):
+        of_types = ((entity_id, rules[kind]) for entity_id, kind in types.items())
+        await _add(queries, facts, [*types], {each: rule for each, rule in of_types if rule is not None})
     if facts.rules:
         dismissals = await queries.only("audit.dismissals", list[DatedDismissal])
         facts.dismissals = [each for each in dismissals if each.recorded_at <= facts.known_at]
 
 
-async def _add(queries: Queries, facts: _Facts, rule: OwnRule | None, entity_ids: list[str]) -> None:
-    """Add the facts about some entities of one type, and their merges as they are stored."""
+async def _add(queries: Queries, facts: _Facts, entity_ids: list[str], rules: dict[str, OwnRule]) -> None:
+    """Add the merges of some entities as they are stored, and the facts about those that have a rule."""
     stored = await queries.only("audit.rule_spans", list[_StoredMerge], entity_ids=entity_ids)
     facts.stored.update({each.subject_id: each for each in stored})
-    if rule is None:
+    if not rules:
         return
     known_at = facts.known_at
-    subjects = [[entity_id, rule.fields] for entity_id in entity_ids]
+    subjects = [[entity_id, rule.fields] for entity_id, rule in rules.items()]
     for each in await queries.only("audit.statements", list[_StatementRow], subjects=subjects):
         if each.recorded_at <= known_at:
-            evidence = evidence_of(rule, dict(zip(each.names, each.values, strict=True)), each.basis)
+            evidence = evidence_of(
+                rules[each.subject_id], dict(zip(each.names, each.values, strict=True)), each.basis
+            )
             toggles = _until(known_at, each.toggles)
             facts.statements.append(Statement(each.subject_id, evidence, each.recorded_at, toggles))
-    facts.rules.update(dict.fromkeys(entity_ids, rule))
-    merges = await refolding.membership(queries, entity_ids, known_at)
+    facts.rules.update(rules)
+    merges = await refolding.membership(queries, [*rules], known_at)
     facts.merges.update(each._replace(toggles=_until(known_at, each.toggles)) for each in merges.facts)
 
 

@@ -51,17 +51,18 @@ def kinds_of(entity_types: Iterable[str], relationship_types: Iterable[str] = ()
 
 async def stretches(
     queries: Queries, kinds: list[Kind], limit: int
-) -> AsyncIterator[tuple[list[str], list[Kind]]]:
-    """Yield the ids of all entities and relationships of some kinds, each time with what is left."""
+) -> AsyncIterator[tuple[dict[str, str], list[Kind]]]:
+    """Yield the types of all entities and relationships of some kinds by id, each time with what is left."""
     while kinds:
         subjects = await queries.only(
             "audit.subjects", list[_Subject], kinds=[*map(list, kinds)], limit=limit
         )
+        types = {subject.subject_id: kinds[subject.kind].type for subject in subjects}
         if len(subjects) < limit:
             kinds = []
         else:
             last = subjects[-1]
             rest = kinds[last.kind]._replace(since=last.since, after=last.after)
             kinds = [rest, *kinds[last.kind + 1 :]]
-        if subjects:
-            yield [subject.subject_id for subject in subjects], kinds
+        if types:
+            yield types, kinds

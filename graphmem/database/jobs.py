@@ -20,10 +20,12 @@ from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError, ServiceBusy
 from graphmem.model import times
 
-LEASE_SECONDS: Final = 10.0
-"""Seconds for which a caller has a job, from its last sign of life on."""
-_RENEWALS: Final = 4
-"""How often a lease is renewed before it would run out."""
+LEASE_SECONDS: Final = 30.0
+"""Seconds for which a caller has a job after its last sign of life: others wait so long for a killed one."""
+_RENEWALS: Final = 3
+"""How often a lease is renewed before it would run out: one renewal that fails loses nothing."""
+_LOOKS: Final = 12
+"""How often who waits for a lease asks for it in that time."""
 
 
 async def _waits() -> bool:
@@ -95,7 +97,7 @@ async def single_flight(
     while not await take(LEASE_SECONDS):
         if not waits:
             raise ServiceBusy("all data of this owner is being checked or erased: try again in a moment")
-        await asyncio.sleep(LEASE_SECONDS / _RENEWALS)
+        await asyncio.sleep(LEASE_SECONDS / _LOOKS)
     try:
         async with renewed(take, LEASE_SECONDS):
             yield lease
