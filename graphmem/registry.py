@@ -34,12 +34,16 @@ from graphmem.errors import (
     AuthInvalid,
     Forbidden,
     GraphmemError,
+    IdempotencyMismatch,
     InternalError,
+    InvalidCursor,
     SandboxDisabled,
     ServiceBusy,
+    VersionConflict,
     WriterQuarantined,
 )
 from graphmem.foreign_arguments import asking_something
+from graphmem.fresh import read_fresh
 from graphmem.model import membership, times
 from graphmem.model.attribution import writers_of
 from graphmem.observability import logs
@@ -285,6 +289,12 @@ async def _check_quarantine(services: Services, actor: Actor, name: str) -> None
         raise WriterQuarantined(operation=name)
 
 
+_ERRORS_OF: Final[Mapping[str, type[GraphmemError]]] = {
+    "cursor": InvalidCursor,
+    "idempotency_key": IdempotencyMismatch,
+    "expected_version": VersionConflict,
+}
+"""The errors of every operation that takes an argument."""
 REGISTRY: dict[str, Operation[Any]] = {}
 """Every operation by name. Importing :mod:`graphmem.operations` fills it."""
 
@@ -349,15 +359,21 @@ def operation(
     name: str,
     *routes: str,
     tool: str = "",
-    command: str = "",
+    command: str | None = "",
     scope: Scope,
     statements: int,
     idempotent: bool = False,
-    faces: Face = Face.ALL,
     reason: str = "",
+    errors: tuple[type[GraphmemError], ...] = (),
     **traits: Any,
 ) -> Callable[[Function[A]], Function[A]]:
     """Declare an operation: ``routes`` are ``METHOD /path`` lines, ``traits`` fields of :class:`Operation`.
+
+    Its faces are those of which it has a name. A read is repeated where its answer would be torn or stale.
+
+    Args:
+        command: words of the command line, by default those of the name; ``None`` if it has no command.
+        errors: the errors that it raises beyond those of every operation and :data:`_ERRORS_OF`.
 
     Raises:
         TypeError: the declaration is incomplete, or the name is taken.
@@ -367,36 +383,31 @@ def operation(
         hints = get_type_hints(function, include_extras=True)
         members = frozenset(getattr(hints["return"], "__annotations__", ()))
         listed = get_type_hints(hints["return"]).items() if members else ()
-        unfitting = [
-            part
-            for part, value, face in (
-                ("routes", routes, Face.REST), ("tool", tool, Face.MCP), ("command", command, Face.CLI),
-            )
-            if bool(value) != (face in faces)
-        ]  # fmt: skip
-        if name in REGISTRY or unfitting or bool(reason) == (faces is Face.ALL):
-            raise TypeError(
-                f"operation {name!r}: name taken, or {unfitting or 'reason'} does not fit its faces"
-            )
+        faces = Face.REST | (Face.MCP if tool else Face(0)) | (Face(0) if command is None else Face.CLI)
+        if name in REGISTRY or not routes or bool(reason) == (faces is Face.ALL):
+            raise TypeError(f"operation {name!r}: name taken, no route, or reason does not fit its faces")
         if scope is Scope.READ and (traits.get("destructive") or idempotent):
             raise TypeError(f"operation {name!r}: a read is idempotent and not destructive by itself")
+        run = read_fresh(function) if scope is Scope.READ else function
+        taken = hints["arguments"].model_fields
         REGISTRY[name] = Operation(
             name=name,
             routes=tuple((method, path) for method, _, path in (route.partition(" ") for route in routes)),
             tool=tool,
-            command=tuple(command.split()),
+            command=() if command is None else tuple((command or name.replace(".", " ")).split()),
             scope=scope,
             statements=statements,
             idempotent=idempotent or scope is Scope.READ,
             faces=faces,
             reason=reason,
-            function=function,
+            errors=(*errors, *(error for argument, error in _ERRORS_OF.items() if argument in taken)),
+            function=run,
             arguments=hints["arguments"],
             result=TypeAdapter(hints["return"]),
             answer_members=members,
             leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""),
             **traits,
         )
-        return function
+        return run
 
     return register

@@ -12,6 +12,7 @@ import orjson
 from graphmem.arguments import invalid, read
 from graphmem.context import Context
 from graphmem.errors import NotFound
+from graphmem.fresh import read_fresh
 from graphmem.ingest.interpreters.interpret_memory import (
     GENERAL_RELATIONSHIP,
     GENERAL_TYPE,
@@ -28,7 +29,6 @@ from graphmem.model.identity import fold_text as folded
 from graphmem.model.items import EXPECTED
 from graphmem.operations.relationship_changes import RELATIONSHIP_LIMIT
 from graphmem.reading import answers
-from graphmem.reading.fresh import read_fresh
 from graphmem.reading.shared_rows import RelationshipRow
 from graphmem.registry import REGISTRY
 from graphmem.search.lookup import ExactHits

@@ -11,13 +11,13 @@ from graphmem.arguments import EXAMPLE_KEY_ID, Arguments, NoBool, NotBlank, Noth
 from graphmem.auth import ALL_SCOPES, FIRST_CREDENTIAL, Actor, Method
 from graphmem.auth.accounts import Accounts, ApiKey
 from graphmem.context import Context
-from graphmem.errors import AccountConflict, Forbidden, InvalidCursor, KeyHasChildren, NotFound
+from graphmem.errors import AccountConflict, Forbidden, KeyHasChildren, NotFound
 from graphmem.model import times
 from graphmem.model.attribution import described, is_writer_id
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.registry import Face, Scope, operation
+from graphmem.registry import Scope, operation
 
 DAYS_LIMIT: Final = 3650
 KEY_NAME_LIMIT: Final = 100
@@ -93,7 +93,6 @@ class Me(TypedDict):
     "auth.whoami",
     "GET /me",
     tool="get_authenticated_user",
-    command="auth whoami",
     scope=Scope.READ,
     statements=0,
 )
@@ -122,7 +121,6 @@ async def who_am_i(context: Context, arguments: Nothing) -> Me:
     "auth.session",
     "GET /session",
     tool="get_session_identity",
-    command="auth session",
     scope=Scope.READ,
     statements=0,
 )
@@ -194,7 +192,6 @@ class CreatedKey(TypedDict):
     scope=Scope.KEYS,
     statements=4,
     sandbox=False,
-    faces=Face.REST | Face.CLI,
     reason=_NO_MODEL,
     errors=(NotFound,),
     example={"name": "laptop", "scopes": ["read"], "expires_in_days": 90},
@@ -241,9 +238,7 @@ class Keys(PageEnvelope):
     scope=Scope.READ,
     statements=2,
     sandbox=False,
-    faces=Face.REST | Face.CLI,
     reason="an MCP client has no use for the keys of other programs",
-    errors=(InvalidCursor,),
 )
 @within_budget("keys", is_page=True)
 async def list_keys(context: Context, arguments: Paged) -> Keys:
@@ -266,7 +261,6 @@ class OneKey(Arguments):
     command="auth keys rotate",
     scope=Scope.KEYS,
     sandbox=False,
-    faces=Face.REST | Face.CLI,
     reason=_NO_MODEL,
     errors=(NotFound,),
     statements=4,
@@ -316,7 +310,6 @@ class RevokedKey(TypedDict):
     statements=4,
     idempotent=True,
     sandbox=False,
-    faces=Face.REST | Face.CLI,
     reason="a model that is misled by stored text could lock programs out",
     errors=(NotFound, AccountConflict, KeyHasChildren),
     example={"key_id": EXAMPLE_KEY_ID},

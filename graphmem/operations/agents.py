@@ -10,13 +10,13 @@ from typing_extensions import TypedDict
 from graphmem.arguments import EXAMPLE_GRANT_ID, Arguments, NotBlank, invalid
 from graphmem.auth.agent_grants import AgentGrant, Capability, GrantStatus
 from graphmem.context import Context
-from graphmem.errors import InvalidCursor, NotFound
+from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.model.identity import normalise_type
 from graphmem.reading import cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.registry import REGISTRY, Face, Scope, operation
+from graphmem.registry import REGISTRY, Scope, operation
 
 _NO_MODEL: Final = "an agent does not manage what it may do"
 _KINDS: Final = frozenset({"*", "read", "write"})
@@ -68,9 +68,9 @@ class AgentGrantPage(PageEnvelope):
 
 
 @operation(
-    "agents.grant", "POST /agents/grants", command="agents grant", scope=Scope.KEYS,
+    "agents.grant", "POST /agents/grants", scope=Scope.KEYS,
     statements=4, sandbox=False,
-    faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
+    reason=_NO_MODEL, errors=(NotFound,),
     example={
         "label": "planner", "thumbprint": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
         "capabilities": [{"op": "store", "entity_types": ["task"]}],
@@ -104,7 +104,7 @@ async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
 @operation(
     "agents.grants", "GET /agents/grants", command="agents list", scope=Scope.READ,
     statements=2, sandbox=False,
-    faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(InvalidCursor,),
+    reason=_NO_MODEL,
 )  # fmt: skip
 @within_budget("grants", is_page=True)
 async def list_grants(context: Context, arguments: Paged) -> AgentGrantPage:
@@ -124,9 +124,9 @@ class SuspendGrant(NameGrant):
 
 
 @operation(
-    "agents.suspend", "POST /agents/grants/{grant_id}/suspend", command="agents suspend", scope=Scope.KEYS,
+    "agents.suspend", "POST /agents/grants/{grant_id}/suspend", scope=Scope.KEYS,
     statements=4,
-    idempotent=True, sandbox=False, faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
+    idempotent=True, sandbox=False, reason=_NO_MODEL, errors=(NotFound,),
     example={"grant_id": EXAMPLE_GRANT_ID},
 )  # fmt: skip
 async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswer:
@@ -137,9 +137,9 @@ async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswe
 
 
 @operation(
-    "agents.revoke", "DELETE /agents/grants/{grant_id}", command="agents revoke", scope=Scope.KEYS,
+    "agents.revoke", "DELETE /agents/grants/{grant_id}", scope=Scope.KEYS,
     statements=4,
-    idempotent=True, sandbox=False, faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
+    idempotent=True, sandbox=False, reason=_NO_MODEL, errors=(NotFound,),
     example={"grant_id": EXAMPLE_GRANT_ID},
 )  # fmt: skip
 async def revoke_grant(context: Context, arguments: NameGrant) -> GrantAnswer:

@@ -11,12 +11,12 @@ from typing_extensions import TypedDict
 from graphmem.arguments import EXAMPLE_CONNECTION_ID, Arguments, Spelled
 from graphmem.auth.grants import Grant, Grants
 from graphmem.context import Context
-from graphmem.errors import InvalidCursor, NotFound
+from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.registry import Face, Scope, operation
+from graphmem.registry import Scope, operation
 
 CONNECTION_ID_LIMIT = 100
 _NO_MODEL = "a program does not manage what its person allowed"
@@ -101,9 +101,7 @@ def _connection(grant: Grant) -> Connection:
     command="auth connections list",
     scope=Scope.READ,
     statements=2,
-    faces=Face.REST | Face.CLI,
     reason=_NO_MODEL,
-    errors=(InvalidCursor,),
 )
 @within_budget("connections", is_page=True)
 async def list_connections(context: Context, arguments: Paged) -> Connections:
@@ -120,7 +118,6 @@ async def list_connections(context: Context, arguments: Paged) -> Connections:
     command="auth connections status",
     scope=Scope.READ,
     statements=2,
-    faces=Face.REST | Face.CLI,
     reason=_NO_MODEL,
     errors=(NotFound,),
 )
@@ -152,7 +149,6 @@ async def connection_status(context: Context, arguments: ConnectionOrOwn) -> Con
     statements=4,
     idempotent=True,
     sandbox=False,
-    faces=Face.REST | Face.CLI,
     reason=_NO_MODEL,
     errors=(NotFound,),
     example={"id": EXAMPLE_CONNECTION_ID},

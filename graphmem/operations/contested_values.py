@@ -12,7 +12,6 @@ from graphmem.context import Context
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.entity_pages import EntityRequest, Order, page
-from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import LeavesOut
 from graphmem.registry import Scope, operation
 from graphmem.search.context.context_lines import contested_lines
@@ -68,13 +67,11 @@ class ContestedValues(LeavesOut, Budgeted):
     "entities.contested",
     "GET /entities/contested",
     tool="list_contested_values",
-    command="entities contested",
     scope=Scope.READ,
     statements=5,
     heavy=True,
 )
 @within_budget("entities")
-@read_fresh
 async def find_contested(context: Context, arguments: FindContested) -> ContestedValues:
     """List fields with another value that is not older than the shown one.
 

@@ -21,12 +21,11 @@ from graphmem.arguments import (
     invalid,
 )
 from graphmem.context import Context
-from graphmem.errors import InvalidCursor, NotFound
+from graphmem.errors import NotFound
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import MaxCharacters, size
 from graphmem.reading.cursors import Cursor
-from graphmem.reading.fresh import read_fresh
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Scope, operation
@@ -95,10 +94,9 @@ class RetrieveContext(Arguments):
     scope=Scope.READ,
     statements=73,
     heavy=True,
-    errors=(NotFound, InvalidCursor),
+    errors=(NotFound,),
     example={"question": "where does Ada work", "budget": 1000},
 )
-@read_fresh
 async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:
     """Return what is known about a question or an entity, most useful first, within a budget.
 

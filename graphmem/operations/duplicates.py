@@ -23,12 +23,11 @@ from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.duplicates_of_stored import reason_of
 from graphmem.duplicates.similarity import Profile
-from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreRefused
+from graphmem.errors import NotFound, StoreRefused
 from graphmem.model import times
 from graphmem.model.dismissals import pair_of
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
-from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
 from graphmem.reading.shared_rows import TypeCount
 from graphmem.registry import Scope, operation
@@ -109,10 +108,9 @@ class Duplicates(LeavesOut, PageEnvelope):
     scope=Scope.READ,
     statements=4,
     heavy=True,
-    errors=(NotFound, InvalidCursor),
+    errors=(NotFound,),
     example={"entity_type": "person", "threshold": 0.9},
 )
-@read_fresh
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
 
@@ -258,7 +256,7 @@ class DismissedDuplicates(TypedDict):
     statements=22,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound,),
     example={
         "entity_a": EXAMPLE_ENTITY_ID,
         "entity_b": EXAMPLE_OTHER_ENTITY_ID,

@@ -15,7 +15,7 @@ from graphmem.arguments import (
     IncludeDeleted,
 )
 from graphmem.context import Context
-from graphmem.errors import InvalidCursor, NotFound
+from graphmem.errors import NotFound
 from graphmem.model import identity, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
@@ -27,7 +27,6 @@ from graphmem.reading import (
     shaping,
 )
 from graphmem.reading.budgets import MaxCharacters, within_budget
-from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.reading.places_in_files import FilePlace, place_of
 from graphmem.reading.shaping import (
@@ -54,7 +53,6 @@ class GetEntity(Arguments):
     "entities.get",
     "GET /entities/{entity_id}",
     tool="retrieve_entity",
-    command="entities get",
     scope=Scope.READ,
     statements=2,
     typed=True,
@@ -63,7 +61,6 @@ class GetEntity(Arguments):
 )
 @within_budget()
 @shaped()
-@read_fresh
 async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
     """Return one entity with its current snapshot and the provenance of each field."""
     row = await context.graph.one(
@@ -103,7 +100,6 @@ class Snapshot(OneEntity):
     "entities.snapshot",
     "POST /get_entity_snapshot",
     tool="retrieve_entity_snapshot",
-    command="entities snapshot",
     scope=Scope.READ,
     statements=3,
     typed=True,
@@ -113,7 +109,6 @@ class Snapshot(OneEntity):
 )
 @within_budget()
 @shaped()
-@read_fresh
 async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     """Return an entity's snapshot, current or as of a time, each field with the observation that set it.
 
@@ -197,14 +192,12 @@ class Provenance(PageEnvelope):
     "entities.provenance",
     "POST /get_field_provenance",
     tool="retrieve_field_provenance",
-    command="entities provenance",
     scope=Scope.READ,
     statements=3,
-    errors=(NotFound, InvalidCursor),
+    errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
 )
 @within_budget("observations", is_page=True)
-@read_fresh
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observations that set one field of a snapshot: time, source, place in the file, writer."""
     row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)

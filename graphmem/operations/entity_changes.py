@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_ENTITY_ID, DryRun, EntityId, EntityType, Spelled, invalid
 from graphmem.context import Context
-from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
+from graphmem.errors import NotFound, StoreRefused
 from graphmem.model import canonical, facts, identity
 from graphmem.model.items import ItemReader
 from graphmem.reading import answers
@@ -76,12 +76,11 @@ class Corrected(Budgeted):
     "entities.correct",
     "POST /correct",
     tool="correct",
-    command="entities correct",
     scope=Scope.WRITE,
     statements=4,
     typed=True,
     destructive=True,
-    errors=(NotFound, StoreRefused, IdempotencyMismatch, VersionConflict),
+    errors=(NotFound, StoreRefused),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "phone", "value": "+44 1632 960000"},
 )
 @within_budget(is_receipt=True)
@@ -152,13 +151,12 @@ class DeletionResult(TypedDict):
     "entities.delete",
     "POST /delete_entity",
     tool="delete_entity",
-    command="entities delete",
     scope=Scope.WRITE,
     statements=4,
     typed=True,
     destructive=True,
     idempotent=True,
-    errors=(NotFound, IdempotencyMismatch, VersionConflict),
+    errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "reason": "duplicate"},
 )
 async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
@@ -173,12 +171,11 @@ async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
     "entities.restore",
     "POST /restore_entity",
     tool="restore_entity",
-    command="entities restore",
     scope=Scope.WRITE,
     statements=4,
     typed=True,
     idempotent=True,
-    errors=(NotFound, IdempotencyMismatch, VersionConflict),
+    errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
 async def restore_entity(context: Context, arguments: Turn) -> DeletionResult:

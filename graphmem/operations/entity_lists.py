@@ -20,7 +20,7 @@ from graphmem.arguments import (
 )
 from graphmem.context import Context
 from graphmem.cypher import Way
-from graphmem.errors import InvalidCursor, NotFound
+from graphmem.errors import NotFound
 from graphmem.model.comparison import Filter
 from graphmem.reading import answers, compared_pages, cursors, entities_as_of, entity_pages, names_in_use
 from graphmem.reading.as_of import AsOf, Clocks
@@ -35,7 +35,6 @@ from graphmem.reading.entity_pages import (
     SnapshotFilters,
     check_field_name,
 )
-from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import IndexedPageEnvelope, Paged
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.shaping import (
@@ -163,12 +162,11 @@ class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
     statements=8,
     typed=True,
     heavy=True,
-    errors=(NotFound, InvalidCursor),
+    errors=(NotFound,),
     example={"entity_type": "person", "sort_by": "last_observation_at", "sort_order": "desc", "limit": 20},
 )
 @within_budget("entities", is_page=True)
 @shaped("entities")
-@read_fresh
 async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
     """List entities by type, time, relationship and values of fields, in any order.
 

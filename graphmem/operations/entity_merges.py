@@ -8,7 +8,7 @@ from pydantic import Field
 
 from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, DryRun, EntityId, Spelled
 from graphmem.context import Context
-from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
+from graphmem.errors import NotFound, StoreRefused
 from graphmem.model import facts, times
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Scope, operation
@@ -87,13 +87,12 @@ class Merged(Budgeted):
     "entities.merge",
     "POST /entities/merge",
     tool="merge_entities",
-    command="entities merge",
     scope=Scope.WRITE,
     statements=4,
     destructive=True,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, IdempotencyMismatch, VersionConflict),
+    errors=(NotFound,),
     example={
         "source_entity_id": EXAMPLE_ENTITY_ID,
         "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
@@ -125,13 +124,12 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
     "entities.unmerge",
     "POST /entities/unmerge",
     tool="unmerge_entities",
-    command="entities unmerge",
     scope=Scope.WRITE,
     statements=4,
     destructive=True,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound,),
     example={"source_entity_id": EXAMPLE_ENTITY_ID},
 )
 async def unmerge_entities(context: Context, arguments: Unmerge) -> Merged:

@@ -18,7 +18,7 @@ from graphmem.arguments import (
     invalid,
 )
 from graphmem.context import Context
-from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
+from graphmem.errors import NotFound, StoreRefused
 from graphmem.model import canonical, ids, times
 from graphmem.model.items import ItemReader
 from graphmem.operations.sources import SourceId
@@ -140,13 +140,12 @@ class SplitResult(Budgeted):
     "entities.split",
     "POST /entities/split",
     tool="split_entity",
-    command="entities split",
     scope=Scope.WRITE,
     statements=6,
     destructive=True,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, IdempotencyMismatch, VersionConflict),
+    errors=(NotFound,),
     example={
         "source_entity_id": EXAMPLE_ENTITY_ID,
         "source_id_in": [EXAMPLE_SOURCE_ID],
@@ -178,13 +177,12 @@ async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
     "entities.unsplit",
     "POST /entities/unsplit",
     tool="unsplit_entity",
-    command="entities unsplit",
     scope=Scope.WRITE,
     statements=37,
     destructive=True,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound,),
     example={"split_id": EXAMPLE_SPLIT_ID},
 )
 async def unsplit_entity(context: Context, arguments: UnsplitEntity) -> SplitResult:

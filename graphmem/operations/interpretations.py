@@ -16,7 +16,7 @@ from graphmem.arguments import (
     invalid,
 )
 from graphmem.context import Context
-from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreRefused
+from graphmem.errors import NotFound, StoreRefused
 from graphmem.interpretation import interpret
 from graphmem.interpretation.readings import READING_ERRORS
 from graphmem.model import canonical, items, times
@@ -102,11 +102,10 @@ class CreatedInterpretation(Budgeted):
     "interpretations.create",
     "POST /interpretations/create",
     tool="create_interpretation",
-    command="interpretations create",
     scope=Scope.WRITE,
     statements=6,
     withheld=True,
-    errors=(NotFound, StoreRefused, IdempotencyMismatch),
+    errors=(NotFound, StoreRefused),
     example={
         "source_id": EXAMPLE_SOURCE_ID,
         "entities": [
@@ -217,11 +216,9 @@ class Interpretations(IndexedPageEnvelope):
     "interpretations.list",
     "GET /interpretations",
     tool="list_interpretations",
-    command="interpretations list",
     scope=Scope.READ,
     statements=2,
     heavy=True,
-    errors=(InvalidCursor,),
     example={"source_id": EXAMPLE_SOURCE_ID},
 )
 @within_budget("interpretations", is_page=True)
@@ -258,7 +255,6 @@ class OneInterpretation(Interpretation, Budgeted):
     "interpretations.get",
     "GET /interpretations/{interpretation_id}",
     tool="get_interpretation",
-    command="interpretations get",
     scope=Scope.READ,
     statements=2,
     errors=(NotFound,),
@@ -303,11 +299,10 @@ class Reinterpreted(Interpretation, Budgeted):
     "interpretations.run",
     "POST /reinterpret",
     tool="reinterpret",
-    command="interpretations run",
     scope=Scope.WRITE,
     statements=4,
     withheld=True,
-    errors=(NotFound, IdempotencyMismatch, *READING_ERRORS),
+    errors=(NotFound, *READING_ERRORS),
     example={"source_id": EXAMPLE_SOURCE_ID},
 )
 @within_budget()

@@ -16,13 +16,12 @@ from graphmem.arguments import (
     Spelled,
 )
 from graphmem.context import Context
-from graphmem.errors import InvalidCursor, NotFound
+from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.reading import answers, as_of, cursors, neighbourhoods, timeline_pages
 from graphmem.reading.as_of import AsOf, Bounds, Clocks
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import ANSWERED_LIMIT, Query
-from graphmem.reading.fresh import read_fresh
 from graphmem.reading.neighbourhoods import NeighbourhoodRequest, RelatedPage, neighbourhood
 from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, place_then, start_of
 from graphmem.reading.relationship_lookup import RelationshipType, followed_types
@@ -102,12 +101,11 @@ class NeighbourhoodPage(AsOf, Shaped, IndexedPageEnvelope):
     scope=Scope.READ,
     statements=20,
     heavy=True,
-    errors=(NotFound, InvalidCursor),
+    errors=(NotFound,),
     example={"node_id": EXAMPLE_ENTITY_ID, "include_observations": True},
 )
 @within_budget("relationships", "related_entities")
 @shaped("entity", "relationships", "related_entities")
-@read_fresh
 async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> NeighbourhoodPage:
     """Return the neighbours of an entity or a source: relationships, related entities, observations, sources.
 
@@ -260,16 +258,14 @@ class RelatedEntities(Paged):
     "entities.related",
     "POST /retrieve_related_entities",
     tool="retrieve_related_entities",
-    command="entities related",
     scope=Scope.READ,
     statements=24,
     heavy=True,
-    errors=(NotFound, InvalidCursor),
+    errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},
 )
 @within_budget("entities", "relationships")
 @shaped("relationships", "entities")
-@read_fresh
 async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:
     """Return the entities within some steps of an entity by live relationships, each once, nearest first.
 

@@ -21,7 +21,7 @@ from graphmem.arguments import (
 )
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
-from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
+from graphmem.errors import InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
 from graphmem.reading import answers, cursors, names_in_use
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
@@ -29,7 +29,7 @@ from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
 from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
 from graphmem.reading.writer_filters import ByWriter, written
-from graphmem.registry import Face, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.search.lookup import find_exactly
 from graphmem.storing.acceptance import Observing, accept, entries, not_found
 
@@ -106,7 +106,7 @@ class ObservationPage(IndexedPageEnvelope, Warned):
     scope=Scope.READ,
     statements=2,
     heavy=True,
-    errors=(NotFound, InvalidCursor),
+    errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
 @within_budget("observations", is_page=True)
@@ -163,9 +163,8 @@ class EntityHistory(Paged):
     statements=2,
     typed=True,
     heavy=True,
-    faces=Face.REST | Face.CLI,
     reason="list_observations with entity_id and field answers the same",
-    errors=(NotFound, InvalidCursor),
+    errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
 )
 @within_budget("observations", is_page=True)
@@ -404,11 +403,10 @@ class CreatedObservation(Budgeted):
     "observations.create",
     "POST /observations/create",
     tool="create_observation",
-    command="observations create",
     scope=Scope.WRITE,
     statements=4,
     withheld=True,
-    errors=(NotFound, StoreRefused, IdempotencyMismatch),
+    errors=(NotFound, StoreRefused),
     example={"entity_id": EXAMPLE_ENTITY_ID, "fields": {"phone": "+44 1632 960000"}},
 )
 @within_budget(is_receipt=True)

@@ -13,7 +13,7 @@ from graphmem.errors import FileNotParsed, ParserUnconfined
 from graphmem.ingest.document import ParseFailed, TextPage, text_page
 from graphmem.ingest.parsing import Terms, parsed
 from graphmem.reading.source_answers import TextWindow
-from graphmem.registry import Face, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.received_files import FILE_ERRORS, FileArguments, Limited, digested, opened
 
 
@@ -29,7 +29,7 @@ class ParseFile(TextWindow, FileArguments):
     statements=0,
     heavy=True,
     takes_file=True,
-    faces=Face.REST | Face.MCP,
+    command=None,
     reason="graphmem parse reads a file without a database",
     errors=(FileNotParsed, ParserUnconfined, *FILE_ERRORS),
     example={"file_content": "RGVhciBBZGE=", "original_filename": "letter.txt"},

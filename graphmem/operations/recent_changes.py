@@ -13,7 +13,7 @@ from graphmem.changes.change_pages import NewestFirst
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.wanted_changes import ChangeAnswer
 from graphmem.context import Context
-from graphmem.errors import CursorOfAnotherDatabase, InvalidCursor, NotFound, SubscriptionInactive
+from graphmem.errors import CursorOfAnotherDatabase, NotFound, SubscriptionInactive
 from graphmem.model import times
 from graphmem.operations.change_filters import FollowChanges
 from graphmem.operations.subscriptions import changes_for
@@ -80,7 +80,7 @@ class ChangesPage(Warned, LeavesOut, PageEnvelope):
     scope=Scope.READ,
     statements=60,
     heavy=True,
-    errors=(NotFound, InvalidCursor, CursorOfAnotherDatabase, SubscriptionInactive),
+    errors=(NotFound, CursorOfAnotherDatabase, SubscriptionInactive),
     example={"entity_type": "task", "since": "2026-01-01", "limit": 20},
     people={"values": True},
 )

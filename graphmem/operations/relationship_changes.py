@@ -17,7 +17,7 @@ from graphmem.arguments import (
     EntityId,
 )
 from graphmem.context import Context
-from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
+from graphmem.errors import NotFound, StoreRefused
 from graphmem.model import facts, ids, reduction
 from graphmem.operations.store import RELATIONSHIP_LIMIT
 from graphmem.reading import answers, as_of
@@ -69,11 +69,10 @@ class CreatedRelationship(StoredRelationship, Budgeted):
     "relationships.create",
     "POST /create_relationship",
     tool="create_relationship",
-    command="relationships create",
     scope=Scope.WRITE,
     statements=4,
     typed=True,
-    errors=(StoreRefused, IdempotencyMismatch),
+    errors=(StoreRefused,),
     example={
         "relationship_type": "WORKS_AT",
         "source_entity_id": EXAMPLE_ENTITY_ID,
@@ -147,7 +146,7 @@ class CreatedRelationships(TypedDict):
     command="relationships create-many",
     scope=Scope.WRITE,
     statements=4,
-    errors=(StoreRefused, IdempotencyMismatch),
+    errors=(StoreRefused,),
     example={
         "relationships": [
             {
@@ -198,12 +197,11 @@ class TurnedRelationship(StoredRelationship):
     "relationships.delete",
     "POST /delete_relationship",
     tool="delete_relationship",
-    command="relationships delete",
     scope=Scope.WRITE,
     statements=4,
     destructive=True,
     idempotent=True,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound,),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
 async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
@@ -218,11 +216,10 @@ async def delete_relationship(context: Context, arguments: TurnRelationship) -> 
     "relationships.restore",
     "POST /restore_relationship",
     tool="restore_relationship",
-    command="relationships restore",
     scope=Scope.WRITE,
     statements=4,
     idempotent=True,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound,),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
 async def restore_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:

@@ -9,7 +9,6 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NotBlank, invalid
 from graphmem.context import Context
-from graphmem.errors import IdempotencyMismatch, InvalidCursor
 from graphmem.model import relationship
 from graphmem.model.relationship import (
     BUILTIN,
@@ -120,7 +119,6 @@ class RenamedRelationshipType(TypedDict):
     scope=Scope.WRITE,
     statements=4,
     sandbox=False,
-    errors=(IdempotencyMismatch,),
     example={"relationship_type": "WALKS", "name": "WALKS_WITH"},
 )
 async def rename_relationship_type(
@@ -188,7 +186,6 @@ class RelationshipTypePage(LeavesOut, PageEnvelope):
     command="relationship-types list",
     scope=Scope.READ,
     statements=2,
-    errors=(InvalidCursor,),
 )
 @within_budget("relationship_types", is_page=True)
 async def list_relationship_types(context: Context, arguments: ListRelationshipTypes) -> RelationshipTypePage:

@@ -19,13 +19,12 @@ from graphmem.arguments import (
     invalid,
 )
 from graphmem.context import Context
-from graphmem.errors import InvalidCursor, NotFound
+from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.reading import answers, cursors
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.current_relationships import current_page
-from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import (
     NEWEST,
     IndexedPageEnvelope,
@@ -103,17 +102,15 @@ class RelationshipPage(AsOf, IndexedPageEnvelope, Shaped):
     "GET /relationships",
     "GET /entities/{entity_id}/relationships",
     tool="list_relationships",
-    command="relationships list",
     scope=Scope.READ,
     statements=10,
     heavy=True,
-    errors=(NotFound, InvalidCursor),
+    errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID},
     people={"expand_entities": True},
 )
 @within_budget("relationships", is_page=True)
 @shaped("relationships", "related_entities")
-@read_fresh
 async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:
     """List live relationships, newest first: of one entity, between two, of one type, or all.
 
@@ -210,14 +207,12 @@ class RelationshipAnswer(RelationshipThen, Budgeted):
     "relationships.get",
     "GET /relationships/{relationship_id}",
     tool="retrieve_relationship",
-    command="relationships get",
     scope=Scope.READ,
     statements=7,
     errors=(NotFound,),
     example={"relationship_id": EXAMPLE_RELATIONSHIP_ID},
 )
 @within_budget()
-@read_fresh
 async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipAnswer:
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
     clocks = Clocks(arguments.at, arguments.at_ingested)
@@ -241,14 +236,12 @@ class RelationshipHistory(RelationshipThen, PageEnvelope):
     "relationships.snapshot",
     "POST /relationships/snapshot",
     tool="get_relationship_snapshot",
-    command="relationships snapshot",
     scope=Scope.READ,
     statements=8,
-    errors=(NotFound, InvalidCursor),
+    errors=(NotFound,),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
 @within_budget("observations", is_page=True)
-@read_fresh
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
     query = cursors.fingerprint(context, "relationships.snapshot", arguments)

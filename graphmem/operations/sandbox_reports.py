@@ -13,7 +13,7 @@ from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import ids, times
 from graphmem.reading import answers
-from graphmem.registry import REGISTRY, Face, Scope, operation
+from graphmem.registry import REGISTRY, Scope, operation
 from graphmem.sandbox.redaction import redacted
 from graphmem.sandbox.reports import Report, Reports
 from graphmem.sandbox.terms import Terms, terms_of
@@ -38,7 +38,7 @@ class TermsAnswer(Terms):
 
 @operation(
     "sandbox.terms", "GET /sandbox/terms", scope=Scope.READ, statements=0, public=True,
-    faces=Face.REST, reason=_REASON, errors=(NotFound,),
+    command=None, reason=_REASON, errors=(NotFound,),
 )  # fmt: skip
 async def sandbox_terms(context: Context, arguments: Nothing) -> TermsAnswer:
     """Return the terms of this public sandbox: what it offers, what it refuses, and when it is wiped."""
@@ -94,7 +94,7 @@ class FiledReport(TypedDict):
 
 @operation(
     "sandbox.report", "POST /sandbox/report", scope=Scope.WRITE, statements=4, rate=RateClass.REPORT,
-    faces=Face.REST, reason=_REASON, errors=(NotFound,),
+    command=None, reason=_REASON, errors=(NotFound,),
     example={"reason": "spam", "description": "The note about watches is an advertisement."},
 )  # fmt: skip
 async def report_abuse(context: Context, arguments: ReportAbuse) -> FiledReport:
@@ -149,7 +149,7 @@ class ReportStatus(TypedDict):
 
 @operation(
     "sandbox.report_status", "GET /sandbox/report/status", scope=Scope.READ, statements=0,
-    faces=Face.REST, reason=_REASON, errors=(NotFound,), example={"access_token": "gmr_unknown"},
+    command=None, reason=_REASON, errors=(NotFound,), example={"access_token": "gmr_unknown"},
 )  # fmt: skip
 async def report_status(context: Context, arguments: AskReport) -> ReportStatus:
     """Return what became of a report, for whoever has its access token."""

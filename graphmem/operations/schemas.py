@@ -12,12 +12,11 @@ from pydantic import Field
 from graphmem.arguments import Arguments, EntityType, NotBlank, Spelled
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
-from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, SchemaRefused
+from graphmem.errors import NotFound, SchemaRefused
 from graphmem.model import schema
 from graphmem.model.schema import Issue, SchemaDocument, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
 from graphmem.reading.schema_rows import (
     VERSIONS_LIMIT,
@@ -60,14 +59,11 @@ class SchemaPage(IndexedPageEnvelope):
     "schemas.list",
     "GET /schemas",
     tool="list_entity_types",
-    command="schemas list",
     scope=Scope.READ,
     statements=2,
-    errors=(InvalidCursor,),
     example={"keyword": "invoice"},
 )
 @within_budget("schemas", is_page=True)
-@read_fresh
 async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     """List the stored and the registered entity types, each with its fields and its number of entities."""
     cursors.refuse_both(arguments.cursor, arguments.offset)
@@ -115,14 +111,12 @@ class SchemaAnswer(Schema, Budgeted):
     "schemas.get",
     "GET /schemas/{entity_type}",
     tool="describe_entity_type",
-    command="schemas get",
     scope=Scope.READ,
     statements=2,
     errors=(NotFound,),
     example={"entity_type": "person"},
 )
 @within_budget()
-@read_fresh
 async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
     """Return the schema of one entity type: its fields, what identifies an entity, and its versions.
 
@@ -205,12 +199,11 @@ with warnings.catch_warnings():
     "schemas.register",
     "POST /register_schema",
     tool="register_schema",
-    command="schemas register",
     scope=Scope.WRITE,
     statements=4,
     destructive=True,
     sandbox=False,
-    errors=(SchemaRefused, IdempotencyMismatch),
+    errors=(SchemaRefused,),
     example={"schema": {"entity_type": "wine", "fields": {"name": {"type": "string"}}}},
 )
 @within_budget(is_receipt=True)
@@ -307,13 +300,12 @@ _SETTINGS = (
     "schemas.update",
     "POST /update_schema_incremental",
     tool="update_schema_incremental",
-    command="schemas update",
     scope=Scope.WRITE,
     statements=4,
     destructive=True,
     idempotent=True,
     sandbox=False,
-    errors=(SchemaRefused, NotFound, IdempotencyMismatch),
+    errors=(SchemaRefused, NotFound),
     example={"entity_type": "event", "new_fields": {"venue": "string"}},
 )
 @within_budget(is_receipt=True)

@@ -23,12 +23,10 @@ from graphmem.arguments import (
     TypeFilters,
 )
 from graphmem.context import Context
-from graphmem.errors import InvalidCursor
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, Paged, start_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Scope, operation
@@ -78,12 +76,10 @@ class FoundEntities(LookupHits, AsOf, IndexedPageEnvelope):
     scope=Scope.READ,
     statements=5,
     heavy=True,
-    errors=(InvalidCursor,),
     example={"identifier": "Ada Lovelace", "entity_type": "person"},
 )
 @within_budget("entities", is_page=True)
 @shaped("entities", "resembling")
-@read_fresh
 async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     """Find entities by an id, an identifier, a name, words, or a description.
 
@@ -223,14 +219,12 @@ class Explanation(NamesDamaged, Budgeted):
     "search.explain",
     "GET /search/explain",
     tool="explain_search",
-    command="search explain",
     scope=Scope.READ,
     statements=3,
     heavy=True,
     example={"search": "planning meeting", "entity_type": "event", "limit": 5},
 )
 @within_budget("entities")
-@read_fresh
 async def explain_search(context: Context, arguments: ExplainSearch) -> Explanation:
     """Explain a search: which strategies ran, what each of them found, and how the answer was ordered.
 

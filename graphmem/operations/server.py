@@ -24,7 +24,7 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import refused
 from graphmem.reading.pages import Indexed
 from graphmem.reading.snapshot_check import audit_within
-from graphmem.registry import UNBOUNDED, Face, Scope, operation
+from graphmem.registry import UNBOUNDED, Scope, operation
 from graphmem.sandbox import terms
 from graphmem.sandbox.reports import keyed_hash
 from graphmem.settings import Settings
@@ -45,7 +45,6 @@ class Health(TypedDict):
     scope=Scope.READ,
     statements=0,
     limited=False,
-    faces=Face.REST | Face.CLI,
     reason="an MCP client has ping",
     public=True,
 )
@@ -66,7 +65,6 @@ async def health(context: Context, arguments: Nothing) -> Health:
     scope=Scope.READ,
     statements=0,
     limited=False,
-    faces=Face.REST | Face.CLI,
     reason="an MCP client has ping",
     public=True,
 )

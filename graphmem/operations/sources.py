@@ -24,7 +24,7 @@ from graphmem.arguments import (
 )
 from graphmem.auth.file_urls import SECONDS_DEFAULT, SECONDS_MAX, FileUrls
 from graphmem.context import Context
-from graphmem.errors import FileNotParsed, InvalidCursor, NotFound, SourceAmbiguous
+from graphmem.errors import FileNotParsed, NotFound, SourceAmbiguous
 from graphmem.ingest.document import ParsedDocument, ParseFailed, TextPage, text_page
 from graphmem.interpretation.readings import READING_ERRORS, document_of
 from graphmem.model import times
@@ -85,11 +85,9 @@ class _PageRow(NamedTuple):
     "sources.list",
     "GET /sources",
     tool="list_sources",
-    command="sources list",
     scope=Scope.READ,
     statements=2,
     heavy=True,
-    errors=(InvalidCursor,),
     example={"mime_type": "text/csv", "limit": 20},
 )
 @within_budget("sources", is_page=True)
@@ -152,7 +150,6 @@ class FoundInSources(AsOf, LeavesOut, Budgeted):
     "sources.search",
     "GET /sources/search",
     tool="search_sources",
-    command="sources search",
     scope=Scope.READ,
     statements=2,
     heavy=True,
@@ -216,7 +213,6 @@ class OneSource(Source, Budgeted):
     "sources.get",
     "GET /sources/{source_id}",
     tool="get_source",
-    command="sources get",
     scope=Scope.READ,
     statements=2,
     errors=(NotFound, FileNotParsed, *READING_ERRORS),
@@ -296,7 +292,6 @@ class FileUrl(TypedDict):
     "sources.url",
     "GET /get_file_url",
     tool="retrieve_file_url",
-    command="sources url",
     scope=Scope.READ,
     statements=3,
     heavy=True,

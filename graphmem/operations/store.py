@@ -11,7 +11,6 @@ from graphmem.arguments import Arguments, NoBool, Previewed, invalid
 from graphmem.context import Context
 from graphmem.duplicates import duplicates_of_stored
 from graphmem.errors import (
-    IdempotencyMismatch,
     ObjectStoreUnavailable,
     StoreRefused,
     VersionConflict,
@@ -117,13 +116,12 @@ class Stored(StoredFile, InterpretedFile, Budgeted):
     "store",
     "POST /store",
     tool="store",
-    command="store",
     scope=Scope.WRITE,
     statements=6,
     typed=True,
     withheld=True,
     takes_file=True,
-    errors=(StoreRefused, IdempotencyMismatch, VersionConflict, ObjectStoreUnavailable, *FILE_ERRORS),
+    errors=(StoreRefused, VersionConflict, ObjectStoreUnavailable, *FILE_ERRORS),
     example={"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]},
 )
 @within_budget(is_receipt=True)

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from graphmem.arguments import invalid
 from graphmem.context import Context
-from graphmem.errors import IdempotencyMismatch, ObjectStoreUnavailable
+from graphmem.errors import ObjectStoreUnavailable
 from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import times
-from graphmem.registry import Face, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import accept
 from graphmem.storing.received_files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
 
@@ -43,10 +43,10 @@ class StoredAlone(StoredFile, InterpretedFile):
     scope=Scope.WRITE,
     statements=7,
     withheld=True,
-    faces=Face.REST,
+    command=None,
     reason="the tool store and the commands store and upload store a file alone",
     takes_file=True,
-    errors=(IdempotencyMismatch, ObjectStoreUnavailable, *FILE_ERRORS),
+    errors=(ObjectStoreUnavailable, *FILE_ERRORS),
     example={"file_content": "RGVhciBBZGE=", "mime_type": "text/plain", "original_filename": "letter.txt"},
 )
 async def store_unstructured(context: Context, arguments: StoreUnstructured) -> StoredAlone:

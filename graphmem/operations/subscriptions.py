@@ -18,14 +18,14 @@ from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.changes.stored_subscriptions import Delivery, Subscription, SubscriptionStatus
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context, Services
-from graphmem.errors import Forbidden, InvalidCursor, InvalidDelivery, NotFound
+from graphmem.errors import Forbidden, InvalidDelivery, NotFound
 from graphmem.model import canonical, times
 from graphmem.operations.change_filters import ChangeFilters
 from graphmem.operations.entity_lists import QueryEntities
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.registry import Face, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.search import standing_queries
 from graphmem.search.standing_queries import KeptQuery
 
@@ -84,8 +84,8 @@ class Subscribed(TypedDict):
 
 
 @operation(
-    "subscriptions.add", "POST /subscribe", command="subscriptions add", scope=Scope.WRITE, statements=4,
-    faces=Face.REST | Face.CLI, reason="a model that is misled could send what is stored to any address",
+    "subscriptions.add", "POST /subscribe", scope=Scope.WRITE, statements=4,
+    reason="a model that is misled could send what is stored to any address",
     sandbox=False, errors=(InvalidDelivery, NotFound),
     example={"entity_types": ["task"], "webhook_url": "https://hooks.example.org/graphmem"},
 )  # fmt: skip
@@ -196,7 +196,7 @@ class Unsubscribed(TypedDict):
 
 
 @operation(
-    "subscriptions.remove", "POST /unsubscribe", tool="unsubscribe", command="subscriptions remove",
+    "subscriptions.remove", "POST /unsubscribe", tool="unsubscribe",
     scope=Scope.WRITE, statements=4, sandbox=False, errors=(NotFound,),
     example={"subscription_id": EXAMPLE_SUBSCRIPTION_ID},
 )  # fmt: skip
@@ -234,8 +234,8 @@ class SubscriptionPage(PageEnvelope):
 
 
 @operation(
-    "subscriptions.list", "GET /subscriptions", tool="list_subscriptions", command="subscriptions list",
-    scope=Scope.READ, statements=2, sandbox=False, errors=(InvalidCursor,),
+    "subscriptions.list", "GET /subscriptions", tool="list_subscriptions",
+    scope=Scope.READ, statements=2, sandbox=False,
 )  # fmt: skip
 @within_budget("subscriptions", is_page=True)
 async def list_subscriptions(context: Context, arguments: Paged) -> SubscriptionPage:

@@ -21,13 +21,12 @@ from graphmem.arguments import (
     invalid,
 )
 from graphmem.context import Context
-from graphmem.errors import InvalidCursor, NotFound
+from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.model.reduction import Stale
 from graphmem.reading import cursors, names_in_use, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import within_budget
-from graphmem.reading.fresh import read_fresh
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, first_of, start_of
 from graphmem.reading.timeline_pages import Event, EventRequest, EventRow
@@ -86,15 +85,13 @@ class TimelinePage(AsOf, Warned, IndexedPageEnvelope):
     "timeline.list",
     "GET /timeline",
     tool="list_timeline_events",
-    command="timeline list",
     scope=Scope.READ,
     # As of a time: up to 7 for each 100 of 2,000 entities.
     statements=150,
-    errors=(NotFound, InvalidCursor),
+    errors=(NotFound,),
     example={"entity_type": "task", "start_date": "2026-01-01", "end_date": "2026-01-31", "order": "asc"},
 )
 @within_budget("events")
-@read_fresh
 async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePage:
     """List timeline events, the latest first: of all entities, of one type, of one entity, or of one file.
 
@@ -180,13 +177,11 @@ class FoundEvent(AsOf):
     "timeline.get",
     "GET /timeline/{event_id}",
     tool="retrieve_timeline_event",
-    command="timeline get",
     scope=Scope.READ,
     statements=5,
     errors=(NotFound,),
     example={"event_id": EXAMPLE_EVENT_ID},
 )
-@read_fresh
 async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     """Return one timeline event, now or as of a time, with its field and its observation.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from graphmem.arguments import EXAMPLE_SOURCE_ID, Spelled
 from graphmem.context import Context
-from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound
+from graphmem.errors import NotFound
 from graphmem.operations.interpretations import EXAMPLE_INTERPRETATION_ID, InterpretationId
 from graphmem.operations.sources import SourceId
 from graphmem.registry import Scope, operation
@@ -30,13 +30,12 @@ class SourceChange(WithdrawalResult):
     "sources.withdraw",
     "POST /sources/{source_id}/withdraw",
     tool="withdraw_source",
-    command="sources withdraw",
     scope=Scope.WRITE,
     statements=18,
     destructive=True,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, InvalidCursor, IdempotencyMismatch),
+    errors=(NotFound,),
     example={"source_id": EXAMPLE_SOURCE_ID, "reason": "a draft"},
 )
 async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceChange:
@@ -55,12 +54,11 @@ async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceCh
     "sources.reinstate",
     "POST /sources/{source_id}/reinstate",
     tool="reinstate_source",
-    command="sources reinstate",
     scope=Scope.WRITE,
     statements=4,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, InvalidCursor, IdempotencyMismatch),
+    errors=(NotFound,),
     example={"source_id": EXAMPLE_SOURCE_ID},
 )
 async def reinstate_source(context: Context, arguments: ChangeSource) -> SourceChange:
@@ -89,13 +87,12 @@ class InterpretationChange(WithdrawalResult):
     "interpretations.withdraw",
     "POST /interpretations/{interpretation_id}/withdraw",
     tool="withdraw_interpretation",
-    command="interpretations withdraw",
     scope=Scope.WRITE,
     statements=16,
     destructive=True,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, InvalidCursor, IdempotencyMismatch),
+    errors=(NotFound,),
     example={"interpretation_id": EXAMPLE_INTERPRETATION_ID, "reason": "misread"},
 )
 async def withdraw_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
@@ -113,12 +110,11 @@ async def withdraw_interpretation(context: Context, arguments: ChangeInterpretat
     "interpretations.reinstate",
     "POST /interpretations/{interpretation_id}/reinstate",
     tool="reinstate_interpretation",
-    command="interpretations reinstate",
     scope=Scope.WRITE,
     statements=4,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, InvalidCursor, IdempotencyMismatch),
+    errors=(NotFound,),
     example={"interpretation_id": EXAMPLE_INTERPRETATION_ID},
 )
 async def reinstate_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:

@@ -11,7 +11,7 @@ from graphmem.arguments import Moment, MomentBefore, NoBool, Spelled, invalid
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.grants import Grants
 from graphmem.context import Context
-from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, WriterQuarantined
+from graphmem.errors import NotFound, WriterQuarantined
 from graphmem.model import ids, times
 from graphmem.model.attribution import agent_row, writer_key
 from graphmem.model.membership import SubjectKind
@@ -27,7 +27,7 @@ from graphmem.writing.withdrawing import QuarantineRequest, SubjectChange
 EXAMPLE_TRANSACTION_ID = "txn_0123456789abcdef0123456789abcdef"
 UNDO_LIMIT = 100
 """Transactions that one call undoes."""
-_ERRORS = (NotFound, InvalidCursor, IdempotencyMismatch, WriterQuarantined)
+_ERRORS = (NotFound, WriterQuarantined)
 
 TransactionId = Annotated[str, Field(max_length=100, description="Id of a transaction (txn_…).")]
 
@@ -107,7 +107,7 @@ class ChangeQuarantine(OneWriter):
 
 
 @operation(
-    "agents.quarantine", "POST /agents/quarantine", tool="quarantine_writer", command="agents quarantine",
+    "agents.quarantine", "POST /agents/quarantine", tool="quarantine_writer",
     scope=Scope.WRITE, statements=7, destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
     example={"by_agent": "aauth:research-bot@example.org", "reason": "it invents dates"},
 )  # fmt: skip
@@ -122,7 +122,7 @@ async def quarantine(context: Context, arguments: ChangeQuarantine) -> Withdrawa
 
 
 @operation(
-    "agents.release", "POST /agents/release", tool="release_writer", command="agents release",
+    "agents.release", "POST /agents/release", tool="release_writer",
     scope=Scope.WRITE, statements=7, idempotent=True, sandbox=False, errors=_ERRORS,
     example={"by_agent": "aauth:research-bot@example.org"},
 )  # fmt: skip
@@ -233,7 +233,7 @@ class UndoResult(WithdrawalResult):
 
 
 @operation(
-    "undo", "POST /undo", tool="undo", command="undo", scope=Scope.WRITE,
+    "undo", "POST /undo", tool="undo", scope=Scope.WRITE,
     statements=16, destructive=True, sandbox=False,
     errors=_ERRORS, example={"transaction_id": EXAMPLE_TRANSACTION_ID, "dry_run": True},
 )  # fmt: skip

@@ -14,11 +14,11 @@ from typing import Any, Final, LiteralString, NamedTuple, TypeVar
 from graphmem import cypher
 from graphmem.context import Context
 from graphmem.database.left_out import as_read, each_sound
+from graphmem.fresh import READ_ATTEMPTS, unsettled
 from graphmem.model import canonical, comparison, ending, times
 from graphmem.model.rules import NULL
 from graphmem.reading import answers, shared_rows
 from graphmem.reading.entity_pages import EntityRequest, Key, RelatedTo, SortPlace, too_many
-from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.reading.shared_rows import EntityRow, MergedEntity, snapshot_of
 from graphmem.settings import Limits
 

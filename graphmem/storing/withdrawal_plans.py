@@ -11,13 +11,13 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import NoBool, Previewed
 from graphmem.context import Context
+from graphmem.fresh import read_fresh
 from graphmem.model import reduction
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Winner
 from graphmem.reading import cursors
 from graphmem.reading.budgets import MaxCharacters
 from graphmem.reading.cursors import Cursor
-from graphmem.reading.fresh import read_fresh
 from graphmem.storing.acceptance import Reason, Writing
 from graphmem.writing import WithdrawalRequest
 from graphmem.writing.supposing import Sides, Supposition, suppose

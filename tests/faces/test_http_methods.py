@@ -16,7 +16,7 @@ from graphmem.arguments import Arguments
 from graphmem.client import Client
 from graphmem.context import Context, Services
 from graphmem.observability.metrics import Metrics
-from graphmem.registry import REGISTRY, Face, Operation, Scope, operation
+from graphmem.registry import REGISTRY, Operation, Scope, operation
 from tests.faces.test_http_edges import Http, sender
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
@@ -50,7 +50,7 @@ def echo(request: pytest.FixtureRequest) -> Iterator[Operation[Any]]:
         f"{request.param} /echo",
         scope=Scope.READ,
         statements=0,
-        faces=Face.REST,
+        command=None,
         reason="a test",
         example={"color": "red"},
     )(answer)

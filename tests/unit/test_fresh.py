@@ -10,8 +10,8 @@ import pytest
 
 from graphmem.context import Context
 from graphmem.errors import DatabaseTimeout
+from graphmem.fresh import READ_ATTEMPTS, read_fresh
 from graphmem.model.reduction import Stale, Torn
-from graphmem.reading.fresh import READ_ATTEMPTS, read_fresh
 from graphmem.registry import REGISTRY, Scope
 from tests.support.actors import full_actor
 from tests.support.walks import walk_over
