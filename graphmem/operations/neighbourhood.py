@@ -1,39 +1,35 @@
-"""What is around an entity: one step, in pages with an exact total, or a walk of several steps."""
+"""What is around an entity or a source: a page of its neighbours, with an exact total.
+
+Of now and of an entity with few relationships, one round trip reads all of it.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
 
-from graphmem.arguments import (
-    EXAMPLE_ENTITY_ID,
-    At,
-    AtIngested,
-    Current,
-    EntityId,
-    NoBool,
-    Spelled,
-)
+from graphmem.arguments import EXAMPLE_ENTITY_ID, At, AtIngested, Current, EntityId, Spelled
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import times
-from graphmem.reading import answers, as_of, cursors, neighbourhoods, timeline_pages
-from graphmem.reading.as_of import AsOf, Bounds, Clocks
+from graphmem.reading import answers, as_of, cursors, shared_rows, timeline_pages
+from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import within_budget
-from graphmem.reading.cursors import ANSWERED_LIMIT, Query
-from graphmem.reading.neighbourhoods import NeighbourhoodRequest, RelatedPage, neighbourhood
+from graphmem.reading.current_relationships import current_page
+from graphmem.reading.cursors import Query
 from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, place_then, start_of
-from graphmem.reading.relationship_lookup import RelationshipType, followed_types
+from graphmem.reading.relationship_pages import EdgePage, EdgeRequest, relationship_page
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
-from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
+from graphmem.reading.shared_rows import EntityRow, ObservationRow, ObservationsOfEntity, RelationshipRow
 from graphmem.reading.source_answers import SourceReference, as_reference, read_source, read_sources
-from graphmem.reading.timeline_pages import Event
-from graphmem.reading.walk import WalkPlace, WalkRequest, walk
+from graphmem.reading.timeline_pages import Event, EventRequest, EventRow
 from graphmem.registry import Scope, operation
-from graphmem.settings import LIMITS
 
-DEPTH_LIMIT = 5
+SOURCED_OBSERVATIONS_LIMIT: Final = 1_000
+"""The newest observations of an entity, whose sources are answered."""
 
 
 class Neighbourhood(Paged):
@@ -59,15 +55,6 @@ class Neighbourhood(Paged):
     at_ingested: AtIngested = None
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
-
-
-class _StoredSource(NamedTuple):
-    """The row of ``source/get.cypher``; ``known`` is the latest recorded_at that was read."""
-
-    source: list[Any]
-    entities: list[str]
-    total: int
-    known: int
 
 
 class NeighbourhoodPage(AsOf, Shaped, IndexedPageEnvelope):
@@ -131,39 +118,114 @@ def _answer(arguments: Neighbourhood, query: Query, page: Page[Any]) -> Neighbou
     return answer
 
 
+class _Around(NamedTuple):
+    """An entity, a page of its relationships, and what else is wanted of it."""
+
+    entity: EntityRow
+    listed: EdgePage
+    sources: list[str]
+    events: list[EventRow]
+
+
 async def _of_entity(context: Context, arguments: Neighbourhood, query: Query) -> NeighbourhoodPage:
     place, clocks = start_of(arguments, query, NEWEST, Clocks(arguments.at, arguments.at_ingested))
-    request = NeighbourhoodRequest(
-        arguments.node_id,
-        arguments.limit,
-        arguments.offset,
-        arguments.include_related,
-        arguments.include_sources,
-        arguments.include_events,
-        arguments.current,
-        place,
-    )
-    around = await neighbourhood(context, request, clocks)
-    answer = _answer(arguments, query, around.page)
-    answer["entity"] = answers.entity(around.entity)
+    is_first = clocks.now and not arguments.current and place is None
+    around = await _at_once(context, arguments) if is_first else None
+    entity, listed, sources, events = around or await _in_parts(context, arguments, clocks, place)
+    page = listed.as_page
+    answer = _answer(arguments, query, page)
+    answer["entity"] = answers.entity(entity)
     if arguments.include_relationships:
-        answer["relationships"] = answers.relationships(around.page.items)
+        answer["relationships"] = answers.relationships(page.items)
     if arguments.include_related:
-        answer["related_entities"] = [answers.entity(row) for row in around.others]
+        answer["related_entities"] = [answers.entity(row) for row in listed.others]
     if arguments.include_observations:
-        answer["observations"] = await _observations(
-            context, arguments, around.subject_ids, around.clocks.bounds
-        )
+        answer["observations"] = await _observations(context, arguments, listed)
     if arguments.include_sources:
-        answer["sources"] = [as_reference(row) for row in await read_sources(context, around.sources)]
+        answer["sources"] = [as_reference(row) for row in await read_sources(context, sources)]
     if arguments.include_events:
-        answer["events"] = [timeline_pages.event(row) for row in around.events]
+        answer["events"] = [timeline_pages.event(row) for row in events]
     return answer
 
 
+class _AtOnce(NamedTuple):
+    """The row of ``relationship/neighbourhood.cypher``; ``whole`` is false for an entity with many edges."""
+
+    entity: EntityRow
+    page: list[RelationshipRow]
+    others: list[EntityRow]
+    total: int
+    sources: list[str]
+    events: list[EventRow]
+    whole: bool
+
+
+async def _at_once(context: Context, arguments: Neighbourhood) -> _Around | None:
+    """Read everything in one round trip; return None for an entity with many edges."""
+    row = await context.graph.one(
+        "relationship.neighbourhood",
+        _AtOnce,
+        entity_id=arguments.node_id,
+        hub=context.services.limits.hub_relationships,
+        expanded=arguments.include_related,
+        offset=arguments.offset,
+        limit=arguments.limit,
+        observations=SOURCED_OBSERVATIONS_LIMIT if arguments.include_sources else 0,
+        events=arguments.limit if arguments.include_events else 0,
+    )
+    if row is None:
+        raise answers.no_entity(arguments.node_id)
+    if not row.whole:
+        return None
+    shared_rows.refuse_stale([row.entity, *row.others])
+    more = arguments.offset + len(row.page) < row.total
+    truncated = more and len(row.page) < arguments.limit
+    return _Around(
+        row.entity, EdgePage(row.page, row.others, row.total, truncated, more), row.sources, row.events
+    )
+
+
+async def _in_parts(
+    context: Context, arguments: Neighbourhood, clocks: Clocks, place: Mapping[str, Any] | None
+) -> _Around:
+    request = EdgeRequest(
+        arguments.node_id, arguments.limit, arguments.offset, counted=True, expanded=arguments.include_related
+    ).after_place(place)
+    listed = await (current_page if arguments.current else relationship_page)(context, request, clocks)
+    entity_id = listed.root or arguments.node_id
+    rows = await as_of.entities(context, [entity_id], listed.clocks)
+    if not rows:
+        raise answers.no_entity(entity_id)
+    sources, events = await asyncio.gather(
+        _sources(context, arguments, listed.clocks), _events(context, arguments, listed.clocks)
+    )
+    return _Around(rows[0], listed, sources, events)
+
+
+async def _sources(context: Context, arguments: Neighbourhood, clocks: Clocks) -> list[str]:
+    if not arguments.include_sources:
+        return []
+    sources = await context.graph.one(
+        "source.of_entity",
+        list[str],
+        entity_id=arguments.node_id,
+        most=SOURCED_OBSERVATIONS_LIMIT,
+        **clocks.bounds,
+    )
+    return sources or []
+
+
+async def _events(context: Context, arguments: Neighbourhood, clocks: Clocks) -> list[EventRow]:
+    if not arguments.include_events:
+        return []
+    request = EventRequest(entity_id=arguments.node_id, limit=arguments.limit)
+    return (await timeline_pages.page(context, request, clocks)).events[: arguments.limit]
+
+
 async def _observations(
-    context: Context, arguments: Neighbourhood, subject_ids: list[str] | None, bounds: Bounds
+    context: Context, arguments: Neighbourhood, listed: EdgePage
 ) -> list[answers.Observation]:
+    bounds = listed.clocks.bounds
     row = await context.graph.one(
         "observation.of_entity",
         ObservationsOfEntity,
@@ -173,7 +235,7 @@ async def _observations(
         observed_since=times.EARLIEST,
         recorded_since=times.EARLIEST,
         recorded_until=bounds["at_ingested"],
-        subject_ids=subject_ids,
+        subject_ids=listed.subject_ids,
         include_deleted=True,
         include_excluded=False,
         field=None,
@@ -188,7 +250,7 @@ async def _of_source(context: Context, arguments: Neighbourhood, query: Query) -
     place, clocks = start_of(arguments, query, {"id": str}, Clocks(arguments.at, arguments.at_ingested))
     row = await context.graph.one(
         "source.get",
-        _StoredSource,
+        tuple[list[str], int, int],
         source_id=arguments.node_id,
         after="" if place is None else place["id"],
         offset=arguments.offset,
@@ -197,14 +259,15 @@ async def _of_source(context: Context, arguments: Neighbourhood, query: Query) -
     )
     if row is None:
         raise NotFound(f"there is no source {arguments.node_id}", source_id=arguments.node_id)
-    then = clocks if clocks.now else clocks.pinned(row.known)
-    page = row.entities[: arguments.limit]
+    entity_ids, total, known = row
+    then = clocks if clocks.now else clocks.pinned(known)
+    page = entity_ids[: arguments.limit]
     entities = await as_of.entities(context, page, then) if arguments.include_related else []
     if entities:
         page = page[: page.index(entities[-1].id) + 1]
-    following = place_then({"id": page[-1]}, then) if len(page) < len(row.entities) else None
+    following = place_then({"id": page[-1]}, then) if len(page) < len(entity_ids) else None
     truncated = following is not None and len(page) < arguments.limit
-    answer = _answer(arguments, query, Page(page, following, truncated, row.total))
+    answer = _answer(arguments, query, Page(page, following, truncated, total))
     answer["source"] = as_reference(await read_source(context, arguments.node_id))
     if arguments.include_relationships:
         answer["relationships"] = []
@@ -221,103 +284,4 @@ async def _of_source(context: Context, arguments: Neighbourhood, query: Query) -
         answer["observations"] = [answers.observation(observation) for observation in newest or ()]
     if arguments.include_events:
         answer["events"] = []
-    return answer
-
-
-class RelatedEntities(Paged):
-    entity_id: EntityId
-    relationship_types: list[RelationshipType] = Field(
-        default=[],
-        max_length=100,
-        description="Follow only relationships of these types; all types if empty.",
-    )
-    depth: Annotated[
-        int,
-        Spelled("max_hops"),
-        Field(ge=1, le=DEPTH_LIMIT, description=f"Steps from the entity at most, 1 to {DEPTH_LIMIT}."),
-        NoBool,
-    ] = 1
-    direction: Literal["both", "outgoing", "incoming"] = Field(
-        default="both", description="Which way to follow relationships."
-    )
-    include_entities: bool = Field(default=True, description="Whether to answer the entities.")
-    include_paths: bool = Field(default=False, description="Whether to answer a shortest path to each.")
-    through_hubs: bool = Field(
-        default=False,
-        description="Whether to pass through entities of more than "
-        f"{LIMITS.hub_relationships:,} relationships.",
-    )
-    current: Current = False
-    at: At = None
-    at_ingested: AtIngested = None
-    fields: FieldNames = EVERY_FIELD
-    provenance: ProvenanceLevel = "ids"
-
-
-@operation(
-    "entities.related",
-    "POST /retrieve_related_entities",
-    tool="retrieve_related_entities",
-    scope=Scope.READ,
-    statements=24,
-    heavy=True,
-    errors=(NotFound,),
-    example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},
-)
-@within_budget("entities", "relationships")
-@shaped("relationships", "entities")
-async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:
-    """Return the entities within some steps of an entity by live relationships, each once, nearest first.
-
-    `relationship_types` limits the walk to some types, `depth` to a number of steps, `direction` to one way.
-    `at` and `at_ingested` walk the relationships of that time. `next_cursor` answers the next entities.
-    """
-    query = cursors.fingerprint(context, "entities.related", arguments)
-    requested = Clocks(arguments.at, arguments.at_ingested)
-    place, clocks = start_of(arguments, query, {"depth": int, "entity": str, "answered": int}, requested)
-    place = {} if place is None else place
-    if not 0 <= place.get("depth", 0) <= DEPTH_LIMIT or not 0 <= place.get("answered", 0) <= ANSWERED_LIMIT:
-        raise cursors.refused()
-    paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(arguments.relationship_types)}
-    types, direction = await followed_types(context, paths, arguments.direction)
-    request = WalkRequest(
-        arguments.entity_id,
-        frozenset(types),
-        arguments.depth,
-        direction,
-        arguments.through_hubs,
-        arguments.offset + arguments.limit,
-        arguments.include_entities,
-        arguments.current,
-    )
-    start = WalkPlace(place.get("depth", 0), place.get("entity", ""), place.get("answered", 0))
-    reached = await walk(context, request, clocks, start)
-    reached.skip(arguments.offset)
-    page = await neighbourhoods.fitting(
-        context, reached, arguments.limit, include_entities=arguments.include_entities
-    )
-    part = neighbourhoods.as_page(reached, page)
-    kind, name, version = await neighbourhoods.origin(context, reached)
-    answer: RelatedPage = {
-        "entity_id": reached.root,
-        "entity_type": kind,
-        "canonical_name": name,
-        "version": version,
-        **requested.answered,
-        **requested.hinted(not reached.entities),
-        "relationships": answers.relationships(sorted(page.relationships, key=lambda row: row.key)),
-        "hubs": sorted(reached.hubs),
-        "truncated": False,
-        **part.envelope(arguments, query, is_counted=True),
-        "total": part.total or 0,
-    }
-    if arguments.include_entities:
-        depths = {entity_id: depth for depth, entity_id in page.reached}
-        answer["entities"] = [{**answers.entity(row), "depth": depths[row.id]} for row in page.entities]
-    if arguments.include_paths:
-        answer["paths"] = {
-            entity_id: neighbourhoods.path(reached.root, reached.paths[entity_id])
-            for _, entity_id in page.reached
-        }
-    neighbourhoods.add_left_out(answer, reached, page)
     return answer

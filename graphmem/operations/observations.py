@@ -123,19 +123,16 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     ):
         raise invalid([{"path": "$.filters.field", "message": "give it with entity_id, and no other id"}])
     query = cursors.fingerprint(context, "observations.query", arguments)
-    listed = await _page(context, arguments, query)
+    listed = await _listed(context, arguments, query)
     rows, read = listed.rows, as_read(listed.rows)
     place = {"at": read[-1].observed_at, "id": read[-1].id} if listed.more and read else None
-    total = None
-    if arguments.include_total_count:
-        total = await _total(context, arguments, listed)
     answer: ObservationPage = {
         "observations": await answers.with_withdrawals(context, rows),
-        **Page(rows, place, listed.truncated, total).envelope(arguments, query),
-        **await names_in_use.warned(context, rows, [arguments.filters.entity_type]),
+        **Page(rows, place, listed.truncated, listed.total).envelope(arguments, query),
+        **await names_in_use.warned(context, rows, [filters.entity_type]),
     }
-    if listed.entity is not None:
-        answer["version"] = listed.entity.version
+    if listed.version is not None:
+        answer["version"] = listed.version
     return answer
 
 
@@ -182,128 +179,78 @@ async def entity_history(context: Context, arguments: EntityHistory) -> History:
     return cast("History", {**page, **named})
 
 
-class _ObservationPageRows(NamedTuple):
-    page: list[ObservationRow]
-    truncated: bool
-    more: bool
-    total: int
-
-
-class _RecordedRows(NamedTuple):
-    page: list[ObservationRow]
-    truncated: bool
-    more: bool
-
-
 class _Listed(NamedTuple):
-    """The observations of a page.
+    """The observations of a page, and how many fit the filters, if that is wanted.
 
-    Attributes:
-        total: how many observations fit the filters, times left out; ``None`` where that is not known.
-        entity: the version and the type of the entity that the filters name.
+    ``version`` is that of the entity that the filters name.
     """
 
     rows: list[ObservationRow]
     truncated: bool = False
     more: bool = False
     total: int | None = 0
-    entity: ObservationsOfEntity | None = None
+    version: int | None = None
 
 
-async def _total(context: Context, arguments: QueryObservations, listed: _Listed) -> int | None:
-    """Return how many observations fit the filters.
-
-    The page has the number unless a time is filtered by, or withdrawn observations are included.
-    """
-    filters = arguments.filters
-    included = {
-        "include_deleted": arguments.include_deleted,
-        "include_excluded": arguments.include_excluded,
-    }
-    is_counted = filters.is_partial or arguments.include_excluded
-    if not is_counted or filters.observation_id is not None or filters.source_id is not None:
-        return listed.total
-    types = [filters.entity_type] if filters.entity_type else []
-    if listed.entity is not None:
-        if filters.entity_type not in (None, listed.entity.type):
-            return 0
-        name, by = written("observation.count_of_entity", filters.writers)
-        return await context.graph.only(
-            name,
-            int,
-            **by,
-            entity_id=filters.entity_id,
-            recorded_since=filters.recorded_since,
-            include_excluded=arguments.include_excluded,
-            field=filters.field,
-            **filters.observed,
-        )
-    if filters.created_since is None:
-        name, by = written("observation.count_until", filters.writers)
-        return await context.graph.only(
-            name,
-            int,
-            **by,
-            types=types,
-            **filters.observed,
-            **included,
-        )
-    name, by = written("observation.count_since", filters.writers)
-    return await context.graph.only(
-        name,
-        int,
-        **by,
-        recorded_since=filters.recorded_since,
-        types=types,
-        **filters.observed,
-        **included,
-    )
+_PageRow = tuple[list[ObservationRow], bool, bool, int]
 
 
-async def _page(context: Context, arguments: QueryObservations, query: cursors.Query) -> _Listed:
+async def _listed(context: Context, arguments: QueryObservations, query: cursors.Query) -> _Listed:
     """Read the page along the index that fits the filters."""
     filters = arguments.filters
     observed = filters.observed
+    included = {"include_deleted": arguments.include_deleted, "include_excluded": arguments.include_excluded}
     at, after = cursors.newest_first(query, arguments.cursor, observed["observed_until"])
     window: dict[str, Any] = {
         "observed_since": observed["observed_since"],
         "at": at,
         "after": after,
-        "include_deleted": arguments.include_deleted,
-        "include_excluded": arguments.include_excluded,
+        **included,
         "offset": arguments.offset,
         "limit": arguments.limit,
     }
-    reach, entity_type = arguments.offset + arguments.limit + 1, filters.entity_type
+    reach = arguments.offset + arguments.limit + 1
+    types = [filters.entity_type] if filters.entity_type else []
+    # A page has the total, unless a time is filtered by or withdrawn observations are included.
+    counts = arguments.include_total_count and (filters.is_partial or arguments.include_excluded)
     if filters.observation_id is not None:
         return await _named_observation(context, arguments)
     if filters.source_id is not None:
         return await _of_source(context, arguments, window)
     if filters.entity_id is not None:
-        return await _of_entity(context, filters, reach, window)
+        return await _of_entity(context, filters, reach, window, counts=counts)
     if filters.created_since is not None:
-        types = [entity_type] if entity_type else []
         name, by = written("observation.page_since", filters.writers)
-        recorded = await context.graph.only(
+        page, truncated, more = await context.graph.only(
             name,
-            _RecordedRows,
+            tuple[list[ObservationRow], bool, bool],
             **by,
             recorded_since=filters.created_since,
             types=types,
             **window,
         )
-        return _Listed(*recorded, total=None)
-    if entity_type is not None:
+        total = None
+        if counts:
+            name, by = written("observation.count_since", filters.writers)
+            total = await context.graph.only(
+                name, int, **by, recorded_since=filters.created_since, types=types, **observed, **included
+            )
+        return _Listed(page, truncated, more, total)
+    if filters.entity_type is not None:
         name, by = written("observation.page_by_type", filters.writers)
-        window["entity_type"] = entity_type
+        window["entity_type"] = filters.entity_type
     else:
         name, by = written("observation.page", filters.writers)
-    row = await context.graph.only(name, _ObservationPageRows, reach=reach, **window, **by)
-    return _Listed(*row)
+    listed = _Listed(*await context.graph.only(name, _PageRow, reach=reach, **window, **by))
+    if counts:
+        name, by = written("observation.count_until", filters.writers)
+        total = await context.graph.only(name, int, **by, types=types, **observed, **included)
+        return listed._replace(total=total)
+    return listed
 
 
 async def _of_entity(
-    context: Context, filters: ObservationFilters, reach: int, window: dict[str, Any]
+    context: Context, filters: ObservationFilters, reach: int, window: dict[str, Any], *, counts: bool
 ) -> _Listed:
     """Return a page of one entity's observations.
 
@@ -326,8 +273,22 @@ async def _of_entity(
     if row is None:
         raise answers.no_entity(filters.entity_id, may_be_deleted=not window["include_deleted"])
     if filters.entity_type not in (None, row.type):
-        return _Listed([], row.truncated, entity=row)
-    return _Listed(row.page, row.truncated, row.more, row.total, row)
+        return _Listed([], row.truncated, version=row.version)
+    listed = _Listed(row.page, row.truncated, row.more, row.total, row.version)
+    if counts:
+        name, by = written("observation.count_of_entity", filters.writers)
+        total = await context.graph.only(
+            name,
+            int,
+            **by,
+            entity_id=filters.entity_id,
+            recorded_since=filters.recorded_since,
+            include_excluded=window["include_excluded"],
+            field=filters.field,
+            **filters.observed,
+        )
+        return listed._replace(total=total)
+    return listed
 
 
 async def _of_source(context: Context, arguments: QueryObservations, window: dict[str, Any]) -> _Listed:
@@ -335,7 +296,7 @@ async def _of_source(context: Context, arguments: QueryObservations, window: dic
     name, by = written("observation.page_by_source", filters.writers)
     row = await context.graph.only(
         name,
-        _ObservationPageRows,
+        _PageRow,
         **by,
         source_id=filters.source_id,
         entity_id=filters.entity_id,

@@ -3,7 +3,7 @@
 //
 // params  source_id: STRING, at: INTEGER, at_ingested: INTEGER, after: STRING, offset: INTEGER,
 //         limit: INTEGER
-// returns source: LIST, entities: LIST<STRING>, total: INTEGER, known: INTEGER
+// returns entities: LIST<STRING>, total: INTEGER, known: INTEGER
 // mode    read
 // index   owner_id, entity_id
 // cost    light
@@ -24,4 +24,4 @@ CALL (source, known) {
   ORDER BY id
   RETURN collect(id) AS ids
 }
-RETURN [source.id] AS source, [id IN ids WHERE id > $after][$offset..$offset + $limit] AS entities, size(ids) AS total, known
+RETURN [id IN ids WHERE id > $after][$offset..$offset + $limit] AS entities, size(ids) AS total, known

@@ -1,157 +1,62 @@
-"""What is around an entity: its neighbourhood, and the answer of a walk to what is related to it.
-
-A neighbourhood is a page of relationships, the entities at their other ends, sources and events. Of now and
-of an entity with few relationships, one round trip reads all of it.
-"""
+"""What is related to an entity: a walk of several steps along relationships, in pages."""
 
 from __future__ import annotations
 
 import asyncio
 import bisect
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NotRequired
+from typing import Annotated, Final, Literal, NotRequired
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
+from graphmem.arguments import EXAMPLE_ENTITY_ID, At, AtIngested, Current, EntityId, NoBool, Spelled
 from graphmem.context import Context
-from graphmem.reading import answers, as_of, shared_rows, timeline_pages
+from graphmem.errors import NotFound
+from graphmem.reading import answers, as_of, cursors, shared_rows
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.current_relationships import current_page
-from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, place_then
-from graphmem.reading.relationship_pages import EdgePage, EdgeRequest, relationship_page
-from graphmem.reading.shaping import Shaped
+from graphmem.reading.budgets import within_budget
+from graphmem.reading.cursors import ANSWERED_LIMIT
+from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, Paged, place_then, start_of
+from graphmem.reading.relationship_lookup import RelationshipType, followed_types
+from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
-from graphmem.reading.timeline_pages import EventRow
-from graphmem.reading.walk import Reached
+from graphmem.reading.walk import Reached, WalkPlace, WalkRequest, walk
+from graphmem.registry import Scope, operation
+from graphmem.settings import LIMITS
 
-SOURCED_OBSERVATIONS_LIMIT = 1_000
-"""The newest observations of an entity, whose sources are answered."""
-
-
-@dataclass(frozen=True, slots=True)
-class NeighbourhoodRequest:
-    """Which entity, which page of its relationships, and what else is wanted of it.
-
-    ``place`` is the one that the page follows.
-    """
-
-    entity_id: str
-    limit: int
-    offset: int
-    include_related: bool
-    include_sources: bool
-    include_events: bool
-    current: bool = False
-    place: Mapping[str, Any] | None = None
+DEPTH_LIMIT: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class NeighbourhoodRows:
-    """An entity with what is around it.
-
-    Attributes:
-        page: a page of its relationships, with the total.
-        others: the entities at the other ends of these relationships.
-        subject_ids: as of a time, the members of the entity.
-        clocks: the clocks for further queries of the same answer.
-    """
-
-    entity: EntityRow
-    page: Page[RelationshipRow]
-    others: list[EntityRow]
-    sources: list[str]
-    events: list[EventRow]
-    subject_ids: list[str] | None
-    clocks: Clocks
-
-
-class _AtOnce(NamedTuple):
-    """The row of ``relationship/neighbourhood.cypher``; ``whole`` is false for an entity with many edges."""
-
-    entity: EntityRow
-    page: list[RelationshipRow]
-    others: list[EntityRow]
-    total: int
-    sources: list[str]
-    events: list[EventRow]
-    whole: bool
-
-
-async def neighbourhood(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> NeighbourhoodRows:
-    """Return what is around an entity, now or as of a time."""
-    is_first = clocks.now and not request.current and request.place is None
-    at_once = await _at_once(context, request) if is_first else None
-    return at_once or await _in_parts(context, request, clocks)
-
-
-async def _at_once(context: Context, request: NeighbourhoodRequest) -> NeighbourhoodRows | None:
-    """Read everything in one round trip; return None for an entity with many edges."""
-    row = await context.graph.one(
-        "relationship.neighbourhood",
-        _AtOnce,
-        entity_id=request.entity_id,
-        hub=context.services.limits.hub_relationships,
-        expanded=request.include_related,
-        offset=request.offset,
-        limit=request.limit,
-        observations=SOURCED_OBSERVATIONS_LIMIT if request.include_sources else 0,
-        events=request.limit if request.include_events else 0,
+class RelatedEntities(Paged):
+    entity_id: EntityId
+    relationship_types: list[RelationshipType] = Field(
+        default=[],
+        max_length=100,
+        description="Follow only relationships of these types; all types if empty.",
     )
-    if row is None:
-        raise answers.no_entity(request.entity_id)
-    if not row.whole:
-        return None
-    shared_rows.refuse_stale([row.entity, *row.others])
-    more = request.offset + len(row.page) < row.total
-    truncated = more and len(row.page) < request.limit
-    page = EdgePage(row.page, row.others, row.total, truncated, more).as_page
-    return NeighbourhoodRows(row.entity, page, row.others, row.sources, row.events, None, Clocks())
-
-
-async def _in_parts(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> NeighbourhoodRows:
-    page_request = EdgeRequest(
-        request.entity_id, request.limit, request.offset, counted=True, expanded=request.include_related
-    ).after_place(request.place)
-    page_of = current_page if request.current else relationship_page
-    listed = await page_of(context, page_request, clocks)
-    entity_id = listed.root or request.entity_id
-    rows = await as_of.entities(context, [entity_id], listed.clocks)
-    if not rows:
-        raise answers.no_entity(entity_id)
-    sources, events = await asyncio.gather(
-        _sources(context, request, listed.clocks), _events(context, request, listed.clocks)
+    depth: Annotated[
+        int,
+        Spelled("max_hops"),
+        Field(ge=1, le=DEPTH_LIMIT, description=f"Steps from the entity at most, 1 to {DEPTH_LIMIT}."),
+        NoBool,
+    ] = 1
+    direction: Literal["both", "outgoing", "incoming"] = Field(
+        default="both", description="Which way to follow relationships."
     )
-    return NeighbourhoodRows(
-        rows[0],
-        listed.as_page,
-        listed.others,
-        sources,
-        events,
-        listed.subject_ids,
-        listed.clocks,
+    include_entities: bool = Field(default=True, description="Whether to answer the entities.")
+    include_paths: bool = Field(default=False, description="Whether to answer a shortest path to each.")
+    through_hubs: bool = Field(
+        default=False,
+        description="Whether to pass through entities of more than "
+        f"{LIMITS.hub_relationships:,} relationships.",
     )
-
-
-async def _sources(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> list[str]:
-    if not request.include_sources:
-        return []
-    sources = await context.graph.one(
-        "source.of_entity",
-        list[str],
-        entity_id=request.entity_id,
-        most=SOURCED_OBSERVATIONS_LIMIT,
-        **clocks.bounds,
-    )
-    return sources or []
-
-
-async def _events(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> list[EventRow]:
-    if not request.include_events:
-        return []
-    event_request = timeline_pages.EventRequest(entity_id=request.entity_id, limit=request.limit)
-    return (await timeline_pages.page(context, event_request, clocks)).events[: request.limit]
+    current: Current = False
+    at: At = None
+    at_ingested: AtIngested = None
+    fields: FieldNames = EVERY_FIELD
+    provenance: ProvenanceLevel = "ids"
 
 
 class Related(answers.Entity):
@@ -206,8 +111,74 @@ class RelatedPage(AsOf, Shaped, NamesDamaged, IndexedPageEnvelope):
     hubs: list[str]
 
 
+@operation(
+    "entities.related",
+    "POST /retrieve_related_entities",
+    tool="retrieve_related_entities",
+    scope=Scope.READ,
+    statements=24,
+    heavy=True,
+    errors=(NotFound,),
+    example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},
+)
+@within_budget("entities", "relationships")
+@shaped("relationships", "entities")
+async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:
+    """Return the entities within some steps of an entity by live relationships, each once, nearest first.
+
+    `relationship_types` limits the walk to some types, `depth` to a number of steps, `direction` to one way.
+    `at` and `at_ingested` walk the relationships of that time. `next_cursor` answers the next entities.
+    """
+    query = cursors.fingerprint(context, "entities.related", arguments)
+    requested = Clocks(arguments.at, arguments.at_ingested)
+    place, clocks = start_of(arguments, query, {"depth": int, "entity": str, "answered": int}, requested)
+    place = {} if place is None else place
+    if not 0 <= place.get("depth", 0) <= DEPTH_LIMIT or not 0 <= place.get("answered", 0) <= ANSWERED_LIMIT:
+        raise cursors.refused()
+    paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(arguments.relationship_types)}
+    types, direction = await followed_types(context, paths, arguments.direction)
+    request = WalkRequest(
+        arguments.entity_id,
+        frozenset(types),
+        arguments.depth,
+        direction,
+        arguments.through_hubs,
+        arguments.offset + arguments.limit,
+        arguments.include_entities,
+        arguments.current,
+    )
+    start = WalkPlace(place.get("depth", 0), place.get("entity", ""), place.get("answered", 0))
+    reached = await walk(context, request, clocks, start)
+    reached.skip(arguments.offset)
+    page = await _fitting(context, reached, arguments.limit, include_entities=arguments.include_entities)
+    part = _as_page(reached, page)
+    kind, name, version = await _origin(context, reached)
+    answer: RelatedPage = {
+        "entity_id": reached.root,
+        "entity_type": kind,
+        "canonical_name": name,
+        "version": version,
+        **requested.answered,
+        **requested.hinted(not reached.entities),
+        "relationships": answers.relationships(sorted(page.relationships, key=lambda row: row.key)),
+        "hubs": sorted(reached.hubs),
+        "truncated": False,
+        **part.envelope(arguments, query, is_counted=True),
+        "total": part.total or 0,
+    }
+    if arguments.include_entities:
+        depths = {entity_id: depth for depth, entity_id in page.reached}
+        answer["entities"] = [{**answers.entity(row), "depth": depths[row.id]} for row in page.entities]
+    if arguments.include_paths:
+        answer["paths"] = {
+            entity_id: _path(reached.root, reached.paths[entity_id]) for _, entity_id in page.reached
+        }
+    _add_left_out(answer, reached, page)
+    return answer
+
+
 @dataclass(frozen=True, slots=True)
-class Fitting:
+class _Fitting:
     """The part of a walk that fits into one answer. ``dropped`` counts relationships that do not fit."""
 
     reached: list[tuple[int, str]]
@@ -216,7 +187,7 @@ class Fitting:
     dropped: int
 
 
-async def fitting(context: Context, walk: Reached, limit: int, *, include_entities: bool) -> Fitting:
+async def _fitting(context: Context, walk: Reached, limit: int, *, include_entities: bool) -> _Fitting:
     """Return the first entities that fit with their relationships; at least one entity."""
     reached = walk.entities[:limit]
     links = [sorted(walk.links.get(entity_id, ())) for _, entity_id in reached]
@@ -236,7 +207,7 @@ async def fitting(context: Context, walk: Reached, limit: int, *, include_entiti
     relationships = [each for each in relationships if each.key in named]
     kept_ids = set(ids[:end])
     dropped = len(named) - len(relationships) if end == 1 else 0
-    return Fitting(reached[:end], [each for each in entities if each.id in kept_ids], relationships, dropped)
+    return _Fitting(reached[:end], [each for each in entities if each.id in kept_ids], relationships, dropped)
 
 
 async def _rows(
@@ -259,7 +230,7 @@ def _count_within(counts: list[int], most: int) -> int:
     return max(within, min(len(counts), 1))
 
 
-async def origin(context: Context, reached: Reached) -> tuple[str, str, int]:
+async def _origin(context: Context, reached: Reached) -> tuple[str, str, int]:
     """Return type, name and version of the entity that the walk started from."""
     if reached.origin is not None:
         return reached.origin.type, reached.origin.name, reached.origin.version
@@ -267,7 +238,7 @@ async def origin(context: Context, reached: Reached) -> tuple[str, str, int]:
     return row.type, row.name, row.version
 
 
-def path(start: str, keys: tuple[str, ...]) -> list[Step]:
+def _path(start: str, keys: tuple[str, ...]) -> list[Step]:
     steps: list[Step] = []
     for key in keys:
         kind, source, target = key.split(":")
@@ -282,7 +253,7 @@ def path(start: str, keys: tuple[str, ...]) -> list[Step]:
     return steps
 
 
-def as_page(walk: Reached, page: Fitting) -> Page[tuple[int, str]]:
+def _as_page(walk: Reached, page: _Fitting) -> Page[tuple[int, str]]:
     """Return the entities of a page with the place where the next page starts."""
     following = None
     if page.reached and len(walk.entities) + walk.more > len(page.reached):
@@ -292,7 +263,7 @@ def as_page(walk: Reached, page: Fitting) -> Page[tuple[int, str]]:
     return Page(page.reached, following, total=walk.answered + len(walk.entities) + walk.more)
 
 
-def add_left_out(answer: RelatedPage, walk: Reached, page: Fitting) -> None:
+def _add_left_out(answer: RelatedPage, walk: Reached, page: _Fitting) -> None:
     rest = walk.entities[len(page.reached) :]
     entities = len(rest) + walk.more
     relationships = (
