@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from graphmem.dump.file_chunks import decoded
@@ -25,6 +26,7 @@ BATCH_CHARACTERS_LIMIT: Final = 4_000_000
 """A batch ends before it exceeds one of these; a single transaction may be larger."""
 
 R = TypeVar("R", bound=fact_records.RecordedPart)
+K = TypeVar("K", bound=Record)
 
 
 @dataclass(slots=True)
@@ -92,51 +94,58 @@ class OwnerStart:
     schemas: list[SchemaRecord] = field(default_factory=list)
 
 
+class _Stream:
+    """The records of a dump, one after the other. Their order was checked."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._records = iter(records)
+        self._next = next(self._records, None)
+
+    def take(self, *kinds: type[K]) -> K | None:
+        """Return the next record if it is of one of some kinds, else None."""
+        record = self._next
+        if not isinstance(record, kinds):
+            return None
+        self._next = next(self._records, None)
+        return record
+
+
 def batches(
     records: Iterable[Record],
 ) -> Iterator[RelationshipTypeRecord | AccountRecord | OwnerStart | Batch | FileContent]:
     """Yield the records of a dump in its order: each owner's start, then the owner's files and batches."""
-    start: OwnerStart | None = None
-    pending = _PendingBatch()
-    for part in _parts(records):
-        if isinstance(part, RelationshipTypeRecord | AccountRecord):
-            yield part
-        elif isinstance(part, Owner):
-            if start is not None:
-                yield from _rest(start, pending)
-            start, pending = OwnerStart(part.id), _PendingBatch()
-        else:
-            assert start is not None
-            if isinstance(part, SchemaRecord):
-                start.schemas.append(part)
-                continue
-            if not pending.started:
-                yield start
-                pending.started = True
-            if isinstance(part, FileContent):
-                part.owner = start.owner
-                yield part
-                for _ in part.chunks:
-                    # Those that nobody took.
-                    pass
-                continue
-            assert isinstance(part, BatchPart)
+    stream = _Stream(records)
+    while of_instance := stream.take(RelationshipTypeRecord, AccountRecord):
+        yield of_instance
+    while owner := stream.take(Owner):
+        yield OwnerStart(owner.id, list(iter(partial(stream.take, SchemaRecord), None)))
+        pending = _PendingBatch()
+        while transaction := stream.take(TransactionRecord):
+            part = BatchPart(transaction)
+            while record := stream.take(fact_records.RecordedPart, FileChunk):
+                if isinstance(record, FileChunk):
+                    file = _file(owner.id, part.of(SourceRecord)[-1], record, stream)
+                    yield file
+                    for _ in file.chunks:
+                        # Those that nobody took.
+                        pass
+                else:
+                    part.records.setdefault(type(record), []).append(record)
             if pending.parts and not pending.has_room(part):
-                yield Batch(start.owner, pending.parts)
-                pending = _PendingBatch(started=True)
+                yield Batch(owner.id, pending.parts)
+                pending = _PendingBatch()
             pending.add(part)
-    if start is not None:
-        yield from _rest(start, pending)
+        if pending.parts:
+            yield Batch(owner.id, pending.parts)
 
 
 @dataclass(slots=True)
 class _PendingBatch:
-    """The parts of the next batch; ``started`` says whether the owner's start was yielded."""
+    """The parts of the next batch."""
 
     parts: list[BatchPart] = field(default_factory=list)
     observations: int = 0
     characters: int = 0
-    started: bool = False
 
     def has_room(self, part: BatchPart) -> bool:
         return not (
@@ -153,52 +162,19 @@ class _PendingBatch:
         self.characters += part.characters
 
 
-def _rest(start: OwnerStart, pending: _PendingBatch) -> Iterator[OwnerStart | Batch]:
-    if not pending.started:
-        yield start
-    if pending.parts:
-        yield Batch(start.owner, pending.parts)
+def _file(owner: str, source: SourceRecord, first: FileChunk, stream: _Stream) -> FileContent:
+    """Return the file that a source names, of which the stream has the chunks after the first one."""
 
+    def chunks() -> Iterator[bytes]:
+        chunk, left = first, source.size
+        while data := decoded(chunk.data):
+            yield data
+            left -= len(data)
+            if not left:
+                return
+            following = stream.take(FileChunk)
+            # The records were checked: a file has all of its chunks.
+            assert following is not None
+            chunk = following
 
-def _parts(
-    records: Iterable[Record],
-) -> Iterator[Record | BatchPart | FileContent]:
-    """Yield each transaction with all of its observations, and the other records unchanged.
-
-    A file is yielded before the transaction that stored it, without its owner.
-    """
-    part: BatchPart | None = None
-    records = iter(records)
-    for record in records:
-        if isinstance(record, fact_records.RecordedPart):
-            assert part is not None
-            part.records.setdefault(type(record), []).append(record)
-            continue
-        if isinstance(record, FileChunk):
-            assert part is not None
-            source = part.of(SourceRecord)[-1]
-            yield FileContent("", source.content_hash, source.size, _chunks(record, records, source.size))
-            continue
-        if part is not None:
-            yield part
-            part = None
-        if isinstance(record, TransactionRecord):
-            part = BatchPart(record)
-        else:
-            yield record
-    if part is not None:
-        yield part
-
-
-def _chunks(first: FileChunk, records: Iterator[Record], size: int) -> Iterator[bytes]:
-    """Yield the bytes of a file of some size, from its first chunk on."""
-    data = decoded(first.data)
-    while data:
-        yield data
-        size -= len(data)
-        if not size:
-            return
-        record = next(records)
-        # The records were checked: a file has all of its chunks.
-        assert isinstance(record, FileChunk)
-        data = decoded(record.data)
+    return FileContent(owner, source.content_hash, source.size, chunks())
