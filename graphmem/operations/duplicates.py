@@ -23,7 +23,7 @@ from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.duplicates_of_stored import reason_of
 from graphmem.duplicates.similarity import Profile
-from graphmem.errors import NotFound, StoreRefused
+from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.model.dismissals import pair_of
 from graphmem.reading import answers, cursors
@@ -31,7 +31,7 @@ from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
 from graphmem.reading.shared_rows import TypeCount
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import Reason, Writing, invalid_if, not_found, submit, transaction
+from graphmem.storing.acceptance import Reason, Writing, refusals, submit, transaction
 from graphmem.writing import DismissalRequest, DismissedPair
 
 
@@ -275,11 +275,10 @@ async def dismiss_duplicates(context: Context, arguments: DismissDuplicates) -> 
         pair=pair,
         reason=arguments.reason,
     )
-    try:
+    with refusals(
+        "ERR_TARGET_NOT_FOUND", faults=("ERR_DISMISSAL_REFUSED",), entity_a=pair[0], entity_b=pair[1]
+    ):
         receipt = await submit(context, request)
-    except StoreRefused as exc:
-        invalid_if(exc, "ERR_DISMISSAL_REFUSED")
-        not_found(exc, "ERR_TARGET_NOT_FOUND", entity_a=pair[0], entity_b=pair[1])
     return {
         "success": True,
         "entity_a": pair[0],

@@ -23,8 +23,7 @@ from graphmem.storing.acceptance import (
     StoredEntity,
     accept,
     entries,
-    invalid_if,
-    not_found,
+    refusals,
 )
 from graphmem.writing import Receipt
 from graphmem.writing.demoting import NOT_HELD
@@ -213,17 +212,7 @@ async def _observe(
     def parts(reader: ItemReader) -> Parts:
         return ([] if released else [reader.observation(0, "$", "$", about, fields, kind)]), []
 
-    try:
+    missing = "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", "ERR_ENTITY_ID_FORMAT"
+    with refusals(*missing, faults=("ERR_ENTITY_MERGED", NOT_HELD), entity_id=arguments.entity_id):
         receipt = await accept(context, name, arguments, parts, commit=commit, released=released)
-    except StoreRefused as exc:
-        invalid_if(exc, "ERR_ENTITY_MERGED")
-        invalid_if(exc, NOT_HELD)
-        not_found(
-            exc,
-            "ERR_TARGET_NOT_FOUND",
-            "ERR_NOTHING_TO_TURN",
-            "ERR_ENTITY_ID_FORMAT",
-            entity_id=arguments.entity_id,
-        )
-    stored = entries(receipt)[0]
-    return receipt, stored
+    return receipt, entries(receipt)[0]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, NoReturn, NotRequired
+from contextlib import AbstractContextManager
+from typing import Annotated, ClassVar, Literal, NotRequired
 
 from pydantic import Field
 
 from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, DryRun, EntityId, Spelled
 from graphmem.context import Context
-from graphmem.errors import NotFound, StoreRefused
+from graphmem.errors import NotFound
 from graphmem.model import facts, times
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Scope, operation
@@ -17,8 +18,7 @@ from graphmem.storing.acceptance import (
     Expecting,
     Reason,
     Writing,
-    invalid_if,
-    not_found,
+    refusals,
     submit,
     transaction,
 )
@@ -108,13 +108,11 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
     its own observations back, later ones included.
     """
     request = _request(context, "entities.merge", arguments, "merge", arguments.merge_reason)
-    if not arguments.is_preview:
-        receipt = await _accept(context, arguments, request)
-        return {**_answer(receipt), "merged_at": times.render(receipt.recorded_at)}
-    try:
+    with _refusals(arguments):
+        if not arguments.is_preview:
+            receipt = await submit(context, request)
+            return {**_answer(receipt), "merged_at": times.render(receipt.recorded_at)}
         receipt, supposition = await context.services.writers.suppose(request)
-    except StoreRefused as exc:
-        _refuse(exc, arguments)
     ends = [arguments.target_entity_id, arguments.source_entity_id]
     entities, _ = await changes(context, supposition, ends, [])
     return {**_answer(receipt), "transaction_id": None, "dry_run": True, "changes": entities}
@@ -138,7 +136,8 @@ async def unmerge_entities(context: Context, arguments: Unmerge) -> Merged:
     Entities that had been merged into the source go with it.
     """
     request = _request(context, "entities.unmerge", arguments, "unmerge", arguments.reason)
-    receipt = await _accept(context, arguments, request)
+    with _refusals(arguments):
+        receipt = await submit(context, request)
     return {**_answer(receipt), "unmerged_at": times.render(receipt.recorded_at)}
 
 
@@ -151,17 +150,9 @@ def _request(
     return MergeRequest(**transaction(context, name, arguments), merging=merging)
 
 
-async def _accept(context: Context, arguments: Merge | Unmerge, request: MergeRequest) -> Receipt:
-    try:
-        return await submit(context, request)
-    except StoreRefused as exc:
-        _refuse(exc, arguments)
-
-
-def _refuse(refusal: StoreRefused, arguments: Merge | Unmerge) -> NoReturn:
-    invalid_if(refusal, "ERR_MERGE_REFUSED")
-    not_found(
-        refusal, "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN",
+def _refusals(arguments: Merge | Unmerge) -> AbstractContextManager[None]:
+    return refusals(
+        "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", faults=("ERR_MERGE_REFUSED",),
         source_entity_id=arguments.source_entity_id, target_entity_id=arguments.target_entity_id,
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from graphmem.arguments import (
     invalid,
 )
 from graphmem.context import Context
-from graphmem.errors import NotFound, StoreRefused
+from graphmem.errors import NotFound
 from graphmem.model import canonical, ids, times
 from graphmem.model.items import ItemReader
 from graphmem.operations.sources import SourceId
@@ -28,8 +28,7 @@ from graphmem.storing.acceptance import (
     Expecting,
     Reason,
     Writing,
-    invalid_if,
-    not_found,
+    refusals,
     submit,
     transaction,
 )
@@ -163,13 +162,11 @@ async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
     `dry_run` writes nothing, and answers what would change.
     """
     request = _request(context, arguments)
-    try:
+    source_id = arguments.source_entity_id
+    with refusals("ERR_TARGET_NOT_FOUND", faults=(REFUSED,), source_entity_id=source_id):
         if arguments.is_preview:
             return await _plan(context, request)
         receipt = await submit(context, request)
-    except StoreRefused as exc:
-        invalid_if(exc, REFUSED)
-        not_found(exc, "ERR_TARGET_NOT_FOUND", source_entity_id=arguments.source_entity_id)
     return {**await _answer(context, receipt), "split_at": times.render(receipt.recorded_at)}
 
 
@@ -193,10 +190,8 @@ async def unsplit_entity(context: Context, arguments: UnsplitEntity) -> SplitRes
     """
     fields = transaction(context, "entities.unsplit", arguments)
     request = UnsplitRequest(**fields, split_id=arguments.split_id, reason=arguments.reason)
-    try:
+    with refusals("ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", split_id=arguments.split_id):
         receipt = await submit(context, request)
-    except StoreRefused as exc:
-        not_found(exc, "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", split_id=arguments.split_id)
     return {**await _answer(context, receipt), "unsplit_at": times.render(receipt.recorded_at)}
 
 

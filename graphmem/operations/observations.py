@@ -31,7 +31,7 @@ from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
 from graphmem.reading.writer_filters import ByWriter, written
 from graphmem.registry import Scope, operation
 from graphmem.search.lookup import find_exactly
-from graphmem.storing.acceptance import Observing, accept, entries, not_found
+from graphmem.storing.acceptance import Observing, accept, entries, refusals
 
 
 class ObservationFilters(ByWriter):
@@ -383,15 +383,13 @@ async def create_observation(context: Context, arguments: CreateObservation) -> 
         raise InvalidInput(f"{issues[0]['path']}: {message}", issues=issues)
     entity_id = await _target(context, arguments)
     about = {"target_id": entity_id, "entity_type": arguments.entity_type}
-    try:
+    with refusals("ERR_TARGET_NOT_FOUND", entity_id=entity_id):
         receipt = await accept(
             context,
             "observations.create",
             arguments,
             lambda reader: ([reader.observation(0, "$", "$.fields", about, arguments.fields)], []),
         )
-    except StoreRefused as exc:
-        not_found(exc, "ERR_TARGET_NOT_FOUND", entity_id=entity_id)
     stored = entries(receipt)[0]
     return {
         "observation_id": stored["observation_id"],

@@ -32,7 +32,7 @@ from graphmem.storing.acceptance import (
     Writing,
     accept,
     links,
-    not_found,
+    refusals,
 )
 from graphmem.writing import Receipt
 
@@ -236,7 +236,8 @@ async def _turn(
     relationship_type, source, target = key.split(":")
     raw = {"relationship_type": relationship_type, "source_entity_id": source, "target_entity_id": target}
     raw |= {} if arguments.reason is None else {"metadata": {"reason": arguments.reason}}
-    try:
+    hint = "POST /list_relationships lists the relationships"
+    with refusals("ERR_NOTHING_TO_TURN", "ERR_RELATIONSHIP_TYPE", relationship_key=key, hint=hint):
         receipt = await accept(
             context,
             name,
@@ -244,8 +245,5 @@ async def _turn(
             lambda reader: ([], [reader.link(0, raw, 0, "$", kind)]),
             types=[relationship_type],
         )
-    except StoreRefused as exc:
-        hint = "POST /list_relationships lists the relationships"
-        not_found(exc, "ERR_NOTHING_TO_TURN", "ERR_RELATIONSHIP_TYPE", relationship_key=key, hint=hint)
     (stored,) = links(receipt)
     return {**stored, "success": True, "replayed": receipt.replayed}

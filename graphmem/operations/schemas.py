@@ -12,9 +12,9 @@ from pydantic import Field
 from graphmem.arguments import Arguments, EntityType, NotBlank, Spelled
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
-from graphmem.errors import NotFound, SchemaRefused
+from graphmem.errors import NotFound, SchemaRefused, StoreRefused
 from graphmem.model import schema
-from graphmem.model.schema import Issue, SchemaDocument, SchemaInvalid, UnknownType
+from graphmem.model.schema import Change, Issue, SchemaDocument, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
@@ -28,7 +28,8 @@ from graphmem.reading.schema_rows import (
     declared,
 )
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import SchemaReceipt, Writing, change_schema
+from graphmem.storing.acceptance import Writing, refusals, submit, transaction
+from graphmem.writing import UNKNOWN_TYPE, SchemaRequest
 
 
 class ListSchemas(Paged):
@@ -221,8 +222,7 @@ async def register_schema(context: Context, arguments: RegisterSchema) -> Schema
     with catalogue_errors():
         document, version = _document(arguments)
         change = schema.registration(document, version)
-        receipt = await change_schema(context, "schemas.register", arguments, change)
-    return _changed(receipt)
+        return await _change(context, "schemas.register", arguments, change)
 
 
 def _document(arguments: RegisterSchema) -> tuple[SchemaDocument, str | None]:
@@ -325,18 +325,32 @@ async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChan
             settings={name: values[name] for name in _SETTINGS if name in values},
             version=arguments.schema_version,
         )
-        receipt = await change_schema(context, "schemas.update", arguments, change)
-    return _changed(receipt)
+        return await _change(context, "schemas.update", arguments, change)
 
 
-def _changed(receipt: SchemaReceipt) -> SchemaChanged:
+async def _change(context: Context, name: str, arguments: Changing, change: Change) -> SchemaChanged:
+    """Hand a change of a schema to the owner's writer, which decides it on the schema of its turn.
+
+    Raises:
+        NotFound: there is no schema of that type to change.
+        SchemaRefused: the change is not valid, or changes nothing; ``details.issues`` names each fault.
+    """
+    request = SchemaRequest(**transaction(context, name, arguments), change=change)
+    try:
+        with refusals(UNKNOWN_TYPE, entity_type=change.entity_type):
+            receipt = await submit(context, request)
+    except StoreRefused as exc:
+        issue = exc.details["issues"][0]
+        raise SchemaRefused(f"{issue['path']}: {issue['message']}", **exc.details) from exc
+    context.services.type_aliases.forget(context.actor.owner)
+    document = SchemaDocument.read(receipt.result["document"])
     return {
         "success": True,
-        "schema": declared(receipt.document, receipt.version),
-        "schema_version": receipt.version,
-        "fields_added": list(receipt.added),
-        "fields_removed": list(receipt.removed),
-        "warnings": schema.warnings_of(receipt.document),
+        "schema": declared(document, receipt.result["version"]),
+        "schema_version": receipt.result["version"],
+        "fields_added": receipt.result["added"],
+        "fields_removed": receipt.result["removed"],
+        "warnings": schema.warnings_of(document),
         "replayed": receipt.replayed,
         "transaction_id": receipt.transaction_id,
     }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Final, NoReturn, NotRequired, cast
+from typing import Annotated, Any, ClassVar, Final, NotRequired, cast
 
 import orjson
 from pydantic import AfterValidator, Field
@@ -13,17 +14,16 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, Moment, NoBool, invalid
 from graphmem.context import Context
-from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
+from graphmem.errors import InvalidInput, NotFound, StoreRefused
 from graphmem.model import fact_records, ids, items, membership, reduction, times
 from graphmem.model.items import Item, ItemIssue, ItemReader
 from graphmem.model.links import Link
 from graphmem.model.ranks import ObservationSource
 from graphmem.model.reduction import Fold
-from graphmem.model.schema import Change, SchemaDocument
 from graphmem.reading import answers, recomputed
 from graphmem.storing.applying import apply_withdrawals
 from graphmem.text import spelling
-from graphmem.writing import UNKNOWN_TYPE, Receipt, ReleaseRequest, SchemaRequest, StoreRequest, WriteRequest
+from graphmem.writing import Receipt, ReleaseRequest, StoreRequest, WriteRequest
 from graphmem.writing.new_interpretation import Interpretation
 
 Key = Annotated[
@@ -264,51 +264,6 @@ async def accept(
     return receipt
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaReceipt:
-    """The result of a change of a schema; times are microseconds."""
-
-    entity_type: str
-    version: str
-    document: SchemaDocument
-    added: list[str]
-    removed: list[str]
-    transaction_id: str
-    recorded_at: int
-    replayed: bool
-
-
-async def change_schema(
-    context: Context, operation_name: str, arguments: Writing, change: Change
-) -> SchemaReceipt:
-    """Hand a change of a schema to the owner's writer, which decides it on the schema of its turn.
-
-    Raises:
-        NotFound: there is no schema of that type to change.
-        SchemaRefused: the change is not valid, or changes nothing; ``details.issues`` names each fault.
-    """
-    try:
-        request = SchemaRequest(**transaction(context, operation_name, arguments), change=change)
-        receipt = await submit(context, request)
-    except StoreRefused as exc:
-        issue = exc.details["issues"][0]
-        if issue["code"] == UNKNOWN_TYPE:
-            raise NotFound(issue["message"], entity_type=change.entity_type) from exc
-        raise SchemaRefused(f"{issue['path']}: {issue['message']}", **exc.details) from exc
-    context.services.type_aliases.forget(context.actor.owner)
-    result = receipt.result
-    return SchemaReceipt(
-        entity_type=result["entity_type"],
-        version=result["version"],
-        document=SchemaDocument.read(result["document"]),
-        added=result["added"],
-        removed=result["removed"],
-        transaction_id=receipt.transaction_id,
-        recorded_at=receipt.recorded_at,
-        replayed=receipt.replayed,
-    )
-
-
 def entries(receipt: Receipt) -> list[StoredEntity]:
     """Return the entity of each item of a receipt.
 
@@ -376,27 +331,28 @@ def links(receipt: Receipt) -> list[StoredRelationship]:
     return stored
 
 
-def invalid_if(refusal: StoreRefused, code: str) -> None:
-    """Raise ``InvalidInput`` for a refusal whose first issue has a code; it has all of the issues."""
-    issues = refusal.details["issues"]
-    if issues[0]["code"] == code:
-        raise invalid(issues) from refusal
-
-
-def not_found(refusal: StoreRefused, *codes: str, **details: Any) -> NoReturn:
-    """Raise ``NotFound`` for a refusal with one of some codes, else the refusal itself.
+@contextmanager
+def refusals(*missing: str, faults: Collection[str] = (), **details: Any) -> Iterator[None]:
+    """Raise what the owner's writer refuses in a block as an error of the caller, by the codes of its issues.
 
     Args:
-        details: the details of ``NotFound``.
+        missing: the codes of what is not there; ``details`` are those of ``NotFound``.
+        faults: the codes of what is wrong with the arguments.
 
     Raises:
-        NotFound: an issue has one of ``codes``; it has the message of that issue.
-        StoreRefused: no issue has.
+        InvalidInput: the first issue is a fault; the error has all of the issues.
+        NotFound: something is not there; the error has the message of that issue.
+        StoreRefused: the issues have other codes.
     """
-    for issue in refusal.details["issues"]:
-        if issue["code"] in codes:
-            raise NotFound(issue["message"], **details) from refusal
-    raise refusal
+    try:
+        yield
+    except StoreRefused as exc:
+        issues = exc.details["issues"]
+        if issues[0]["code"] in faults:
+            raise invalid(issues) from exc
+        if absent := next((issue for issue in issues if issue["code"] in missing), None):
+            raise NotFound(absent["message"], **details) from exc
+        raise
 
 
 async def _reread(context: Context, receipt: Receipt) -> Receipt:

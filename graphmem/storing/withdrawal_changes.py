@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Literal, NotRequired
 
 from graphmem.context import Context
-from graphmem.errors import StoreRefused
 from graphmem.model import times
 from graphmem.model.membership import SubjectKind
 from graphmem.reading.budgets import Budgeted, within_budget
-from graphmem.storing.acceptance import not_found, submit, transaction
+from graphmem.storing.acceptance import refusals, submit, transaction
 from graphmem.storing.applying import apply_withdrawals
 from graphmem.storing.withdrawal_plans import (
     ChangeWithdrawal,
@@ -80,12 +79,10 @@ async def apply(
         NotFound: a subject is not there, or it is withdrawn already, or not withdrawn.
     """
     state = "counting" if request.is_reinstating else "withdrawn"
-    try:
+    with refusals("ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", **named):
         if arguments.is_preview:
             return await _plan(context, arguments, request, state)
         receipt = await submit(context, request)
-    except StoreRefused as exc:
-        not_found(exc, "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", **named)
     return {
         "success": True,
         "state": state,
