@@ -27,7 +27,6 @@ from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import MaxCharacters, size
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
-from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Scope, operation
 from graphmem.search.context import context_passages
 from graphmem.search.context import context_ranking as lines_of
@@ -171,16 +170,9 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     """
     entity_ids: list[str] = []
     clocks = Clocks(arguments.at, arguments.at_ingested)
-    if arguments.entity_id is not None and not clocks.now:
-        rows = await as_of.entities(context, [arguments.entity_id], clocks)
-        if not rows or not rows[0].observation_count:
-            raise answers.no_entity(arguments.entity_id)
-        entity_ids.append(rows[0].id)
-    elif arguments.entity_id is not None:
-        row = await context.graph.one(
-            "entity.get", EntityRow, entity_id=arguments.entity_id, include_deleted=False
-        )
-        if row is None:
+    if arguments.entity_id is not None:
+        row = await as_of.entity(context, arguments.entity_id, clocks)
+        if not row.observation_count:
             raise answers.no_entity(arguments.entity_id)
         entity_ids.append(row.id)
     if arguments.question is None:

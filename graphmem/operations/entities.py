@@ -16,16 +16,16 @@ from graphmem.arguments import (
 )
 from graphmem.context import Context
 from graphmem.errors import NotFound
-from graphmem.model import identity, times
+from graphmem.model import identity
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
 from graphmem.reading import (
     answers,
     as_of,
     cursors,
-    recomputed,
     shaping,
 )
+from graphmem.reading.as_of import NOW, Clocks
 from graphmem.reading.budgets import MaxCharacters, within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.reading.places_in_files import FilePlace, place_of
@@ -36,7 +36,7 @@ from graphmem.reading.shaping import (
     ProvenanceLevel,
     shaped,
 )
-from graphmem.reading.shared_rows import EntityRow, check_whole
+from graphmem.reading.shared_rows import check_whole
 from graphmem.reading.source_answers import SourceReference, as_reference, read_sources
 from graphmem.registry import Scope, operation
 
@@ -63,14 +63,7 @@ class GetEntity(Arguments):
 @shaped()
 async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
     """Return one entity with its current snapshot and the provenance of each field."""
-    row = await context.graph.one(
-        "entity.get",
-        EntityRow,
-        entity_id=arguments.entity_id,
-        include_deleted=arguments.include_deleted,
-    )
-    if row is None:
-        raise answers.no_entity(arguments.entity_id, may_be_deleted=not arguments.include_deleted)
+    row = await as_of.entity(context, arguments.entity_id, NOW, include_deleted=arguments.include_deleted)
     return {**answers.entity(row)}
 
 
@@ -115,46 +108,9 @@ async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     `at` counts observations by the time of what they describe, `at_ingested` by the time of recording. If no
     observation counts, the snapshot is empty. `provenance: full` adds the observations: time, source, writer.
     """
-    row = await _as_of(
-        context, arguments.entity_id, arguments.at, arguments.at_ingested, arguments.include_deleted
-    )
-    answer: Snapshot = {**answers.entity(row)}
-    if arguments.at is not None:
-        answer["at"] = times.render(arguments.at)
-        if not row.observation_count:
-            answer["hint"] = as_of.NOTHING_YET
-    if arguments.at_ingested is not None:
-        answer["at_ingested"] = times.render(arguments.at_ingested)
-    return answer
-
-
-async def _as_of(
-    context: Context,
-    entity_id: str,
-    at: int | None,
-    at_ingested: int | None,
-    include_deleted: bool | None = None,
-) -> EntityRow:
-    """Return an entity as of two clocks. Without a clock, the stored snapshot is read.
-
-    Args:
-        include_deleted: ``None`` where the operation has no such argument.
-
-    Raises:
-        NotFound: no such entity, or it was deleted at that time.
-    """
-    if at is None and at_ingested is None:
-        row = await context.graph.one(
-            "entity.get", EntityRow, entity_id=entity_id, include_deleted=bool(include_deleted)
-        )
-        if row is not None:
-            return row
-    else:
-        latest = (times.LATEST if cutoff is None else cutoff for cutoff in (at, at_ingested))
-        entity = (await recomputed.entities(context, [entity_id], *latest)).get(entity_id)
-        if entity is not None and (entity.live or include_deleted):
-            return entity
-    raise answers.no_entity(entity_id, may_be_deleted=include_deleted is False)
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    row = await as_of.entity(context, arguments.entity_id, clocks, include_deleted=arguments.include_deleted)
+    return {**answers.entity(row), **clocks.answered, **clocks.hinted(not row.observation_count)}
 
 
 class GetProvenance(Paged):
@@ -200,7 +156,7 @@ class Provenance(PageEnvelope):
 @within_budget("observations", is_page=True)
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observations that set one field of a snapshot: time, source, place in the file, writer."""
-    row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)
+    row = await as_of.entity(context, arguments.entity_id, Clocks(arguments.at, arguments.at_ingested))
     check_whole(row)
     if row.is_stale:
         raise Stale([row.id])

@@ -148,16 +148,7 @@ async def _of_entity(context: Context, arguments: Neighbourhood, query: Query) -
     return answer
 
 
-class _AtOnce(NamedTuple):
-    """The row of ``relationship/neighbourhood.cypher``; ``whole`` is false for an entity with many edges."""
-
-    entity: EntityRow
-    page: list[RelationshipRow]
-    others: list[EntityRow]
-    total: int
-    sources: list[str]
-    events: list[EventRow]
-    whole: bool
+_AtOnce = tuple[EntityRow, list[RelationshipRow], list[EntityRow], int, list[str], list[EventRow], bool]
 
 
 async def _at_once(context: Context, arguments: Neighbourhood) -> _Around | None:
@@ -175,14 +166,13 @@ async def _at_once(context: Context, arguments: Neighbourhood) -> _Around | None
     )
     if row is None:
         raise answers.no_entity(arguments.node_id)
-    if not row.whole:
+    entity, page, others, total, sources, events, is_whole = row
+    if not is_whole:
         return None
-    shared_rows.refuse_stale([row.entity, *row.others])
-    more = arguments.offset + len(row.page) < row.total
-    truncated = more and len(row.page) < arguments.limit
-    return _Around(
-        row.entity, EdgePage(row.page, row.others, row.total, truncated, more), row.sources, row.events
-    )
+    shared_rows.refuse_stale([entity, *others])
+    more = arguments.offset + len(page) < total
+    truncated = more and len(page) < arguments.limit
+    return _Around(entity, EdgePage(page, others, total, truncated, more), sources, events)
 
 
 async def _in_parts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import PurePosixPath
-from typing import Annotated, Final, NamedTuple, NotRequired
+from typing import Annotated, Final, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -76,11 +76,6 @@ class SourcePage(IndexedPageEnvelope):
     sources: list[Source]
 
 
-class _PageRow(NamedTuple):
-    sources: list[SourceRow]
-    total: int
-
-
 @operation(
     "sources.list",
     "GET /sources",
@@ -104,9 +99,9 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
         by_text = await passage_search.sources_saying(context, arguments.search)
         by_name = await sealed_sources_named(context, lambda name: search in name.lower())
         fitting = [*by_text, *by_name]
-    row = await context.graph.only(
+    sources, total = await context.graph.only(
         name,
-        _PageRow,
+        tuple[list[SourceRow], int],
         **by,
         search=search,
         said=fitting,
@@ -114,7 +109,7 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
         interpreted=arguments.interpreted,
         **newest_window(arguments, query),
     )
-    page = newest_page(arguments, row.sources, row.total, lambda source: (source.recorded_at, source.id))
+    page = newest_page(arguments, sources, total, lambda source: (source.recorded_at, source.id))
     return {"sources": [as_source(each) for each in page.items], **page.envelope(arguments, query)}
 
 

@@ -131,6 +131,28 @@ async def entities(
     return (await first_entities(context, entity_ids, clocks, **which))[0]
 
 
+async def entity(
+    context: Context, entity_id: str, clocks: Clocks, *, include_deleted: bool | None = None
+) -> EntityRow:
+    """Return one entity, or the one that it was merged into, now or as of the clocks.
+
+    Args:
+        include_deleted: ``None`` where the operation has no such argument.
+
+    Raises:
+        NotFound: no such entity, or it was deleted at that time.
+    """
+    if clocks.now:
+        row = await context.graph.one(
+            "entity.get", EntityRow, entity_id=entity_id, include_deleted=bool(include_deleted)
+        )
+    else:
+        row = (await recomputed.entities(context, [entity_id], **clocks.bounds)).get(entity_id)
+    if row is None or not (row.live or include_deleted):
+        raise answers.no_entity(entity_id, may_be_deleted=include_deleted is False)
+    return row
+
+
 async def first_entities(
     context: Context,
     entity_ids: Sequence[str],

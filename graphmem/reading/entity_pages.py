@@ -155,36 +155,6 @@ class EntityRequest:
         }
 
 
-class _EntityPageRows(NamedTuple):
-    page: list[EntityRow]
-    merged: list[MergedEntity]
-    truncated: bool
-    more: bool
-    total: int | None
-
-
-class _NamedRows(NamedTuple):
-    """The row of ``entity/named.cypher``."""
-
-    page: list[EntityRow]
-    merged: list[MergedEntity]
-    truncated: bool
-    more: bool
-    total: int | None
-    unlike: list[tuple[str, str | None]]
-
-
-class _SortedRows(NamedTuple):
-    """The row of ``entity/sorted.cypher``; ``keys`` are the values of the sorted property."""
-
-    page: list[EntityRow]
-    merged: list[MergedEntity]
-    keys: list[Key]
-    truncated: bool
-    more: bool
-    total: int | None
-
-
 async def page(
     context: Context, request: EntityRequest, query: cursors.Query, cursor: str | None
 ) -> Page[EntityRow]:
@@ -203,27 +173,32 @@ async def page(
     if request.name is not None:
         del common["counted"], common["reach"]
         name = identity.index_key(identity.fold_text(request.name))
-        row = await context.graph.only(
-            cypher.form("entity.named", order.way), _NamedRows, name=name, **common
+        page, merged, truncated, more, total, unlike = await context.graph.only(
+            cypher.form("entity.named", order.way),
+            tuple[list[EntityRow], list[MergedEntity], bool, bool, int, list[tuple[str, str | None]]],
+            name=name,
+            **common,
         )
-        _note_exchanged(row.unlike, name)
+        _note_exchanged(unlike, name)
     elif order.key is None:
-        row = await context.graph.only(cypher.form("entity.page", order.way), _EntityPageRows, **common)
+        page, merged, truncated, more, total = await context.graph.only(
+            cypher.form("entity.page", order.way),
+            tuple[list[EntityRow], list[MergedEntity], bool, bool, int | None],
+            **common,
+        )
     else:
         least = order.least if request.least is None else request.least
-        row = await context.graph.only(
+        page, merged, keys, truncated, more, total = await context.graph.only(
             cypher.form("entity.sorted", order.way, order.key),
-            _SortedRows,
+            tuple[list[EntityRow], list[MergedEntity], list[Key], bool, bool, int | None],
             key=place.key,
             least=least,
             **common,
         )
-        keys = row.keys
-    rows = shared_rows.with_survivors(row.page, row.merged)
-    following, read = None, as_read(row.page)
-    if row.more and read:
+    following, read = None, as_read(page)
+    if more and read:
         following = place_of(request, SortPlace(keys[len(read) - 1] if keys else "", read[-1].id))
-    return Page(rows, following, row.truncated, row.total)
+    return Page(shared_rows.with_survivors(page, merged), following, truncated, total)
 
 
 def _note_exchanged(unlike: list[tuple[str, str | None]], name: str) -> None:

@@ -57,14 +57,6 @@ class EdgeRequest:
         return is_plain and (self.time, self.after) == (times.LATEST, cursors.LAST)
 
 
-class _RelationshipPageRows(NamedTuple):
-    page: list[RelationshipRow]
-    others: list[EntityRow]
-    truncated: bool
-    more: bool
-    total: int
-
-
 class _PageOfEntity(NamedTuple):
     """The row of ``relationship/of_entity.cypher``; ``root`` is the survivor of the entity.
 
@@ -133,8 +125,10 @@ async def relationship_page(context: Context, request: EdgeRequest, clocks: Cloc
         by["type"] = request.relationship_type
     else:
         name, by = written("relationship.page", request.writers)
-    row = await context.graph.only(name, _RelationshipPageRows, **common, **by)
-    return EdgePage(row.page, shared_rows.refuse_stale(row.others), row.total, row.truncated, row.more)
+    page, others, truncated, more, total = await context.graph.only(
+        name, tuple[list[RelationshipRow], list[EntityRow], bool, bool, int], **common, **by
+    )
+    return EdgePage(page, shared_rows.refuse_stale(others), total, truncated, more)
 
 
 async def _of_entity(context: Context, request: EdgeRequest, entity_id: str) -> EdgePage:

@@ -80,18 +80,7 @@ class _PendingType(NamedTuple):
     projection: str
 
 
-class _EventRows(NamedTuple):
-    page: list[EventRow]
-    total: int
-    pending: list[_PendingType]
-
-
-class _EventsOfEntity(NamedTuple):
-    """The row of ``event/of_entity.cypher``; ``stale`` is the entity's id if it must be folded again."""
-
-    page: list[EventRow]
-    total: int
-    stale: str | None
+_EventRows = tuple[list[EventRow], int, list[_PendingType]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +157,9 @@ async def page(context: Context, request: EventRequest, clocks: Clocks) -> Event
         return await _page_as_of(context, request, clocks)
     if request.entity_id is not None:
         return await _of_entity(context, request, request.entity_id)
-    row = await _read(context, request)
-    pending = await _pending(context, request, row.pending) if row.pending else []
-    return EventPage(row.page, row.total, pending)
+    events, total, types = await _read(context, request)
+    pending = await _pending(context, request, types) if types else []
+    return EventPage(events, total, pending)
 
 
 def _common(request: EventRequest) -> dict[str, Any]:
@@ -214,12 +203,15 @@ async def _read(context: Context, request: EventRequest) -> _EventRows:
 
 async def _of_entity(context: Context, request: EventRequest, entity_id: str) -> EventPage:
     name, by = written("event.of_entity", request.writers)
-    row = await context.graph.one(name, _EventsOfEntity, entity_id=entity_id, **_selecting(request), **by)
+    row = await context.graph.one(
+        name, tuple[list[EventRow], int, str | None], entity_id=entity_id, **_selecting(request), **by
+    )
     if row is None:
         raise answers.no_entity(entity_id)
-    if row.stale:
-        raise Stale([row.stale])
-    return EventPage(row.page, row.total)
+    events, total, stale_id = row
+    if stale_id:
+        raise Stale([stale_id])
+    return EventPage(events, total)
 
 
 async def fold_pending(context: Context) -> None:

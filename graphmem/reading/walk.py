@@ -22,15 +22,7 @@ from graphmem.model import ids, membership
 from graphmem.reading import answers, as_of, current_relationships
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.tallies import presence
-from graphmem.reading.walk_rows import (
-    Level,
-    LevelAsOf,
-    Neighbour,
-    SmallWalk,
-    SmallWalkWithRows,
-    WalkOrigin,
-    WalkRows,
-)
+from graphmem.reading.walk_rows import Level, Neighbour, SmallWalk, WalkOrigin, WalkRows
 from graphmem.settings import Limits
 
 _NO_LIMIT = 2**31 - 2
@@ -252,7 +244,7 @@ class _Walk(Reached):
             return False
         row = await self.context.walk(
             "relationship.around",
-            SmallWalkWithRows,
+            SmallWalk,
             edge_types=self.request.edge_types,
             links=self.limits.rows_at_once,
             limit=self.request.limit,
@@ -275,7 +267,7 @@ class _Walk(Reached):
             **self.request.directions,
         }
 
-    async def _add_levels(self, row: SmallWalk | SmallWalkWithRows | None) -> bool:
+    async def _add_levels(self, row: SmallWalk | None) -> bool:
         """Add the entities of a small walk; return false where the walk is not small."""
         if row is None:
             raise answers.no_entity(self.request.entity_id)
@@ -285,9 +277,7 @@ class _Walk(Reached):
                 await self.add(Neighbour.of(level), depth)
         return row.whole
 
-    async def expand(
-        self, frontier: list[str], *, after: str, room: int, most: int, through: bool
-    ) -> Level | LevelAsOf:
+    async def expand(self, frontier: list[str], *, after: str, room: int, most: int, through: bool) -> Level:
         """Return the entities one step away from some entities.
 
         Raises:
@@ -308,17 +298,16 @@ class _Walk(Reached):
             row = await self.context.walk("relationship.expand", Level, edge_types=edge_types, **step)
         else:
             row = await self.context.walk(
-                "relationship.expand_as_of", LevelAsOf, edge_types=edge_types, **step, **self.clocks.bounds
+                "relationship.expand_as_of", Level, edge_types=edge_types, **step, **self.clocks.bounds
             )
         if row is None:
             raise answers.no_entity(self.request.entity_id)
-        if isinstance(row, Level):
+        if row.origin is not None:
             self._start_from(row.origin)
-        else:
-            for edge in row.dated:
-                known = presence(edge.turns, self.clocks.bounds["at"])
-                if known is None or not known[1]:
-                    self.absent.add(edge.key)
+        for edge in row.dated:
+            known = presence(edge.turns, self.clocks.bounds["at"])
+            if known is None or not known[1]:
+                self.absent.add(edge.key)
         return row
 
     async def add(self, neighbours: list[Neighbour], depth: int) -> list[str]:

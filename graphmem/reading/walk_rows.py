@@ -19,19 +19,6 @@ class WalkOrigin(NamedTuple):
     version: int
 
 
-class Level(NamedTuple):
-    """The row of ``relationship/expand.cypher``; each list of ``neighbours`` is for :class:`Neighbour`."""
-
-    origin: WalkOrigin
-    neighbours: list[list[str]]
-    total: int
-    links: int
-    hubs: list[str]
-    spent: int
-    unexplored: int
-    revision: int
-
-
 class DatedEdge(NamedTuple):
     """A relationship whose dates say when it was there."""
 
@@ -39,10 +26,14 @@ class DatedEdge(NamedTuple):
     turns: list[Tally]
 
 
-class LevelAsOf(NamedTuple):
-    """The row of ``relationship/expand_as_of.cypher``; ``dated`` are relationships of ``neighbours``."""
+class Level(NamedTuple):
+    """The row of ``relationship/expand.cypher`` and, without an ``origin``, of ``expand_as_of``.
 
-    known: int
+    Each list of ``neighbours`` is for :class:`Neighbour`; as of a time, some of their relationships are
+    ``dated``.
+    """
+
+    origin: WalkOrigin | None
     neighbours: list[list[str]]
     total: int
     links: int
@@ -54,18 +45,11 @@ class LevelAsOf(NamedTuple):
 
 
 class SmallWalk(NamedTuple):
-    """The row of ``relationship/reach.cypher``; ``whole`` is false if the walk is not small."""
+    """The row of ``relationship/around.cypher`` and, without rows, of ``relationship/reach.cypher``.
 
-    origin: WalkOrigin
-    levels: list[list[list[str]]]
-    whole: bool
-    revision: int
-
-
-class SmallWalkWithRows(NamedTuple):
-    """The row of ``relationship/around.cypher``; ``relationships`` is null if no rows were read.
-
-    Each list of ``levels`` is an entity and one key: an entity with several keys is in several lists.
+    ``whole`` is false if the walk is not small; ``relationships`` is null if no rows were read. In a walk
+    with rows each list of ``levels`` is an entity and one key: an entity with several keys is in several
+    lists.
     """
 
     origin: WalkOrigin

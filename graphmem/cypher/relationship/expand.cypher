@@ -4,7 +4,7 @@
 // params  frontier: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, hub: INTEGER,
 //         types: LIST<STRING>, through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER
 // returns origin: LIST, neighbours: LIST<LIST>, total: INTEGER, links: INTEGER, hubs: LIST<STRING>, spent: INTEGER,
-//         unexplored: INTEGER, revision: INTEGER
+//         unexplored: INTEGER, revision: INTEGER, dated: LIST<LIST>
 // mode    read
 // index   entity_id, relationship_type_name
 // cost    light
@@ -63,4 +63,5 @@ CALL (expanded) {
   RETURN collect([id] + keys) AS neighbours
 }
 RETURN origin, neighbours[..$room] AS neighbours, size(neighbours) AS total,
-  reduce(links = 0, neighbour IN neighbours | links + size(neighbour) - 1) AS links, hubs, spent, unexplored, revision
+  reduce(links = 0, neighbour IN neighbours | links + size(neighbour) - 1) AS links, hubs, spent, unexplored, revision,
+  [] AS dated

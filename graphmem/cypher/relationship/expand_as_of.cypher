@@ -3,7 +3,7 @@
 //
 // params  frontier: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, hub: INTEGER,
 //         types: LIST<STRING>, through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER, at: INTEGER, at_ingested: INTEGER
-// returns known: INTEGER, neighbours: LIST<LIST>, total: INTEGER, links: INTEGER, hubs: LIST<STRING>, spent: INTEGER,
+// returns origin: LIST, neighbours: LIST<LIST>, total: INTEGER, links: INTEGER, hubs: LIST<STRING>, spent: INTEGER,
 //         unexplored: INTEGER, revision: INTEGER, dated: LIST<LIST>
 // mode    read
 // index   owner_id, relationship_type_name, entity_id, observed_in_time (home, at)
@@ -84,6 +84,6 @@ CALL (expanded, known) {
   ORDER BY id
   RETURN collect([id] + keys) AS neighbours, collect(dated) AS dated
 }
-RETURN known, neighbours[..$room] AS neighbours, size(neighbours) AS total,
+RETURN null AS origin, neighbours[..$room] AS neighbours, size(neighbours) AS total,
   reduce(links = 0, neighbour IN neighbours | links + size(neighbour) - 1) AS links, hubs, spent, unexplored, revision,
   reduce(every = [], each IN dated[..$room] | every + each) AS dated

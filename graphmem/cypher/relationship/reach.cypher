@@ -3,7 +3,8 @@
 //
 // params  origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, depth: INTEGER, hub: INTEGER, most: INTEGER,
 //         types: LIST<STRING>
-// returns origin: LIST, levels: LIST<LIST>, whole: BOOLEAN, revision: INTEGER
+// returns origin: LIST, levels: LIST<LIST>, whole: BOOLEAN, revision: INTEGER, entities: LIST<LIST>,
+//         relationships: LIST<LIST>
 // mode    read
 // index   entity_id, relationship_type_name
 // cost    heavy
@@ -24,4 +25,4 @@ WITH revision, [entity.id, entity.type, entity.canonical_name, entity.version] A
 <relationship._level>
 <relationship._level>
 <relationship._level>
-RETURN origin, levels[..$depth] AS levels, whole, revision
+RETURN origin, levels[..$depth] AS levels, whole, revision, [] AS entities, null AS relationships
