@@ -177,6 +177,21 @@ class ChangeFeed:
         # Who goes away does not take it from the others.
         return await asyncio.shield(stretches[key])
 
+    async def stretch(
+        self, context: Context, place: Place, head: Head, standing: StandingFeed | None
+    ) -> Stretch | None:
+        """Return the next changes after a place, up to a head, with the place after them; None: none came.
+
+        Args:
+            standing: tells the changes of the answers of a standing query in place of all changes.
+        """
+        is_behind = place.sequence < head.sequence or place.part != END
+        if not head.sequence or not (is_behind or (standing is not None and standing.is_due(place))):
+            return None
+        if standing is not None:
+            return await standing.after(place, head)
+        return await self.after(context, place, head.sequence)
+
     async def follow(
         self, context: Context, place: Place | None, standing: StandingFeed | None = None
     ) -> AsyncGenerator[Stretch]:
@@ -186,7 +201,7 @@ class ChangeFeed:
 
         Args:
             place: ``None`` is the newest place.
-            standing: tells the changes of the answers of a standing query in place of all changes.
+            standing: as for :meth:`stretch`.
         """
         owner = context.actor.owner
         with self.watching(owner):
@@ -197,13 +212,9 @@ class ChangeFeed:
             watched = self._watched[owner]
             yield [], at
             while not self.is_ending:
-                is_behind = at.sequence < watched.head.sequence or at.part != END
-                if watched.head.sequence and (is_behind or (standing is not None and standing.is_due(at))):
-                    if standing is None:
-                        parts, at = await self.after(context, at, watched.head.sequence)
-                    else:
-                        parts, at = await standing.after(at, watched.head)
-                    yield parts, at
+                if (stretch := await self.stretch(context, at, watched.head, standing)) is not None:
+                    at = stretch[1]
+                    yield stretch
                     continue
                 await self.news(owner, watched.head, 1.0)
                 yield [], at

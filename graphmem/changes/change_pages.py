@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from graphmem.changes import change_cursors, recorded_transactions
-from graphmem.changes.change_cursors import END, Place
+from graphmem.changes.change_cursors import Place
 from graphmem.changes.change_feed import ChangeFeed, Head, StandingFeed
 from graphmem.changes.derived_changes import ON_REQUEST, SUBJECTS_PER_READ, Change, changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction, Touched
@@ -237,14 +237,9 @@ async def _up_to(
 ) -> tuple[list[Change], Place, bool]:
     collected: list[Change] = []
     scanned = place.sequence
-    while head.sequence and (
-        place.sequence < head.sequence or place.part != END
-        or (standing is not None and standing.is_due(place))
-    ):  # fmt: skip
-        if standing is None:
-            parts, following = await context.services.of(ChangeFeed).after(context, place, head.sequence)
-        else:
-            parts, following = await standing.after(place, head)
+    feed = context.services.of(ChangeFeed)
+    while (stretch := await feed.stretch(context, place, head, standing)) is not None:
+        parts, following = stretch
         for part in parts:
             for change in part.changes:
                 if not filters.fits(context.actor.owner, change):

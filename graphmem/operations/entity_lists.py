@@ -49,7 +49,7 @@ from graphmem.registry import Scope, operation
 from graphmem.search.lookup import NamedEntity, named_entities
 from graphmem.search.passage_search import FoundPassage
 from graphmem.search.search_engine import search_page
-from graphmem.search.search_results import NEWEST_FIRST, SearchText, Semantic, Understood
+from graphmem.search.search_results import NEWEST_FIRST, Results, SearchText, Semantic, Understood
 
 
 def _known_order(sort_by: str) -> str:
@@ -175,40 +175,49 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     by id. `search` finds current entities by names, kinds ("open tasks"), words and meaning, best first; with
     `at`, it answers them as they were then.
     """
-    if arguments.search is not None:
-        return await _searched(context, arguments, arguments.search)
+    search, results = arguments.search, None
+    if search is not None:
+        _refuse_beside_search(arguments)
     cursors.refuse_both(arguments.cursor, arguments.offset)
     request = await _request(context, arguments)
     query = cursors.fingerprint(context, "entities.query", arguments)
     clocks = Clocks(arguments.at, arguments.at_ingested)
-    if clocks.now:
+    if not clocks.now:
+        _refuse_as_of(arguments)
+    if search is not None:
+        listed, results = await search_page(
+            context, search, request, query, arguments.cursor, clocks, newest_first=arguments.newest_first
+        )
+    elif clocks.now:
         is_indexed = request.is_indexed(is_sealed=context.services.database.is_sealed)
         page_of = entity_pages.page if is_indexed else compared_pages.page
-        results = await page_of(context, request, query, arguments.cursor)
+        listed = await page_of(context, request, query, arguments.cursor)
     else:
-        _refuse_as_of(arguments)
-        results = await entities_as_of.page(context, request, clocks, query, arguments.cursor)
+        listed = await entities_as_of.page(context, request, clocks, query, arguments.cursor)
     page: EntityPage = {
         "entities": named_entities(
-            (answers.entity(row, snapshot=arguments.include_snapshots) for row in results.items), ()
+            answers.entities(listed.items, snapshot=arguments.include_snapshots),
+            () if results is None else results.named,
+            resembles=results is not None,
         ),
-        **results.envelope(arguments, query),
+        **listed.envelope(arguments, query),
         **clocks.answered,
         **await names_in_use.warned(
-            context, results.items, request.types, request.filters, {row.type for row in results.items}
+            context, listed.items, request.types, request.filters, {row.type for row in listed.items}
         ),
     }
-    if results.scanned is not None:
-        page["scanned"] = results.scanned
+    if listed.scanned is not None:
+        page["scanned"] = listed.scanned
+    if results is not None:
+        _add_search(page, results)
     return page
 
 
-async def _searched(context: Context, arguments: QueryEntities, search: str) -> EntityPage:
-    """Return a page of search results.
+def _refuse_beside_search(arguments: QueryEntities) -> None:
+    """Refuse arguments that a search does not take.
 
     Raises:
-        InvalidCursor: the cursor belongs to another query.
-        InvalidInput: an argument is given that a search does not take.
+        InvalidInput: one of them is given.
     """
     why = "not together with search: its hits are current entities, in the order in which they fit"
     refused = [f"$.{name}" for name in arguments.sent() if name not in SEARCHABLE]
@@ -217,47 +226,22 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     ]
     if refused:
         raise invalid([{"path": path, "message": why} for path in refused])
-    cursors.refuse_both(arguments.cursor, arguments.offset)
-    request = await _request(context, arguments)
-    query = cursors.fingerprint(context, "entities.query", arguments)
-    clocks = Clocks(arguments.at, arguments.at_ingested)
-    if not clocks.now:
-        _refuse_as_of(arguments)
-    matches, results = await search_page(
-        context, search, request, query, arguments.cursor, clocks, newest_first=arguments.newest_first
-    )
-    page: EntityPage = {
-        "entities": named_entities(
-            answers.entities(matches.items, snapshot=arguments.include_snapshots),
-            results.named,
-            resembles=True,
-        ),
-        **matches.envelope(arguments, query),
-        **clocks.answered,
-        "applied_search_strategies": list(results.ran),
-        "semantic": results.semantic,
-        **await names_in_use.warned(
-            context,
-            matches.items,
-            request.types,
-            request.filters,
-            {row.type for row in matches.items},
-        ),
-    }
+
+
+def _add_search(page: EntityPage, results: Results) -> None:
+    """Add to a page of hits how the search went."""
+    page["applied_search_strategies"], page["semantic"] = list(results.ran), results.semantic
     for entity in page["entities"]:
         if earlier := results.earlier.get(entity["entity_id"]):
             entity["earlier"] = earlier
     if results.understood is not None:
         page["understood"] = results.understood
-    if matches.scanned is not None:
-        page["scanned"] = matches.scanned
     if not results.is_exact:
         page["exact"] = False
     if results.notes:
         page["hint"] = "; ".join(results.notes)
     if results.passages.passages:
         page["passages"] = list(results.passages.passages)
-    return page
 
 
 async def _request(context: Context, arguments: QueryEntities) -> EntityRequest:

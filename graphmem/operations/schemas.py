@@ -289,11 +289,9 @@ class UpdateSchema(Changing):
     description: Annotated[str | None, Field(description="What the type is.")] = None
 
 
-_SETTINGS = (
-    "canonical_name_fields", "identity_opt_out", "canonical_name_strict", "additional_fields", "mismatch",
-    "constraint_violation_policy", "temporal_fields", "reference_fields", "aliases",
-    "observation_source_priority", "description",
-)  # fmt: skip
+_NO_SETTINGS = {*Changing.model_fields, "entity_type", "new_fields", "fields_to_remove"}
+_SETTINGS = [name for name in UpdateSchema.model_fields if name not in _NO_SETTINGS]
+"""The arguments that stand in the document of a schema as they are."""
 
 
 @operation(
