@@ -111,15 +111,8 @@ class Known(NamedTuple):
     merged: Sequence[str] = ()
 
 
-class _Document(NamedTuple):
-    type: str
-    document: Json
-
-
-class _Subjects(NamedTuple):
-    entities: list[Known]
-    older: list[str]
-    documents: list[_Document]
+_Subjects = tuple[list[Known], list[str], list[tuple[str, Json]]]
+"""Entities, subjects that were observed before, and the schema document of each type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +153,10 @@ async def check_entities(context: Context, entity_ids: list[str]) -> None:
     """
     if not entity_ids:
         return
-    row = await context.graph.only(
+    entities, *_ = await context.graph.only(
         "change.subjects", _Subjects, entity_ids=entity_ids, subject_ids=[], before=times.EARLIEST
     )
-    if missing := sorted({*entity_ids} - {each.id for each in row.entities}):
+    if missing := sorted({*entity_ids} - {each.id for each in entities}):
         raise NotFound(f"there is no entity {missing[0]}: look it up by its name", entity_id=missing[0])
 
 
@@ -263,12 +256,12 @@ class _Deriver:
         subjects = sorted(subject_ids)
         if not new_ids and not subjects:
             return
-        row = await self._context.graph.only(
+        entities, older, documents = await self._context.graph.only(
             "change.subjects", _Subjects, entity_ids=new_ids, subject_ids=subjects, before=before
         )
-        self._known |= {each.id: each for each in row.entities}
-        self._seen.update(row.older)
-        for entity_type, document in row.documents:
+        self._known |= {each.id: each for each in entities}
+        self._seen.update(older)
+        for entity_type, document in documents:
             self._rules[entity_type] = SchemaDocument.read(document).rules
 
     async def _entities(self, entity_ids: Sequence[str], at_ingested: int) -> _States:

@@ -1,4 +1,4 @@
-"""Observations: listing them, and adding one to an existing entity."""
+"""Lists of observations, and the history of an entity."""
 
 from __future__ import annotations
 
@@ -16,22 +16,19 @@ from graphmem.arguments import (
     MomentUntil,
     NotBlank,
     Spelled,
-    Text,
     invalid,
 )
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
-from graphmem.errors import InvalidInput, NotFound, StoreRefused
-from graphmem.model import identity, items, times
+from graphmem.errors import NotFound
+from graphmem.model import identity, times
 from graphmem.reading import answers, cursors, names_in_use
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
 from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
 from graphmem.reading.writer_filters import ByWriter, written
 from graphmem.registry import Scope, operation
-from graphmem.search.lookup import find_exactly
-from graphmem.storing.acceptance import Observing, accept, entries, refusals
 
 
 class ObservationFilters(ByWriter):
@@ -334,97 +331,3 @@ def _fits(row: ObservationRow, filters: ObservationFilters) -> bool:
         and row.recorded_at >= filters.recorded_since
         and observed["observed_since"] <= row.observed_at <= observed["observed_until"]
     )
-
-
-class CreateObservation(Observing):
-    entity_id: Annotated[EntityId | None, Spelled(option="entity_id")] = None
-    entity_type: EntityType | None = None
-    entity_identifier: Text | None = Field(
-        default=None, description="With entity_type, in place of entity_id: an exact name or identifier."
-    )
-    fields: dict[str, Any] = Field(description="The observed fields; null clears a field.")
-    max_characters: MaxCharacters = None
-
-
-class CreatedObservation(Budgeted):
-    """The result of one observation; its ``store_warnings`` are as in the answer of a store."""
-
-    observation_id: str
-    entity_id: str
-    entity_type: str
-    canonical_name: str
-    version: int
-    snapshot: answers.Fields
-    replayed: bool
-    transaction_id: str
-    store_warnings: list[dict[str, Any]]
-
-
-@operation(
-    "observations.create",
-    "POST /observations/create",
-    tool="create_observation",
-    scope=Scope.WRITE,
-    statements=4,
-    withheld=True,
-    errors=(NotFound, StoreRefused),
-    example={"entity_id": EXAMPLE_ENTITY_ID, "fields": {"phone": "+44 1632 960000"}},
-)
-@within_budget(is_receipt=True)
-async def create_observation(context: Context, arguments: CreateObservation) -> CreatedObservation:
-    """Add one observation to an existing entity; the answer has the entity's new snapshot.
-
-    Name the entity by `entity_id`, or by `entity_type` with an exact `entity_identifier`.
-    """
-    reserved = sorted(items.RESERVED & set(arguments.fields) - {identity.CANONICAL_NAME})
-    if reserved:
-        message = "this name is reserved: give it beside `fields`, if the operation takes it"
-        issues = [{"path": f"$.fields.{name}", "message": message} for name in reserved]
-        raise InvalidInput(f"{issues[0]['path']}: {message}", issues=issues)
-    entity_id = await _target(context, arguments)
-    about = {"target_id": entity_id, "entity_type": arguments.entity_type}
-    with refusals("ERR_TARGET_NOT_FOUND", entity_id=entity_id):
-        receipt = await accept(
-            context,
-            "observations.create",
-            arguments,
-            lambda reader: ([reader.observation(0, "$", "$.fields", about, arguments.fields)], []),
-        )
-    stored = entries(receipt)[0]
-    return {
-        "observation_id": stored["observation_id"],
-        "entity_id": stored["entity_id"],
-        "entity_type": stored["entity_type"],
-        "canonical_name": stored["canonical_name"],
-        "version": stored["version"],
-        "snapshot": stored.get("entity_snapshot_after", {}),
-        "replayed": receipt.replayed,
-        "transaction_id": receipt.transaction_id,
-        "store_warnings": receipt.warnings,
-    }
-
-
-async def _target(context: Context, arguments: CreateObservation) -> str:
-    if arguments.entity_id is not None:
-        return arguments.entity_id
-    if arguments.entity_type is None or arguments.entity_identifier is None:
-        message = "name the entity by entity_id, or by entity_type with entity_identifier"
-        raise InvalidInput(f"$.entity_id: {message}", issues=[{"path": "$.entity_id", "message": message}])
-    # A write needs an exact name: a similar one may be another entity.
-    aliases = await context.services.type_aliases.of(context.actor.owner)
-    kind = aliases.get(arguments.entity_type, arguments.entity_type)
-    entities = (await find_exactly(context, arguments.entity_identifier, kind, limit=10))["entities"]
-    # Who bears a name now is meant before who bore it formerly.
-    entities = [entity for entity in entities if "formerly" not in entity] or entities
-    if not entities:
-        raise NotFound(
-            f"no {arguments.entity_type} has exactly this name or identifier",
-            entity_type=arguments.entity_type,
-            entity_identifier=arguments.entity_identifier[:200],
-        )
-    if len(entities) > 1:
-        candidates = [entity["entity_id"] for entity in entities]
-        message = f"{len(entities)} entities have this name: give entity_id"
-        issue = {"path": "$.entity_identifier", "message": message, "candidates": candidates}
-        raise InvalidInput(f"$.entity_identifier: {message}", issues=[issue])
-    return entities[0]["entity_id"]
