@@ -361,7 +361,7 @@ def operation(
     tool: str = "",
     command: str | None = "",
     scope: Scope,
-    statements: int,
+    statements: int | None = None,
     idempotent: bool = False,
     reason: str = "",
     errors: tuple[type[GraphmemError], ...] = (),
@@ -373,6 +373,7 @@ def operation(
 
     Args:
         command: words of the command line, by default those of the name; ``None`` if it has no command.
+        statements: by default 2 of a read, 4 of a write.
         errors: the errors that it raises beyond those of every operation and :data:`_ERRORS_OF`.
 
     Raises:
@@ -396,7 +397,7 @@ def operation(
             tool=tool,
             command=() if command is None else tuple((command or name.replace(".", " ")).split()),
             scope=scope,
-            statements=statements,
+            statements=(2 if scope is Scope.READ else 4) if statements is None else statements,
             idempotent=idempotent or scope is Scope.READ,
             faces=faces,
             reason=reason,

@@ -190,7 +190,6 @@ class CreatedKey(TypedDict):
     "POST /keys",
     command="auth keys create",
     scope=Scope.KEYS,
-    statements=4,
     sandbox=False,
     reason=_NO_MODEL,
     errors=(NotFound,),
@@ -236,7 +235,6 @@ class Keys(PageEnvelope):
     "GET /keys",
     command="auth keys list",
     scope=Scope.READ,
-    statements=2,
     sandbox=False,
     reason="an MCP client has no use for the keys of other programs",
 )
@@ -263,7 +261,6 @@ class OneKey(Arguments):
     sandbox=False,
     reason=_NO_MODEL,
     errors=(NotFound,),
-    statements=4,
     example={"key_id": EXAMPLE_KEY_ID},
 )
 async def rotate_key(context: Context, arguments: OneKey) -> CreatedKey:
@@ -307,7 +304,6 @@ class RevokedKey(TypedDict):
     "DELETE /keys/{key_id}",
     command="auth keys revoke",
     scope=Scope.WRITE,
-    statements=4,
     idempotent=True,
     sandbox=False,
     reason="a model that is misled by stored text could lock programs out",

@@ -69,7 +69,7 @@ class AgentGrantPage(PageEnvelope):
 
 @operation(
     "agents.grant", "POST /agents/grants", scope=Scope.KEYS,
-    statements=4, sandbox=False,
+    sandbox=False,
     reason=_NO_MODEL, errors=(NotFound,),
     example={
         "label": "planner", "thumbprint": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
@@ -103,7 +103,7 @@ async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
 
 @operation(
     "agents.grants", "GET /agents/grants", command="agents list", scope=Scope.READ,
-    statements=2, sandbox=False,
+    sandbox=False,
     reason=_NO_MODEL,
 )  # fmt: skip
 @within_budget("grants", is_page=True)
@@ -125,7 +125,6 @@ class SuspendGrant(NameGrant):
 
 @operation(
     "agents.suspend", "POST /agents/grants/{grant_id}/suspend", scope=Scope.KEYS,
-    statements=4,
     idempotent=True, sandbox=False, reason=_NO_MODEL, errors=(NotFound,),
     example={"grant_id": EXAMPLE_GRANT_ID},
 )  # fmt: skip
@@ -138,7 +137,6 @@ async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswe
 
 @operation(
     "agents.revoke", "DELETE /agents/grants/{grant_id}", scope=Scope.KEYS,
-    statements=4,
     idempotent=True, sandbox=False, reason=_NO_MODEL, errors=(NotFound,),
     example={"grant_id": EXAMPLE_GRANT_ID},
 )  # fmt: skip

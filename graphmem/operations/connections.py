@@ -100,7 +100,6 @@ def _connection(grant: Grant) -> Connection:
     "GET /mcp/oauth/connections",
     command="auth connections list",
     scope=Scope.READ,
-    statements=2,
     reason=_NO_MODEL,
 )
 @within_budget("connections", is_page=True)
@@ -117,7 +116,6 @@ async def list_connections(context: Context, arguments: Paged) -> Connections:
     "GET /mcp/oauth/status",
     command="auth connections status",
     scope=Scope.READ,
-    statements=2,
     reason=_NO_MODEL,
     errors=(NotFound,),
 )
@@ -146,7 +144,6 @@ async def connection_status(context: Context, arguments: ConnectionOrOwn) -> Con
     "DELETE /mcp/oauth/connections/{id}",
     command="auth connections revoke",
     scope=Scope.WRITE,
-    statements=4,
     idempotent=True,
     sandbox=False,
     reason=_NO_MODEL,

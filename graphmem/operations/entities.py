@@ -54,7 +54,6 @@ class GetEntity(Arguments):
     "GET /entities/{entity_id}",
     tool="retrieve_entity",
     scope=Scope.READ,
-    statements=2,
     typed=True,
     errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID},

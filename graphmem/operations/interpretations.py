@@ -217,7 +217,6 @@ class Interpretations(IndexedPageEnvelope):
     "GET /interpretations",
     tool="list_interpretations",
     scope=Scope.READ,
-    statements=2,
     heavy=True,
     example={"source_id": EXAMPLE_SOURCE_ID},
 )
@@ -256,7 +255,6 @@ class OneInterpretation(Interpretation, Budgeted):
     "GET /interpretations/{interpretation_id}",
     tool="get_interpretation",
     scope=Scope.READ,
-    statements=2,
     errors=(NotFound,),
     example={"interpretation_id": EXAMPLE_INTERPRETATION_ID},
 )
@@ -300,7 +298,6 @@ class Reinterpreted(Interpretation, Budgeted):
     "POST /reinterpret",
     tool="reinterpret",
     scope=Scope.WRITE,
-    statements=4,
     withheld=True,
     errors=(NotFound, *READING_ERRORS),
     example={"source_id": EXAMPLE_SOURCE_ID},

@@ -70,7 +70,6 @@ class CreatedRelationship(StoredRelationship, Budgeted):
     "POST /create_relationship",
     tool="create_relationship",
     scope=Scope.WRITE,
-    statements=4,
     typed=True,
     errors=(StoreRefused,),
     example={
@@ -145,7 +144,6 @@ class CreatedRelationships(TypedDict):
     tool="create_relationships",
     command="relationships create-many",
     scope=Scope.WRITE,
-    statements=4,
     errors=(StoreRefused,),
     example={
         "relationships": [
@@ -198,7 +196,6 @@ class TurnedRelationship(StoredRelationship):
     "POST /delete_relationship",
     tool="delete_relationship",
     scope=Scope.WRITE,
-    statements=4,
     destructive=True,
     idempotent=True,
     errors=(NotFound,),
@@ -217,7 +214,6 @@ async def delete_relationship(context: Context, arguments: TurnRelationship) -> 
     "POST /restore_relationship",
     tool="restore_relationship",
     scope=Scope.WRITE,
-    statements=4,
     idempotent=True,
     errors=(NotFound,),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},

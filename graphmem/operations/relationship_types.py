@@ -66,7 +66,6 @@ class RegisteredRelationshipType(RelationshipTypeEntry):
     tool="register_relationship_type",
     command="relationship-types register",
     scope=Scope.ADMIN,
-    statements=4,
     idempotent=True,
     sandbox=False,
     example={
@@ -117,7 +116,6 @@ class RenamedRelationshipType(TypedDict):
     tool="rename_relationship_type",
     command="relationship-types rename",
     scope=Scope.WRITE,
-    statements=4,
     sandbox=False,
     example={"relationship_type": "WALKS", "name": "WALKS_WITH"},
 )
@@ -185,7 +183,6 @@ class RelationshipTypePage(LeavesOut, PageEnvelope):
     tool="list_relationship_types",
     command="relationship-types list",
     scope=Scope.READ,
-    statements=2,
 )
 @within_budget("relationship_types", is_page=True)
 async def list_relationship_types(context: Context, arguments: ListRelationshipTypes) -> RelationshipTypePage:

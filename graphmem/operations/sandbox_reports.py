@@ -93,7 +93,7 @@ class FiledReport(TypedDict):
 
 
 @operation(
-    "sandbox.report", "POST /sandbox/report", scope=Scope.WRITE, statements=4, rate=RateClass.REPORT,
+    "sandbox.report", "POST /sandbox/report", scope=Scope.WRITE, rate=RateClass.REPORT,
     command=None, reason=_REASON, errors=(NotFound,),
     example={"reason": "spam", "description": "The note about watches is an advertisement."},
 )  # fmt: skip

@@ -61,7 +61,6 @@ class SchemaPage(IndexedPageEnvelope):
     "GET /schemas",
     tool="list_entity_types",
     scope=Scope.READ,
-    statements=2,
     example={"keyword": "invoice"},
 )
 @within_budget("schemas", is_page=True)
@@ -113,7 +112,6 @@ class SchemaAnswer(Schema, Budgeted):
     "GET /schemas/{entity_type}",
     tool="describe_entity_type",
     scope=Scope.READ,
-    statements=2,
     errors=(NotFound,),
     example={"entity_type": "person"},
 )
@@ -201,7 +199,6 @@ with warnings.catch_warnings():
     "POST /register_schema",
     tool="register_schema",
     scope=Scope.WRITE,
-    statements=4,
     destructive=True,
     sandbox=False,
     errors=(SchemaRefused,),
@@ -299,7 +296,6 @@ _SETTINGS = [name for name in UpdateSchema.model_fields if name not in _NO_SETTI
     "POST /update_schema_incremental",
     tool="update_schema_incremental",
     scope=Scope.WRITE,
-    statements=4,
     destructive=True,
     idempotent=True,
     sandbox=False,

@@ -81,7 +81,6 @@ class SourcePage(IndexedPageEnvelope):
     "GET /sources",
     tool="list_sources",
     scope=Scope.READ,
-    statements=2,
     heavy=True,
     example={"mime_type": "text/csv", "limit": 20},
 )
@@ -146,7 +145,6 @@ class FoundInSources(AsOf, LeavesOut, Budgeted):
     "GET /sources/search",
     tool="search_sources",
     scope=Scope.READ,
-    statements=2,
     heavy=True,
     errors=(NotFound,),
     example={"search": "battery telemetry", "limit": 5},
@@ -209,7 +207,6 @@ class OneSource(Source, Budgeted):
     "GET /sources/{source_id}",
     tool="get_source",
     scope=Scope.READ,
-    statements=2,
     errors=(NotFound, FileNotParsed, *READING_ERRORS),
     example={"source_id": EXAMPLE_SOURCE_ID},
 )

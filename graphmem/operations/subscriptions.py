@@ -84,7 +84,7 @@ class Subscribed(TypedDict):
 
 
 @operation(
-    "subscriptions.add", "POST /subscribe", scope=Scope.WRITE, statements=4,
+    "subscriptions.add", "POST /subscribe", scope=Scope.WRITE,
     reason="a model that is misled could send what is stored to any address",
     sandbox=False, errors=(InvalidDelivery, NotFound),
     example={"entity_types": ["task"], "webhook_url": "https://hooks.example.org/graphmem"},
@@ -197,7 +197,7 @@ class Unsubscribed(TypedDict):
 
 @operation(
     "subscriptions.remove", "POST /unsubscribe", tool="unsubscribe",
-    scope=Scope.WRITE, statements=4, sandbox=False, errors=(NotFound,),
+    scope=Scope.WRITE, sandbox=False, errors=(NotFound,),
     example={"subscription_id": EXAMPLE_SUBSCRIPTION_ID},
 )  # fmt: skip
 async def unsubscribe(context: Context, arguments: NameSubscription) -> Unsubscribed:
@@ -235,7 +235,7 @@ class SubscriptionPage(PageEnvelope):
 
 @operation(
     "subscriptions.list", "GET /subscriptions", tool="list_subscriptions",
-    scope=Scope.READ, statements=2, sandbox=False,
+    scope=Scope.READ, sandbox=False,
 )  # fmt: skip
 @within_budget("subscriptions", is_page=True)
 async def list_subscriptions(context: Context, arguments: Paged) -> SubscriptionPage:
