@@ -23,9 +23,9 @@ from graphmem.arguments import from_query, read, with_types
 from graphmem.auth import Scope, request_actor
 from graphmem.auth.credentials import CHECK_SECONDS
 from graphmem.changes import change_cursors, wanted_changes
+from graphmem.changes.change import Change
 from graphmem.changes.change_cursors import Place
 from graphmem.changes.change_feed import ChangeFeed, Part, StandingFeed
-from graphmem.changes.derived_changes import Change
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context
 from graphmem.errors import GraphmemError

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from graphmem.changes.derived_changes import Change
+from graphmem.changes.change import Change
 from graphmem.context import Context
 from graphmem.errors import CursorOfAnotherDatabase
 

@@ -18,8 +18,9 @@ from typing import Any, Final, NamedTuple, Protocol
 import structlog
 
 from graphmem.changes import recorded_transactions
+from graphmem.changes.change import Change
 from graphmem.changes.change_cursors import END, Place
-from graphmem.changes.derived_changes import Change, changes_of
+from graphmem.changes.derived_changes import changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction
 from graphmem.context import Context
 from graphmem.database.driver import Database

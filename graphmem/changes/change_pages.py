@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from graphmem.changes import change_cursors, recorded_transactions
+from graphmem.changes.change import ON_REQUEST, Change
 from graphmem.changes.change_cursors import Place
 from graphmem.changes.change_feed import ChangeFeed, Head, StandingFeed
-from graphmem.changes.derived_changes import ON_REQUEST, SUBJECTS_PER_READ, Change, changes_of
+from graphmem.changes.derived_changes import changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction, Touched
+from graphmem.changes.shown_states import SUBJECTS_PER_READ
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context
 from graphmem.database.driver import round_trips

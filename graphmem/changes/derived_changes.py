@@ -9,140 +9,33 @@ and the like, both states are read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
 
+from graphmem.changes.change import Change, Known, ShownValue
 from graphmem.changes.recorded_transactions import RecordedObservation, RecordedTransaction
+from graphmem.changes.shown_states import (
+    State,
+    States,
+    difference,
+    entity_states,
+    has_ended,
+    relationship_states,
+)
 from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.errors import NotFound
-from graphmem.model import canonical, ending, facts, identity, ids, membership, reduction, times
-from graphmem.model.reduction import Fold
+from graphmem.model import facts, identity, ids, reduction, times
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import SchemaDocument
 from graphmem.model.schema.changes import FIRST_VERSION
-from graphmem.reading import as_of, recomputed
-from graphmem.reading.as_of import Clocks
-from graphmem.reading.recomputed import RecomputedEntities
-from graphmem.reading.shared_rows import RelationshipRow
 
-KINDS: Final = (
-    "entity.created", "entity.updated", "entity.corrected", "entity.deleted", "entity.restored",
-    "entity.merged", "entity.unmerged", "entity.split", "relationship.created", "relationship.changed",
-    "relationship.ended", "relationship.deleted", "relationship.restored", "source.stored",
-    "source.interpreted", "source.withdrawn", "source.reinstated", "writing.withdrawn", "writing.reinstated",
-    "schema.registered", "schema.changed", "database.restored", "observation.created",
-)  # fmt: skip
-"""The kinds of changes. Those of observations repeat what others say: they are told on request alone."""
-ON_REQUEST: Final = frozenset({"observation.created"})
-SUBJECTS_PER_READ: Final = 200
-"""Entities or relationships whose states one query reads."""
 _PLAIN_KINDS: Final = frozenset(kind.name for kind in facts.TABLE if kind.has_values and kind.live is None)
-
-
-class ShownValue(NamedTuple):
-    """The value of a field, canonical JSON, and the observation that set it."""
-
-    value: str
-    observation_id: str
-
-
-Fields = Mapping[str, ShownValue]
-_NO_FIELDS: Final[Fields] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What one transaction changed of one subject.
-
-    Attributes:
-        subject: the id of the entity, source, observation or transaction, the key of the relationship, or
-            the type of the schema.
-        before, after: the fields whose values changed, as they were shown before and after.
-        ends: of a relationship, its source and its target.
-        details: what only some kinds have.
-        index: its place among the changes of its transaction.
-        clock: of a change of the answers of a standing query, when it was, or the time of its transaction.
-        own_id: its id, where its transaction and subject are not all that tells it from others.
-    """
-
-    transaction: RecordedTransaction
-    kind: str
-    subject: str
-    entity_type: str | None = None
-    name: str | None = None
-    observation: RecordedObservation | None = None
-    before: Fields = field(default_factory=dict[str, ShownValue])
-    after: Fields = field(default_factory=dict[str, ShownValue])
-    ends: tuple[Known, ...] = ()
-    details: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
-    index: int = 0
-    clock: int | None = None
-    own_id: str | None = None
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Its place in the order in which changes were recorded: the time, and the index."""
-        return self.transaction.recorded_at, self.index
-
-    @property
-    def id(self) -> str:
-        """Its id: 40 hexadecimal digits, the same whenever it is read."""
-        return self.own_id or canonical.digest([self.transaction.id, self.kind, self.subject])[:40]
-
-    @property
-    def fields(self) -> list[str]:
-        return sorted({*self.before, *self.after}, key=canonical.name_order)
-
-    @property
-    def entity_ids(self) -> tuple[str, ...]:
-        own = (self.subject,) if self.subject.startswith("ent_") else ()
-        into = self.details.get("merged_into")
-        return (*own, *((into,) if into else ()), *(end.id for end in self.ends))
-
-
-class Known(NamedTuple):
-    """An entity with its name of now, and the others that were ever merged with it."""
-
-    id: str
-    type: str
-    name: str | None
-    merged: Sequence[str] = ()
 
 
 _Subjects = tuple[list[Known], list[str], list[tuple[str, Json]]]
 """Entities, subjects that were observed before, and the schema document of each type."""
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What is shown of an entity or a relationship.
-
-    ``into`` is the survivor of a merged entity. ``created_at``, of a relationship, is when its first
-    observation that counts was recorded.
-    """
-
-    is_live: bool
-    fold: Fold = field(default_factory=dict)
-    into: str | None = None
-    is_entity: bool = True
-    created_at: int = 0
-
-    @property
-    def is_shown(self) -> bool:
-        return self.is_live and self.into is None
-
-    @property
-    def fields(self) -> Fields:
-        if not self.is_shown:
-            return _NO_FIELDS
-        without = identity.CANONICAL_NAME if self.is_entity else None
-        pairs = reduction.snapshot_fields(self.fold, without)
-        return {name: ShownValue(winner.value, winner.observation_id) for name, winner in pairs}
-
-
-_States = dict[str, _State | None]
 
 
 async def check_entities(context: Context, entity_ids: list[str]) -> None:
@@ -191,11 +84,11 @@ class _Deriver:
         self._rules: dict[str, Rules] = {}
         self._seen: set[str] = set()
         """Entities and relationships that were observed before."""
-        self._states: _States = {}
+        self._states: States = {}
         """What is shown after the transactions so far; what is not in it was not observed before."""
         self._apart: dict[str, set[str]] = {}
         """What transactions observed that share nothing with the others; see :meth:`_find_apart`."""
-        self._at_end: _States = {}
+        self._at_end: States = {}
         """What is shown of that after all transactions."""
 
     async def read(self, read_alone: int | None) -> Sequence[RecordedTransaction]:
@@ -217,9 +110,9 @@ class _Deriver:
             self._transactions = self._transactions[alone[-read_alone - 1] + 1 :]
         apart = {each for every in self._apart.values() for each in every}
         await self._know(apart, (), start)
-        self._states |= await self._entities(sorted(entity_ids & self._seen | apart), start - 1)
-        self._states |= await self._relationships(sorted(keys & self._seen), start - 1)
-        self._at_end |= await self._entities(sorted(apart), end)
+        self._states |= await entity_states(self._context, sorted(entity_ids & self._seen | apart), start - 1)
+        self._states |= await relationship_states(self._context, sorted(keys & self._seen), start - 1)
+        self._at_end |= await entity_states(self._context, sorted(apart), end)
         return self._transactions
 
     def _find_apart(self) -> list[int]:
@@ -264,29 +157,6 @@ class _Deriver:
         for entity_type, document in documents:
             self._rules[entity_type] = SchemaDocument.read(document).rules
 
-    async def _entities(self, entity_ids: Sequence[str], at_ingested: int) -> _States:
-        """Return what is shown of entities as of a time of recording, survivors of merged ones included."""
-        states = _States()
-        for start in range(0, len(entity_ids), SUBJECTS_PER_READ):
-            some = entity_ids[start : start + SUBJECTS_PER_READ]
-            then = await recomputed.entities(self._context, some, times.LATEST, at_ingested)
-            survivors = {membership.survivor(each, then.into) for each in some}
-            # It also says who was merged into others that were not asked for: of these nothing was read.
-            states |= {
-                each: _entity_state(then, each)
-                for each in {*some, *then.into, *then.into.values()}
-                if membership.survivor(each, then.into) in survivors
-            }
-        return states
-
-    async def _relationships(self, keys: Sequence[str], at_ingested: int) -> _States:
-        states: _States = dict.fromkeys(keys)
-        for start in range(0, len(keys), SUBJECTS_PER_READ):
-            some, clocks = keys[start : start + SUBJECTS_PER_READ], Clocks(at_ingested=at_ingested)
-            rows = await as_of.relationships(self._context, some, clocks, include_deleted=True)
-            states |= {row.key: _relationship_state(row) for row in rows}
-        return states
-
     async def changes(self, transaction: RecordedTransaction) -> list[Change]:
         before, after = await self._around(transaction)
         changes = [
@@ -307,7 +177,7 @@ class _Deriver:
         # What a withdrawal names grows as its writer goes on, so what it did not change takes no index.
         return [replace(each, index=index) for index, each in enumerate(filter(None, changes))]
 
-    async def _around(self, transaction: RecordedTransaction) -> tuple[_States, _States]:
+    async def _around(self, transaction: RecordedTransaction) -> tuple[States, States]:
         """Return what is shown before and after a transaction of all that it may have changed."""
         entity_ids, keys = transaction.entity_ids, transaction.relationship_keys
         at = transaction.recorded_at
@@ -323,14 +193,14 @@ class _Deriver:
         for each in transaction.observations:
             observation = each.at(at)
             if observation is not None and ":" not in each.subject_id:
-                known = after[each.subject_id] or _State(is_live=True)
+                known = after[each.subject_id] or State(is_live=True)
                 rules = self._rules.get(each.entity_type or "", PLAIN)
                 folded = reduction.fold(known.fold, observation, rules)
-                after[each.subject_id] = _State(known.is_live, folded)
+                after[each.subject_id] = State(known.is_live, folded)
         if keys:
             after |= dict.fromkeys(keys, None) | self._created(transaction)
             if more := [key for key in keys if key in self._seen]:
-                after |= await self._relationships(more, at)
+                after |= await relationship_states(self._context, more, at)
         return before, after
 
     def _is_plain(self, transaction: RecordedTransaction) -> bool:
@@ -348,18 +218,18 @@ class _Deriver:
             < sum(":" in each.subject_id for each in transaction.observations)
         )
 
-    def _created(self, transaction: RecordedTransaction) -> _States:
+    def _created(self, transaction: RecordedTransaction) -> States:
         """Return the relationships that a transaction made, from their only observations."""
-        states: _States = {}
+        states: States = {}
         for each in transaction.observations:
             observation = each.at(transaction.recorded_at)
             if observation is not None and ":" in each.subject_id and each.kind == "create":
-                states[each.subject_id] = _State(
+                states[each.subject_id] = State(
                     True, reduction.fold({}, observation, PLAIN), None, False, transaction.recorded_at
                 )
         return states
 
-    async def _states_around(self, transaction: RecordedTransaction) -> tuple[_States, _States]:
+    async def _states_around(self, transaction: RecordedTransaction) -> tuple[States, States]:
         """Read what is shown before and after a transaction."""
         entity_ids, keys = set(transaction.entity_ids), set(transaction.relationship_keys)
         for split in transaction.splits:
@@ -373,27 +243,27 @@ class _Deriver:
         await self._know(
             {*entity_ids, *(end for key in keys for end in ids.ends(key))}, keys | entity_ids, at
         )
-        before, after = _States(), _States()
+        before, after = States(), States()
         waiting = entity_ids
         # A merge, or its end, changes its survivor too, and that may be another one before than after.
         while waiting:
             if self._is_whole:
                 before |= {each: self._states[each] for each in waiting if each in self._states}
-            before |= await self._entities(sorted(waiting - before.keys()), at - 1)
-            after |= await self._entities(sorted(waiting - after.keys()), at)
+            before |= await entity_states(self._context, sorted(waiting - before.keys()), at - 1)
+            after |= await entity_states(self._context, sorted(waiting - after.keys()), at)
             survivors = {each.into for each in before.values() if each is not None and each.into}
             waiting = (before.keys() ^ after.keys()) | (survivors - before.keys())
-        before |= await self._relationships(sorted(keys), at - 1)
-        after |= await self._relationships(sorted(keys), at)
+        before |= await relationship_states(self._context, sorted(keys), at - 1)
+        after |= await relationship_states(self._context, sorted(keys), at)
         shown_ids = [ids.ends(each) if ":" in each else (each,) for each in {*before, *after}]
         await self._know([each for every in shown_ids for each in every], (), at)
         return before, {each: after.get(each) for each in {*before, *after}}
 
     def _of_entity(
-        self, transaction: RecordedTransaction, entity_id: str, before: _States, after: _States
+        self, transaction: RecordedTransaction, entity_id: str, before: States, after: States
     ) -> Change | None:
         was, now = before.get(entity_id), after[entity_id]
-        fields = _difference(was, now)
+        fields = difference(was, now)
         observation = _first(transaction, entity_id)
         splits = {each.source for each in transaction.splits}
         kind = _entity_kind(was, now, is_new=entity_id not in self._seen)
@@ -418,17 +288,17 @@ class _Deriver:
         return Change(transaction, kind, entity_id, entity_type, name, observation, *fields, details=into)
 
     def _of_relationship(
-        self, transaction: RecordedTransaction, key: str, before: _States, after: _States
+        self, transaction: RecordedTransaction, key: str, before: States, after: States
     ) -> Change | None:
         was, now = before.get(key), after[key]
-        fields = _difference(was, now)
+        fields = difference(was, now)
         was_shown, is_shown = was is not None and was.is_shown, now is not None and now.is_shown
         if was_shown != is_shown:
             # A relationship of a merged entity is shown under a key under which nothing was observed.
             is_new = now is not None and now.created_at == transaction.recorded_at
             done = "deleted" if was_shown else "created" if is_new else "restored"
         elif fields[0] or fields[1]:
-            ended = [_has_ended(each, transaction.recorded_at) for each in (was, now)]
+            ended = [has_ended(each, transaction.recorded_at) for each in (was, now)]
             done = "ended" if ended == [False, True] else "changed"
         else:
             return None
@@ -450,38 +320,7 @@ class _Deriver:
         )  # fmt: skip
 
 
-def _entity_state(then: RecomputedEntities, entity_id: str) -> _State | None:
-    survivor = membership.survivor(entity_id, then.into)
-    row = then.rows.get(survivor)
-    if row is None or not row.observation_count:
-        return None
-    into = survivor if survivor != entity_id else None
-    return _State(row.live, then.folds[survivor], into)
-
-
-def _relationship_state(row: RelationshipRow) -> _State:
-    fold = {
-        name: reduction.Winner("", winner, value)
-        for name, value, winner in zip(row.fields, row.values, row.winners, strict=True)
-    }
-    return _State(row.live, fold, None, False, row.created_at)
-
-
-def _difference(was: _State | None, now: _State | None) -> tuple[Fields, Fields]:
-    """Return the fields whose values differ, as they were and as they are."""
-    before = was.fields if was else _NO_FIELDS
-    after = now.fields if now else _NO_FIELDS
-    names = [
-        name for name in {*before, *after} if name not in before or name not in after
-        or before[name].value != after[name].value
-    ]  # fmt: skip
-    return (
-        {name: before[name] for name in names if name in before},
-        {name: after[name] for name in names if name in after},
-    )
-
-
-def _entity_kind(was: _State | None, now: _State | None, *, is_new: bool) -> str | None:
+def _entity_kind(was: State | None, now: State | None, *, is_new: bool) -> str | None:
     """Return the kind of a change that is more than one of fields."""
     if now is None:
         return "entity.deleted" if was is not None and was.is_shown else None
@@ -494,11 +333,6 @@ def _entity_kind(was: _State | None, now: _State | None, *, is_new: bool) -> str
     if now.into is not None or was.is_live == now.is_live:
         return None
     return "entity.restored" if now.is_live else "entity.deleted"
-
-
-def _has_ended(state: _State | None, at: int) -> bool:
-    metadata = ((name, winner.value) for name, winner in state.fields.items()) if state else ()
-    return ending.ended(metadata, at) is not None
 
 
 def _first(transaction: RecordedTransaction, subject_id: str) -> RecordedObservation | None:

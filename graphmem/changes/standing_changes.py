@@ -17,10 +17,11 @@ from itertools import pairwise
 from typing import Final, Protocol
 
 from graphmem.changes import change_cursors
+from graphmem.changes.change import Change
 from graphmem.changes.change_cursors import END, Place
 from graphmem.changes.change_feed import ChangeFeed, Head, Part, Stretch
-from graphmem.changes.derived_changes import SUBJECTS_PER_READ, Change
 from graphmem.changes.recorded_transactions import RecordedTransaction
+from graphmem.changes.shown_states import SUBJECTS_PER_READ
 from graphmem.context import Context
 from graphmem.model import canonical, times
 from graphmem.reading import answers, recomputed

@@ -10,7 +10,7 @@ import orjson
 from typing_extensions import TypedDict
 
 from graphmem.changes import change_cursors
-from graphmem.changes.derived_changes import ON_REQUEST, Change, ShownValue
+from graphmem.changes.change import ON_REQUEST, Change, ShownValue
 from graphmem.model import ids, times
 from graphmem.reading import answers
 
@@ -67,7 +67,7 @@ class WantedChanges:
     """A filter of changes: what is empty is not filtered by.
 
     Attributes:
-        kinds: of :data:`~graphmem.changes.derived_changes.KINDS`.
+        kinds: of :data:`~graphmem.changes.change.KINDS`.
         writers: keys of writers; all must fit.
     """
 

@@ -22,9 +22,9 @@ from standardwebhooks import Webhook
 from graphmem.auth import Scope
 from graphmem.auth.guarded_fetch import Fetcher, FetchRefused
 from graphmem.changes import change_cursors, stored_subscriptions, wanted_changes
+from graphmem.changes.change import Change
 from graphmem.changes.change_cursors import END, Place
 from graphmem.changes.change_feed import ChangeFeed
-from graphmem.changes.derived_changes import Change
 from graphmem.changes.standing_changes import LOOK_MICROSECONDS, StandingAnswers
 from graphmem.changes.stored_subscriptions import Subscription
 from graphmem.context import Context, Services

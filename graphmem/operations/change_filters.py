@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from graphmem.arguments import EntityId, Spelled, TypeFilters
-from graphmem.changes.derived_changes import KINDS
+from graphmem.changes.change import KINDS
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.model.identity import NAME_LIMIT
 from graphmem.reading.writer_filters import ByWriter

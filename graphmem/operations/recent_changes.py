@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 
 from graphmem.arguments import Moment, MomentBefore, Spelled, invalid
 from graphmem.changes import change_cursors, change_pages, wanted_changes
+from graphmem.changes.change import Change
 from graphmem.changes.change_feed import ChangeFeed
 from graphmem.changes.change_pages import NewestFirst
-from graphmem.changes.derived_changes import Change
 from graphmem.changes.wanted_changes import ChangeAnswer
 from graphmem.context import Context
 from graphmem.errors import CursorOfAnotherDatabase, NotFound, SubscriptionInactive

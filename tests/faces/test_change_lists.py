@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphmem.changes import change_pages, recorded_transactions
+from graphmem.changes.change import Change
 from graphmem.changes.change_pages import NewestFirst
-from graphmem.changes.derived_changes import Change, changes_of
+from graphmem.changes.derived_changes import changes_of
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.checking import rule_dates
 from graphmem.context import Context, Services

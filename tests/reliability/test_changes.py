@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from graphmem import worker
 from graphmem.changes import recorded_transactions
+from graphmem.changes.change import Change
 from graphmem.changes.change_cursors import END, Place, cursor, place_of
 from graphmem.changes.change_feed import INTERVAL_SECONDS, ChangeFeed
-from graphmem.changes.derived_changes import Change
 from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.checking import rule_dates
 from graphmem.context import Context, Services

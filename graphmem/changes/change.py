@@ -1,0 +1,89 @@
+"""A change: what one transaction changed of one subject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from graphmem.changes.recorded_transactions import RecordedObservation, RecordedTransaction
+from graphmem.model import canonical
+
+KINDS: Final = (
+    "entity.created", "entity.updated", "entity.corrected", "entity.deleted", "entity.restored",
+    "entity.merged", "entity.unmerged", "entity.split", "relationship.created", "relationship.changed",
+    "relationship.ended", "relationship.deleted", "relationship.restored", "source.stored",
+    "source.interpreted", "source.withdrawn", "source.reinstated", "writing.withdrawn", "writing.reinstated",
+    "schema.registered", "schema.changed", "database.restored", "observation.created",
+)  # fmt: skip
+"""The kinds of changes. Those of observations repeat what others say: they are told on request alone."""
+ON_REQUEST: Final = frozenset({"observation.created"})
+
+
+class ShownValue(NamedTuple):
+    """The value of a field, canonical JSON, and the observation that set it."""
+
+    value: str
+    observation_id: str
+
+
+Fields = Mapping[str, ShownValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one transaction changed of one subject.
+
+    Attributes:
+        subject: the id of the entity, source, observation or transaction, the key of the relationship, or
+            the type of the schema.
+        before, after: the fields whose values changed, as they were shown before and after.
+        ends: of a relationship, its source and its target.
+        details: what only some kinds have.
+        index: its place among the changes of its transaction.
+        clock: of a change of the answers of a standing query, when it was, or the time of its transaction.
+        own_id: its id, where its transaction and subject are not all that tells it from others.
+    """
+
+    transaction: RecordedTransaction
+    kind: str
+    subject: str
+    entity_type: str | None = None
+    name: str | None = None
+    observation: RecordedObservation | None = None
+    before: Fields = field(default_factory=dict[str, ShownValue])
+    after: Fields = field(default_factory=dict[str, ShownValue])
+    ends: tuple[Known, ...] = ()
+    details: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    index: int = 0
+    clock: int | None = None
+    own_id: str | None = None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its place in the order in which changes were recorded: the time, and the index."""
+        return self.transaction.recorded_at, self.index
+
+    @property
+    def id(self) -> str:
+        """Its id: 40 hexadecimal digits, the same whenever it is read."""
+        return self.own_id or canonical.digest([self.transaction.id, self.kind, self.subject])[:40]
+
+    @property
+    def fields(self) -> list[str]:
+        return sorted({*self.before, *self.after}, key=canonical.name_order)
+
+    @property
+    def entity_ids(self) -> tuple[str, ...]:
+        own = (self.subject,) if self.subject.startswith("ent_") else ()
+        into = self.details.get("merged_into")
+        return (*own, *((into,) if into else ()), *(end.id for end in self.ends))
+
+
+class Known(NamedTuple):
+    """An entity with its name of now, and the others that were ever merged with it."""
+
+    id: str
+    type: str
+    name: str | None
+    merged: Sequence[str] = ()
