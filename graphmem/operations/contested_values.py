@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, EntityType, NoBool
+from graphmem.arguments import EntityType, NoBool
 from graphmem.context import Context
 from graphmem.reading import answers, cursors
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.entity_pages import EntityRequest, Order, page
 from graphmem.reading.pages import LeavesOut
 from graphmem.registry import Scope, operation
@@ -22,10 +22,9 @@ SCANNED_LIMIT: Final = 200
 _CHUNK: Final = 50
 
 
-class FindContested(Arguments):
+class FindContested(Sized):
     entity_type: EntityType | None = None
     limit: Annotated[int, Field(ge=1, le=SCANNED_LIMIT, description="Entities of the answer."), NoBool] = 20
-    max_characters: MaxCharacters = None
 
 
 class ObservedValue(TypedDict):

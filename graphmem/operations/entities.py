@@ -8,7 +8,6 @@ from pydantic import Field
 
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
-    Arguments,
     At,
     AtIngested,
     EntityId,
@@ -26,7 +25,7 @@ from graphmem.reading import (
     shaping,
 )
 from graphmem.reading.as_of import NOW, Clocks
-from graphmem.reading.budgets import MaxCharacters, within_budget
+from graphmem.reading.budgets import Sized, within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.reading.places_in_files import FilePlace, place_of
 from graphmem.reading.shaping import (
@@ -41,12 +40,11 @@ from graphmem.reading.source_answers import SourceReference, as_reference, read_
 from graphmem.registry import Scope, operation
 
 
-class GetEntity(Arguments):
+class GetEntity(Sized):
     entity_id: EntityId
     include_deleted: IncludeDeleted = False
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
-    max_characters: MaxCharacters = None
 
 
 @operation(
@@ -66,7 +64,7 @@ async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
     return {**answers.entity(row)}
 
 
-class GetSnapshot(Arguments):
+class GetSnapshot(Sized):
     entity_id: EntityId
     at: At = None
     at_ingested: AtIngested = None
@@ -74,7 +72,6 @@ class GetSnapshot(Arguments):
     expand_provenance: bool = Field(default=False, description="The same as `provenance: full`.")
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
-    max_characters: MaxCharacters = None
 
 
 class Snapshot(OneEntity):

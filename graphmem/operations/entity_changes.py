@@ -14,7 +14,7 @@ from graphmem.errors import InvalidInput, NotFound, StoreRefused
 from graphmem.model import canonical, facts, identity, items
 from graphmem.model.items import ItemReader
 from graphmem.reading import answers
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
 from graphmem.search.lookup import find_exactly
 from graphmem.storing.acceptance import (
@@ -33,14 +33,13 @@ from graphmem.writing.demoting import NOT_HELD
 CORRECTION_PRIORITY = 1_000.0
 
 
-class CreateObservation(Observing):
+class CreateObservation(Observing, Sized):
     entity_id: Annotated[EntityId | None, Spelled(option="entity_id")] = None
     entity_type: EntityType | None = None
     entity_identifier: Text | None = Field(
         default=None, description="With entity_type, in place of entity_id: an exact name or identifier."
     )
     fields: dict[str, Any] = Field(description="The observed fields; null clears a field.")
-    max_characters: MaxCharacters = None
 
 
 class CreatedObservation(Budgeted):
@@ -126,7 +125,7 @@ async def _target(context: Context, arguments: CreateObservation) -> str:
     return entities[0]["entity_id"]
 
 
-class Correct(Expecting, DryRun):
+class Correct(Expecting, DryRun, Sized):
     entity_id: EntityId
     field: Annotated[
         Annotated[str, Field(min_length=1, max_length=identity.NAME_LIMIT)] | None,
@@ -141,7 +140,6 @@ class Correct(Expecting, DryRun):
     )
     release: bool = Field(default=False, description="End the correction, without `value`.")
     entity_type: EntityType | None = None
-    max_characters: MaxCharacters = None
 
 
 class Corrected(Budgeted):

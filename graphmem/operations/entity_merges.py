@@ -11,7 +11,7 @@ from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, DryRu
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import facts, times
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import (
     ExpectedVersion,
@@ -26,7 +26,7 @@ from graphmem.storing.withdrawal_plans import EntityChange, changes
 from graphmem.writing import MergeRequest, Merging, Receipt
 
 
-class Merge(Expecting, DryRun):
+class Merge(Expecting, DryRun, Sized):
     """The arguments of ``entities.merge``; ``expected_version`` is that of the target."""
 
     expected_of: ClassVar[str] = "target_entity_id"
@@ -46,7 +46,6 @@ class Merge(Expecting, DryRun):
     ] = None
     merge_reason: Annotated[Reason, Spelled("reason")] = None
     name_from: Annotated[Literal["target", "source"], Field(description="Whose name is shown.")] = "target"
-    max_characters: MaxCharacters = None
 
 
 class Unmerge(Writing):

@@ -22,7 +22,7 @@ from graphmem.errors import NotFound
 from graphmem.model import canonical, ids, times
 from graphmem.model.items import ItemReader
 from graphmem.operations.sources import SourceId
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import (
     Expecting,
@@ -85,7 +85,7 @@ class NewEntity(Arguments):
         return self
 
 
-class SplitEntity(Expecting, Previewed):
+class SplitEntity(Expecting, Previewed, Sized):
     expected_of: ClassVar[str] = "source_entity_id"
     filters_in: ClassVar[str] = "predicate"
 
@@ -100,7 +100,6 @@ class SplitEntity(Expecting, Previewed):
         default=[], max_length=100, description="Keys of its relationships that move too; others stay."
     )
     reason: Annotated[Reason, Spelled("split_reason")] = None
-    max_characters: MaxCharacters = None
 
 
 class UnsplitEntity(Writing):

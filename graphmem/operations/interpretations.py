@@ -10,7 +10,6 @@ from pydantic import Field
 
 from graphmem.arguments import (
     EXAMPLE_SOURCE_ID,
-    Arguments,
     NotBlank,
     Spelled,
     invalid,
@@ -24,7 +23,7 @@ from graphmem.model.items import Item, ItemReader
 from graphmem.operations.sources import SourceId
 from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelationship, read_links
 from graphmem.reading import cursors, source_answers
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
 from graphmem.reading.places_in_files import KEYS, read_places
 from graphmem.reading.source_answers import Interpretation, InterpretationPage, as_interpretation, read_source
@@ -59,7 +58,7 @@ InterpretationId = Annotated[
 InterpreterName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9_.-]*$")]
 
 
-class CreateInterpretation(Writing):
+class CreateInterpretation(Writing, Sized):
     source_id: SourceId
     entities: list[Any] = Field(
         min_length=1,
@@ -79,7 +78,6 @@ class CreateInterpretation(Writing):
         None
     )
     interpretation_config: dict[str, Any] = Field(default={}, description="What the reading depends on.")
-    max_characters: MaxCharacters = None
 
 
 class CreatedInterpretation(Budgeted):
@@ -241,9 +239,8 @@ async def list_interpretations(context: Context, arguments: ListInterpretations)
     }
 
 
-class GetInterpretation(Arguments):
+class GetInterpretation(Sized):
     interpretation_id: Annotated[InterpretationId, Spelled("id")]
-    max_characters: MaxCharacters = None
 
 
 class OneInterpretation(Interpretation, Budgeted):
@@ -265,7 +262,7 @@ async def get_interpretation(context: Context, arguments: GetInterpretation) -> 
     return {**as_interpretation(row)}
 
 
-class Reinterpret(Writing):
+class Reinterpret(Writing, Sized):
     source_id: SourceId | None = None
     interpretation_id: Annotated[
         InterpretationId | None,
@@ -282,7 +279,6 @@ class Reinterpret(Writing):
     force: bool = Field(
         default=False, description="Whether to read again what the same interpreter has read."
     )
-    max_characters: MaxCharacters = None
 
 
 class Reinterpreted(Interpretation, Budgeted):

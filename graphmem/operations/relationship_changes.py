@@ -22,7 +22,7 @@ from graphmem.model import facts, ids, reduction
 from graphmem.operations.store import RELATIONSHIP_LIMIT
 from graphmem.reading import answers, as_of
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.relationship_lookup import RelationshipReference, key_of_id, written_keys
 from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import (
@@ -46,8 +46,8 @@ class OneRelationship(Arguments):
     metadata: dict[str, Any] | None = Field(default=None, description="Fields of the relationship.")
 
 
-class CreateRelationship(OneRelationship, Observing, DryRun):
-    max_characters: MaxCharacters = None
+class CreateRelationship(OneRelationship, Observing, DryRun, Sized):
+    pass
 
 
 class CreatedRelationship(StoredRelationship, Budgeted):

@@ -9,7 +9,6 @@ from pydantic import Field
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
     EXAMPLE_RELATIONSHIP_ID,
-    Arguments,
     At,
     AtIngested,
     Current,
@@ -23,7 +22,7 @@ from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.reading import answers, cursors
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.current_relationships import current_page
 from graphmem.reading.pages import (
     NEWEST,
@@ -189,14 +188,13 @@ class RelationshipThen(answers.Relationship, AsOf):
     """A relationship, now or as of ``at`` and ``at_ingested``."""
 
 
-class GetRelationship(Arguments):
+class GetRelationship(Sized):
     relationship_id: Annotated[
         str, Field(min_length=1, max_length=300, description="Key (TYPE:source:target) or id (rel_…).")
     ]
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
-    max_characters: MaxCharacters = None
 
 
 class RelationshipAnswer(RelationshipThen, Budgeted):

@@ -8,16 +8,16 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Spelled
+from graphmem.arguments import EntityId, EntityType, NoBool, Spelled
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.reading import schema_candidates
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.schema_candidates import Candidate, Recommendation
 from graphmem.registry import Scope, operation
 
 
-class Analyze(Arguments):
+class Analyze(Sized):
     entity_type: Annotated[EntityType | None, Spelled(option="entity_type")] = None
     entity_id: EntityId | None = None
     min_frequency: Annotated[
@@ -32,7 +32,6 @@ class Analyze(Arguments):
     min_confidence: Annotated[
         float, Field(ge=0, le=1, description="Least confidence in the type of the field, 0 to 1."), NoBool
     ] = 0.8
-    max_characters: MaxCharacters = None
 
 
 class Analyzed(Budgeted):
@@ -79,9 +78,8 @@ async def analyze(context: Context, arguments: Analyze) -> Analyzed:
     }
 
 
-class Recommend(Arguments):
+class Recommend(Sized):
     entity_type: EntityType
-    max_characters: MaxCharacters = None
 
     instead: ClassVar[Mapping[str, str]] = {
         "source": "leave it out, all recommendations come from observations",

@@ -9,14 +9,14 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from graphmem.arguments import Arguments, EntityType, NotBlank, Spelled
+from graphmem.arguments import EntityType, NotBlank, Spelled
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
 from graphmem.errors import NotFound, SchemaRefused, StoreRefused
 from graphmem.model import schema
 from graphmem.model.schema import Change, Issue, SchemaDocument, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, names_in_use, schema_rows
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, MaxCharacters, Sized, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
 from graphmem.reading.schema_rows import (
     VERSIONS_LIMIT,
@@ -98,9 +98,8 @@ def _matches(keyword: str, entity_type: str) -> bool:
     )
 
 
-class GetSchema(Arguments):
+class GetSchema(Sized):
     entity_type: EntityType
-    max_characters: MaxCharacters = None
 
 
 class SchemaAnswer(Schema, Budgeted):

@@ -11,7 +11,6 @@ from typing_extensions import TypedDict
 from graphmem.arguments import (
     OFFSET_LIMIT,
     PAGE_DEFAULT,
-    Arguments,
     At,
     AtIngested,
     EntityType,
@@ -26,7 +25,7 @@ from graphmem.context import Context
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, Paged, start_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Scope, operation
@@ -133,7 +132,7 @@ async def _living(context: Context, hits: Sequence[LookupHit], clocks: Clocks) -
     ], read
 
 
-class ExplainSearch(Arguments):
+class ExplainSearch(Sized):
     """The arguments of ``search.explain``, which are those of a search."""
 
     search: Annotated[SearchText, Spelled("query", "search_query"), ReadAs("words")]
@@ -141,7 +140,6 @@ class ExplainSearch(Arguments):
     newest_first: bool = Field(default=False, description=NEWEST_FIRST)
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
-    max_characters: MaxCharacters = None
 
 
 class Hit(TypedDict):

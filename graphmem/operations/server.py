@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem import __version__
-from graphmem.arguments import Arguments, Nothing
+from graphmem.arguments import Nothing
 from graphmem.checking.report import Report
 from graphmem.context import Context, Services
 from graphmem.database.left_out import Json
@@ -20,7 +20,7 @@ from graphmem.errors import DatabaseUnavailable
 from graphmem.model import state_hash, times
 from graphmem.model.attribution import described
 from graphmem.reading import answers
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.cursors import refused
 from graphmem.reading.pages import Indexed
 from graphmem.reading.snapshot_check import audit_within
@@ -152,8 +152,8 @@ async def _is_open(services: Services) -> bool:
     return services.settings.may_be_open and not services.guard.was_guarded
 
 
-class CountStats(Arguments):
-    max_characters: MaxCharacters = None
+class CountStats(Sized):
+    pass
 
 
 class WriterTotal(answers.Writer):
@@ -264,12 +264,11 @@ CHECK_SECONDS: Final = 10.0
 """Seconds after which a check answers what it found so far."""
 
 
-class CheckSnapshots(Arguments):
+class CheckSnapshots(Sized):
     auto_fix: bool = Field(default=False, description="Whether to repair what differs from the observations.")
     cursor: Annotated[str, Field(max_length=200_000)] | None = Field(
         default=None, description="`next_cursor` of the last answer: goes on with its check."
     )
-    max_characters: MaxCharacters = None
 
 
 class Difference(TypedDict):

@@ -31,7 +31,7 @@ from graphmem.model import times
 from graphmem.model.ids import SOURCE_ID
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import NOW, AsOf, Clocks
-from graphmem.reading.budgets import Budgeted, MaxCharacters, size, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, size, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, LeavesOut, Paged, newest_page, newest_window
 from graphmem.reading.shortening import greatest
 from graphmem.reading.source_answers import (
@@ -112,7 +112,7 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
     return {"sources": [as_source(each) for each in page.items], **page.envelope(arguments, query)}
 
 
-class SearchSources(Arguments):
+class SearchSources(Sized):
     search: Annotated[
         Text | None,
         Spelled("query", option="search"),
@@ -123,7 +123,6 @@ class SearchSources(Arguments):
     at: At = None
     at_ingested: AtIngested = None
     limit: Annotated[int, Field(ge=1, le=50, description="Passages."), NoBool] = 10
-    max_characters: MaxCharacters = None
 
 
 class MentioningPassage(FoundPassage):
@@ -190,10 +189,9 @@ async def search_sources(context: Context, arguments: SearchSources) -> FoundInS
     return answer
 
 
-class GetSource(TextWindow):
+class GetSource(TextWindow, Sized):
     source_id: Annotated[SourceId, Spelled("id")]
     include_text: Annotated[bool, Field(description="Whether to answer the text of the file too.")] = False
-    max_characters: MaxCharacters = None
 
 
 class OneSource(Source, Budgeted):

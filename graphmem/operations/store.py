@@ -19,7 +19,7 @@ from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import items, times
 from graphmem.model.items import ItemReader
 from graphmem.model.links import Link
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import (
     Observing,
@@ -64,7 +64,7 @@ def read_links(
     ]
 
 
-class Store(Observing, WithFile, Previewed):
+class Store(Observing, WithFile, Previewed, Sized):
     file_idempotency_key: Annotated[
         Annotated[str, Field(min_length=1, max_length=255)] | None,
         Field(description="Key of the file."),
@@ -79,7 +79,6 @@ class Store(Observing, WithFile, Previewed):
         default=[], max_length=RELATIONSHIP_LIMIT, description="Relationships between entities."
     )
     find_duplicates: bool = Field(default=True, description="Whether to name duplicates.")
-    max_characters: MaxCharacters = None
 
 
 class Stored(StoredFile, InterpretedFile, Budgeted):

@@ -1,6 +1,6 @@
 """Answers within a number of characters: an agent's context is small.
 
-An operation whose answer may be large takes :data:`MaxCharacters` and is decorated with
+An operation whose answer may be large takes :class:`Sized` arguments and is decorated with
 :func:`within_budget`. A list that is too long is read again with a lower limit, so that its cursor goes on
 exactly after its last item. A single item that is too long has its longest values shortened.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from typing import Annotated, Any, Final, NotRequired, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Final, NotRequired, TypeVar, cast
 
 import orjson
 from pydantic import Field
@@ -55,6 +55,22 @@ class Budgeted(TypedDict):
     """What a budget adds to an answer."""
 
     omitted: NotRequired[Omitted]
+
+
+class Sized(Arguments):
+    """The arguments of an operation whose answer may be large."""
+
+    last: ClassVar[tuple[str, ...]] = ("max_characters",)
+    """The arguments that are described last: pydantic puts the fields of a base class first."""
+
+    max_characters: MaxCharacters = None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        fields = cls.__pydantic_fields__
+        for name in cls.last:
+            fields[name] = fields.pop(name)
+        cls.model_rebuild(force=True)
 
 
 Answering = Callable[[Context, A], Coroutine[Any, Any, T]]

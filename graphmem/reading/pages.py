@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, NotRequired, TypeVar
+from typing import Any, ClassVar, Final, Generic, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Total
+from graphmem.arguments import PAGE_DEFAULT, Limit, Offset, Total
 from graphmem.database.left_out import LeftOutEntity, as_read
 from graphmem.reading import cursors
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.budgets import Budgeted, MaxCharacters
+from graphmem.reading.budgets import Budgeted, Sized
 from graphmem.reading.cursors import Cursor, Query
 
 T = TypeVar("T")
@@ -63,22 +63,15 @@ class IndexedPageEnvelope(Indexed, PageEnvelope):
     """What every page that is read from indexes answers beside its list."""
 
 
-class Paged(Arguments):
+class Paged(Sized):
     """The arguments of every list."""
+
+    last: ClassVar[tuple[str, ...]] = ("limit", "offset", "cursor", "include_total_count", *Sized.last)
 
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
     cursor: Cursor = None
     include_total_count: Total = False
-    max_characters: MaxCharacters = None
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Describe what a list is of before its page: pydantic puts the fields of a base class first."""
-        fields = cls.__pydantic_fields__
-        for name in Paged.__pydantic_fields__:
-            fields[name] = fields.pop(name)
-        cls.model_rebuild(force=True)
 
 
 @dataclass(frozen=True, slots=True)
