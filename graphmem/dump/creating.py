@@ -130,17 +130,12 @@ async def every_account(database: Database) -> list[records.StoredAccount]:
     return await database.reads(None).only("account.dumped", list[records.StoredAccount])
 
 
-class _Counts(NamedTuple):
-    observations: int
-    relationship_types: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
+class _Cut(NamedTuple):
     """The place in the order of writes up to which an owner's facts are dumped, and about how many."""
 
     sequence: int
-    counts: _Counts
+    observations: int
+    relationship_types: list[str]
 
 
 _TransactionPage = tuple[list[list[Any]], bool]
@@ -165,10 +160,10 @@ class _Creator:
         for owner in chosen:
             if not cuts[owner].sequence:
                 raise DumpRefused(f"the owner {owner} has stored nothing here", owner=owner)
-        self._progress("create", 0, sum(cut.counts.observations for cut in cuts.values()))
+        self._progress("create", 0, sum(cut.observations for cut in cuts.values()))
         if self._objects is not None:
             self._progress("files", 0, sum([await self._file_bytes(owner) for owner in owners]))
-        types = {kind for cut in cuts.values() for kind in cut.counts.relationship_types} if chosen else None
+        types = {kind for cut in cuts.values() for kind in cut.relationship_types} if chosen else None
         result = CreateResult(Path(), 0, self._writer.manifest, missing_files=self._missing)
         result.relationship_types = await self._relationship_types(types)
         result.accounts = 0 if chosen else await self._accounts()
@@ -190,7 +185,10 @@ class _Creator:
         Waiting for the owner's lock makes sure that every write up to there can be read whole.
         """
         sequence = await self._sequence(owner)
-        return _Cut(sequence, await self._database.reads(owner).only("dump.cut", _Counts))
+        observations, relationship_types = await self._database.reads(owner).only(
+            "dump.cut", tuple[int, list[str]]
+        )
+        return _Cut(sequence, observations, relationship_types)
 
     async def _sequence(self, owner: str) -> int:
         """Return how many transactions an owner has; 0 for an owner whose data is erased."""
