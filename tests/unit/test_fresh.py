@@ -1,4 +1,4 @@
-"""A read runs again until its answer is whole; the registry runs an operation once."""
+"""A read runs again until its answer is whole; an operation that writes runs once."""
 
 from __future__ import annotations
 
