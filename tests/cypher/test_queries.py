@@ -414,7 +414,7 @@ def test_a_query_whose_row_is_unpacked_returns_its_columns_in_the_order_of_its_h
     unpacked = {call.name for call in calls() if call.row_class and get_origin(call.row()) is tuple}
     assert len(unpacked) > 20
     for name in sorted(unpacked):
-        (operator, details), *_ = operators(plans(name)[0])
+        (operator, details), *_ = operators(plans(FILES[name])[0])
         assert operator == "ProduceResults"
         assert details.split(", ") == [*cypher.query(FILES[name]).returns], name
 
