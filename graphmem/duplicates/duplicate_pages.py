@@ -14,6 +14,7 @@ from graphmem.arguments import invalid
 from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.duplicates.blocking import Pair
+from graphmem.duplicates.persons import DECLARED_TEXT, DECLARED_VALUE
 from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
 from graphmem.model.schema import SchemaDocument, shipped
 from graphmem.model.schema.schema_document import Detection
@@ -23,6 +24,8 @@ from graphmem.writing import DismissedPair, dismissed_pairs
 
 FIELDS: Final = sorted(COMPARED_FIELDS)
 """The fields that are compared of a type whose schema names none."""
+VALUE_CHARACTERS_LIMIT: Final = 1_000
+"""A longer value is not compared; as in ``duplicate/_row.cypher``."""
 
 
 class _DocumentRow(NamedTuple):
@@ -50,7 +53,8 @@ class Detections:
             detection = registered(name) or (document.detection if document else None)
             if detection is not None and detection.fields:
                 kinds[name] = {
-                    field: COMPARED_FIELDS.get(field) or ("~" if kind == "string" else "=") + field
+                    field: COMPARED_FIELDS.get(field)
+                    or (DECLARED_TEXT if kind == "string" else DECLARED_VALUE) + field
                     for field, kind in detection.fields
                 }
             if detection is not None and detection.threshold is not None:
@@ -62,8 +66,20 @@ class Detections:
         """The names of all fields that may be compared, sorted."""
         return sorted({*FIELDS, *(name for kinds in self.kinds_by_type.values() for name in kinds)})
 
-    def kinds(self, entity_type: str) -> Mapping[str, str]:
-        return self.kinds_by_type.get(entity_type, COMPARED_FIELDS)
+    def profile(
+        self,
+        entity_id: str,
+        entity_type: str,
+        name: str,
+        values: Iterable[tuple[str, str]],
+        weight: tuple[int, int] = (0, 0),
+    ) -> Profile:
+        """Return what is compared of an entity, of its values those that ``duplicate/_row.cypher`` reads."""
+        kinds = self.kinds_by_type.get(entity_type, COMPARED_FIELDS)
+        texts = {
+            field: text for field, text in values if field in kinds and len(text) <= VALUE_CHARACTERS_LIMIT
+        }
+        return Profile(entity_id, entity_type, name, texts, weight, kinds)
 
 
 async def detections_of(context: Context, types: Iterable[str]) -> Detections:
@@ -71,10 +87,6 @@ async def detections_of(context: Context, types: Iterable[str]) -> Detections:
     rows = await context.graph.only("schema.documents", list[_DocumentRow], types=types)
     documents = {each.entity_type: SchemaDocument.read(each.document).detection for each in rows}
     return Detections.of(types, documents.get)
-
-
-VALUE_CHARACTERS_LIMIT: Final = 1_000
-"""A longer value is not compared; as in ``duplicate/_row.cypher``."""
 
 
 class ProfileRow(NamedTuple):
@@ -90,16 +102,10 @@ class ProfileRow(NamedTuple):
 
 
 def profile(row: ProfileRow, detections: Detections) -> Profile:
-    kinds = detections.kinds(row.type)
     # A commit may fall between the reading of the fields and that of their values: then neither is compared.
     pairs = zip(row.fields, row.values, strict=True) if len(row.fields) == len(row.values) else ()
-    texts = compared(((field, value) for field, value in pairs if value is not None), kinds)
-    return Profile(row.id, row.type, row.name, texts, (row.observation_count, -row.created_at), kinds)
-
-
-def compared(values: Iterable[tuple[str, str]], kinds: Mapping[str, str]) -> dict[str, str]:
-    """Return those values of a snapshot that are compared, as ``duplicate/_row.cypher`` does."""
-    return {name: text for name, text in values if name in kinds and len(text) <= VALUE_CHARACTERS_LIMIT}
+    values = ((field, value) for field, value in pairs if value is not None)
+    return detections.profile(row.id, row.type, row.name, values, (row.observation_count, -row.created_at))
 
 
 NAMES_LIMIT = 100_000
@@ -124,10 +130,8 @@ async def profile_of(context: Context, entity_id: str, detections: Detections) -
     entity = await context.graph.one("entity.get", EntityRow, entity_id=entity_id, include_deleted=False)
     if entity is None:
         raise answers.no_entity(entity_id)
-    kinds = detections.kinds(entity.type)
-    texts = compared(snapshot_of(entity).items(), kinds)
     weight = entity.observation_count, -(entity.created_at or 0)
-    return Profile(entity.id, entity.type, entity.name, texts, weight, kinds)
+    return detections.profile(entity.id, entity.type, entity.name, snapshot_of(entity).items(), weight)
 
 
 async def scan(

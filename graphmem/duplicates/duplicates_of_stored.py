@@ -16,7 +16,7 @@ import structlog
 from graphmem.context import Context
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
-from graphmem.duplicates.duplicate_pages import Detections, ProfileRow, compared, profile
+from graphmem.duplicates.duplicate_pages import Detections, ProfileRow, profile
 from graphmem.duplicates.name_similarity import INITIAL_LIMIT
 from graphmem.duplicates.similarity import Profile
 from graphmem.errors import GraphmemError
@@ -111,13 +111,16 @@ async def _likely(
 
 def created(receipt: Receipt, detections: Detections) -> dict[str, Profile]:
     """Return the profiles of the entities that a request created, by id."""
-    profiles: dict[str, Profile] = {}
-    for item, name, fold in zip(receipt.items, receipt.names, receipt.folds, strict=True):
-        if item.action == "created":
-            kinds = detections.kinds(item.entity_type)
-            texts = compared(((field, winner.value) for field, winner in fold.items()), kinds)
-            profiles[item.entity_id] = Profile(item.entity_id, item.entity_type, name, texts, kinds=kinds)
-    return profiles
+    return {
+        item.entity_id: detections.profile(
+            item.entity_id,
+            item.entity_type,
+            name,
+            ((field, winner.value) for field, winner in fold.items()),
+        )
+        for item, name, fold in zip(receipt.items, receipt.names, receipt.folds, strict=True)
+        if item.action == "created"
+    }
 
 
 def parameters(

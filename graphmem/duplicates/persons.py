@@ -17,10 +17,9 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import ratio
 
 from graphmem.duplicates import name_similarity
-from graphmem.duplicates.name_similarity import NICKNAME, Name
+from graphmem.duplicates.name_similarity import Name
 from graphmem.model import dates
 from graphmem.model.identity import fold_text, words
-from graphmem.model.nicknames import are_forms_of_one_name
 
 
 class SimilarityReason(NamedTuple):
@@ -70,6 +69,9 @@ DAY_CONFLICT_LIMIT: Final = 0.82
 DAY_SLIP_LIMIT: Final = 0.88
 """Highest score of people whose birthdays differ by one slip, unless something else is equal."""
 
+DECLARED_TEXT, DECLARED_VALUE = "~", "="
+"""What the kind of a field begins with that a schema declares for the detection of duplicates, where it is no
+usual field: ``~label`` is a text, which may have slips, ``=vintage`` a number, a date or a truth value."""
 DAY_CHARACTERS: Final = 10
 """A shorter birthday is a year, or a month of it."""
 EMAIL_CHARACTERS: Final = 14
@@ -160,16 +162,21 @@ def _number_of(text: str) -> str:
     return "".join(filter(str.isdigit, text))
 
 
+def compare_exactly(first: str, second: str) -> Agreement:
+    return "equal" if first == second else "different"
+
+
 _COMPARE: Final[dict[str, Callable[[str, str], Agreement | None]]] = {
     "born": compare_days, "address": compare_texts, "city": compare_texts, "postcode": compare_codes,
     "official_id": compare_codes, "email": compare_emails, "phone": compare_codes,
+    DECLARED_TEXT: compare_texts, DECLARED_VALUE: compare_exactly,
 }  # fmt: skip
+"""How the values of each kind are compared; of what a schema declares, by the first character of the kind."""
 ONLY: Final = frozenset({"born", "official_id", "address", "postcode", "city"})
 """Kinds of values that are compared of people alone."""
 SIMILARITIES: Final = {"equal": 1.0, "near": 0.7, "different": 0.0}
 """What a reason says of an agreement."""
 _AGREEMENTS: Final[tuple[Agreement, ...]] = ("different", "near", "equal")
-_ORDER: Final = {agreement: place for place, agreement in enumerate(_AGREEMENTS)}
 
 
 class Comparison(NamedTuple):
@@ -193,15 +200,17 @@ def compare(kind: str, first: Values, second: Values) -> Comparison | None:
         # Many people are born in one year.
         is_vague = kind == "born" and len(value) < DAY_CHARACTERS
         return None if is_vague else Comparison(kind, "equal", first[value], second[value])
-    best: tuple[int, str, str] | None = None
-    for value in first:
-        for other in second:
-            agreement = _COMPARE[kind](value, other)
-            if agreement is not None and (best is None or (_ORDER[agreement], value, other) > best):
-                best = _ORDER[agreement], value, other
-    if best is None:
+    compare_values = _COMPARE.get(kind) or _COMPARE[kind[0]]
+    agreeing = [
+        (_AGREEMENTS.index(agreement), value, other)
+        for value in first
+        for other in second
+        if (agreement := compare_values(value, other)) is not None
+    ]
+    if not agreeing:
         return None
-    return Comparison(kind, _AGREEMENTS[best[0]], first[best[1]], second[best[2]])
+    order, value, other = max(agreeing)
+    return Comparison(kind, _AGREEMENTS[order], first[value], second[other])
 
 
 def compared(kinds: Collection[str], a: Mapping[str, Values], b: Mapping[str, Values]) -> list[Comparison]:
@@ -237,16 +246,12 @@ with another surname; with another given name; not at all."""
 
 @lru_cache(maxsize=100_000)
 def _loose_word(word: str, other: str) -> float:
-    """Return the similarity of two words by letters and sound."""
+    """Return the similarity of two words of names; of those that are no variants of one word, by letters."""
     if word == other:
         return 1.0
-    if len(word) == 1 or len(other) == 1:
-        return 0.86 if word[0] == other[0] else 0.0
-    if name_similarity.sound(word) == name_similarity.sound(other):
-        return 0.94
-    if are_forms_of_one_name(word, other):
-        return NICKNAME
-    return OSA.normalized_similarity(word, other)
+    similarity = name_similarity.word_similarity(word, other, "person")
+    is_initial = 1 in (len(word), len(other))
+    return similarity if is_initial else max(similarity, OSA.normalized_similarity(word, other))
 
 
 LOOSE_WORD, SAME = 0.55, 0.8

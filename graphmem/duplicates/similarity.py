@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from graphmem.duplicates import declared, name_similarity, persons
+from graphmem.duplicates import name_similarity, persons
 from graphmem.duplicates.name_similarity import Kind, Name
-from graphmem.duplicates.persons import Comparison, NameLevel, SimilarityReason
+from graphmem.duplicates.persons import DECLARED_TEXT, DECLARED_VALUE, Comparison, NameLevel, SimilarityReason
 from graphmem.model import canonical, times
 from graphmem.model.identity import PEOPLE, fold_text, identity_value, index_key
 from graphmem.text import identifiers
@@ -27,7 +27,8 @@ from graphmem.text import identifiers
 LOWEST_THRESHOLD = 0.5
 CONFLICT_LIMIT = 0.3
 DOUBT_LIMIT = 0.84
-"""The highest score of companies with different web addresses: below the default threshold."""
+"""The highest score of companies with different web addresses, and of a pair that differs in a field that a
+schema declares: below the default threshold."""
 SIMILAR_NAMES = 0.6
 """Names with at least this similarity are evidence."""
 
@@ -74,6 +75,10 @@ PROVING_KINDS = frozenset({"email", "external_id", "official_id", "url", "phone"
 
 BLOCKING_KINDS = frozenset({*WEIGHTS, "born", "address", "postcode"})
 """Entities with an equal value of one of these are compared."""
+DECLARED_EVIDENCE: Mapping[str, Mapping[str, float]] = {
+    DECLARED_TEXT: {"equal": 0.95, "near": 0.8}, DECLARED_VALUE: {"equal": 0.6},
+}  # fmt: skip
+"""The weight of a field that a schema declares, by the first character of its kind and by the agreement."""
 _EXPLAINED = frozenset({"email", "phone", "city"})
 """Kinds of people's fields whose different values are no reason, or are explained elsewhere."""
 
@@ -141,7 +146,7 @@ class Profile:
             kind = self.kinds.get(name)
             if kind is None or (kind in persons.ONLY and self.rule.kind != "person"):
                 continue
-            read = declared.READ[kind[0]] if kind[0] in declared.READ else _READ[kind]
+            read = _READ.get(kind) or _READ[kind[0]]
             stored = self.texts[name]
             # A text without escapes is cut out, which is faster.
             is_plain = stored[:1] == '"' and "\\" not in stored
@@ -157,7 +162,7 @@ class Profile:
         return frozenset(
             (kind, value)
             for kind in self.values
-            if kind in BLOCKING_KINDS or kind[0] in declared.READ
+            if kind in BLOCKING_KINDS or kind[0] in DECLARED_EVIDENCE
             for value in self.values[kind]
             if kind != "born" or len(value) == persons.DAY_CHARACTERS
         )
@@ -211,7 +216,7 @@ def score(a: Profile, b: Profile) -> Score:
             doubts.append(1.0 - (weight.disagreeing if disagreeing else weight.agreeing))
             equal_kinds.add(kind)
     if a.kinds is not COMPARED_FIELDS:
-        limit = declared.compare(a.values, b.values, reasons, doubts)
+        limit = _declared(common, a, b, reasons, doubts)
     if "vendor" in rule.hard:
         _vendors(a, b, reasons, doubts)
     proven = bool(equal_kinds & PROVING_KINDS) or (alike and persons.are_anchored(comparisons))
@@ -267,6 +272,22 @@ def _explain(comparisons: Iterable[Comparison], reasons: list[SimilarityReason])
         reason = _reason(each.a, each.b, persons.SIMILARITIES[each.agreement])
         if reason.field not in fields and not (each.kind in _EXPLAINED and each.agreement == "different"):
             reasons.append(reason)
+
+
+def _declared(
+    common: Iterable[str], a: Profile, b: Profile, reasons: list[SimilarityReason], doubts: list[float]
+) -> float:
+    """Add the evidence of the fields that a schema declares; return the highest score that they allow."""
+    limit = 1.0
+    for kind in sorted(each for each in common if each[0] in DECLARED_EVIDENCE):
+        comparison = persons.compare(kind, a.values[kind], b.values[kind])
+        assert comparison is not None, "of these kinds any two values compare"
+        reasons.append(_reason(comparison.a, comparison.b, persons.SIMILARITIES[comparison.agreement]))
+        if comparison.agreement == "different":
+            limit = DOUBT_LIMIT
+        else:
+            doubts.append(1.0 - DECLARED_EVIDENCE[kind[0]][comparison.agreement])
+    return limit
 
 
 def _equal(kind: str, a: Profile, b: Profile) -> SimilarityReason | None:
@@ -368,6 +389,7 @@ _READ: dict[str, Callable[[str], str]] = {
     "domain": lambda text: identifiers.comparable_url(fold_text(text)).partition("/")[0],
     "date": _date, "born": persons.read_day, "official_id": persons.read_code, "postcode": persons.read_code,
     "address": persons.read_place, "city": persons.read_place,
+    DECLARED_TEXT: persons.read_place, DECLARED_VALUE: fold_text,
 }  # fmt: skip
 
 
