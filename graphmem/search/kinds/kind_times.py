@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple, cast
 
@@ -32,11 +31,20 @@ _ISO_MONTH = re.compile(r"((?:19|20|21)\d\d)-(\d\d)")
 _QUARTER = re.compile(r"q([1-4])")
 
 
-class Interval(NamedTuple):
-    """A time from ``start`` up to ``end``, midnights in UTC."""
+class Moment(NamedTuple):
+    """A date of an entity, or a time that words say: its first microsecond, and the first one after it."""
 
-    start: datetime
-    end: datetime
+    start: int
+    end: int
+
+    def is_within(self, period: Period) -> bool:
+        """Return whether the date is within a period; what is not over yet is upcoming, and not past."""
+        if period.start is None and period.end is not None:
+            return self.end <= period.end
+        after_start = period.start is None or (
+            self.end > period.start if period.end is None else self.start >= period.start
+        )
+        return after_start and (period.end is None or self.start < period.end)
 
 
 def is_iso(text: str) -> bool:
@@ -56,7 +64,7 @@ def weekdays() -> Mapping[str, int]:
     return {name: number for each in reversed(LANGUAGES) for name, number in languages.weekdays(each).items()}
 
 
-def intervals(tokens: Sequence[str], today: datetime) -> list[Interval]:
+def intervals(tokens: Sequence[str], today: int) -> list[Moment]:
     """Return the times that consecutive words may mean, the likeliest first; none if they say no such time.
 
     A day or a month without a year is of this year, else of the next one if it is over, else of the last
@@ -64,7 +72,7 @@ def intervals(tokens: Sequence[str], today: datetime) -> list[Interval]:
 
     Args:
         tokens: words as search compares them, or a day as ISO 8601 writes it.
-        today: midnight in UTC.
+        today: its midnight in UTC.
     """
     if (shift := SHIFTS.get(tokens[0])) is not None and len(tokens) == 2:
         candidates = intervals(tokens[1:], today)
@@ -74,8 +82,8 @@ def intervals(tokens: Sequence[str], today: datetime) -> list[Interval]:
             candidates = sorted((each for each in candidates if each.end <= today), reverse=True)
         return candidates[:1]
     if tokens[0] in _WEEKEND and len(tokens) == 1:
-        saturday = today + timedelta(days=5 - today.weekday())
-        return [Interval(saturday, saturday + timedelta(days=2))]
+        saturday = today + (5 - _weekday(today)) * times.DAY
+        return [Moment(saturday, saturday + 2 * times.DAY)]
     if len(tokens) == 1:
         return _of_word(tokens[0], today)
     if len(tokens) <= 3 and _YEAR.fullmatch(tokens[-1]):
@@ -85,10 +93,10 @@ def intervals(tokens: Sequence[str], today: datetime) -> list[Interval]:
     return []
 
 
-def _of_word(token: str, today: datetime) -> list[Interval]:
+def _of_word(token: str, today: int) -> list[Moment]:
     if token in weekdays():
-        coming = today + timedelta(days=(weekdays()[token] - today.weekday()) % 7)
-        return [_day(coming), _day(coming - timedelta(weeks=1))]
+        coming = today + (weekdays()[token] - _weekday(today)) % 7 * times.DAY
+        return [_day(coming), _day(coming - 7 * times.DAY)]
     if _YEAR.fullmatch(token):
         return [_months_from(int(token), 0, 12)]
     if iso := _ISO_DAY.fullmatch(token):
@@ -98,7 +106,7 @@ def _of_word(token: str, today: datetime) -> list[Interval]:
     return [each for year in _years(today) for each in _of_year([token], year)]
 
 
-def _of_year(tokens: Sequence[str], year: int) -> list[Interval]:
+def _of_year(tokens: Sequence[str], year: int) -> list[Moment]:
     """Return the month, the quarter, or the day of a year."""
     if len(tokens) == 1:
         if quarter := _QUARTER.fullmatch(tokens[0]):
@@ -111,30 +119,35 @@ def _of_year(tokens: Sequence[str], year: int) -> list[Interval]:
     return _of_day(year, months()[name], int(day[1])) if name in months() and day else []
 
 
-def _of_day(year: int, month: int, day: int) -> list[Interval]:
+def _of_day(year: int, month: int, day: int) -> list[Moment]:
     try:
-        return [_day(datetime(year, month, day, tzinfo=UTC))]
+        return [_day(times.parse(f"{year}-{month:02}-{day:02}"))]
     except ValueError:
         return []
 
 
-def _day(start: datetime) -> Interval:
-    return Interval(start, start + timedelta(days=1))
+def _day(midnight: int) -> Moment:
+    return Moment(midnight, midnight + times.DAY)
 
 
-def _months_from(year: int, month: int, count: int) -> Interval:
+def _weekday(midnight: int) -> int:
+    """Return the number of a weekday, 0 for Monday; the first day that is counted was a Thursday."""
+    return (midnight // times.DAY + 3) % 7
+
+
+def _months_from(year: int, month: int, count: int) -> Moment:
     """Return some months from one on that is counted from January of a year, which is 0."""
     bounds = (divmod(each, 12) for each in (month, month + count))
-    return Interval(*(datetime(year + years, rest + 1, 1, tzinfo=UTC) for years, rest in bounds))
+    return Moment(*(times.parse(f"{year + years}-{rest + 1:02}-01") for years, rest in bounds))
 
 
-def _years(today: datetime) -> list[int]:
-    return [today.year, today.year + 1, today.year - 1]
+def _years(today: int) -> list[int]:
+    year = int(times.render(today)[:4])
+    return [year, year + 1, year - 1]
 
 
 Direction = Literal["future", "past"]
 Bound = Literal["since", "after", "before", "until"]
-DAY_MICROSECONDS: Final = 24 * 3600 * 1_000_000
 DATE_CHARACTERS: Final = 2 * dates.LENGTH_LIMIT
 """Characters of the longest value that is read as a date, blanks around it included."""
 COUNT_LIMIT: Final = 1_000
@@ -165,22 +178,6 @@ class Period(NamedTuple):
         return sorted(every, key=lambda each: each.direction == "past") if self.is_due else every
 
 
-class Moment(NamedTuple):
-    """A date of an entity: its first microsecond, and the first one after it."""
-
-    start: int
-    end: int
-
-    def is_within(self, period: Period) -> bool:
-        """Return whether the date is within a period; what is not over yet is upcoming, and not past."""
-        if period.start is None and period.end is not None:
-            return self.end <= period.end
-        after_start = period.start is None or (
-            self.end > period.start if period.end is None else self.start >= period.start
-        )
-        return after_start and (period.end is None or self.start < period.end)
-
-
 _FUTURE: Final = grammar.words("future")
 _PAST: Final = grammar.words("past")
 _DAYS: Final = grammar.numbers("days_from_today")
@@ -203,7 +200,7 @@ def period(tokens: Sequence[str], now: int) -> Period | None:
         now: in microseconds.
     """
     if (day := _ago(tokens, now)) is not None:
-        return _bounded(" ".join(tokens), *day, now)
+        return _bounded(" ".join(tokens), day, now)
     if (bound := _BOUNDS.get(tokens[0])) is None:
         return _period(tokens, now)
     within = _period(tokens[1:], now) if len(tokens) > 1 else None
@@ -233,62 +230,53 @@ def _with_bound(within: Period, bound: Bound, phrase: str, now: int) -> Period:
 def _period(tokens: Sequence[str], now: int) -> Period | None:
     phrase = " ".join(tokens)
     first, *rest = tokens
-    today = _midnight(now)
+    today = now - now % times.DAY
     if not rest:
         if first in _FUTURE:
             return Period(phrase, "future", now, None)
         if first in _PAST:
             return Period(phrase, "past", None, now)
         if first in _DAYS:
-            start = today + timedelta(days=_DAYS[first])
-            return _bounded(phrase, start, start + timedelta(days=1), now)
+            return _bounded(phrase, _day(today + _DAYS[first] * times.DAY), now)
     if len(tokens) == 2 and not SHIFTS.keys().isdisjoint(tokens):
         shift, unit = tokens if first in SHIFTS else reversed(tokens)
         if _UNITS.get(unit) in _UNIT_MONTHS:
-            return _bounded(phrase, *_unit(today, _UNITS[unit], SHIFTS[shift]), now)
+            return _bounded(phrase, _unit(today, _UNITS[unit], SHIFTS[shift]), now)
     if len(tokens) == 3 and first in ("next", "coming", "last", "past"):
         if not (length := _length(*rest)):
             return None
         if first in ("next", "coming"):
             return Period(phrase, "future", now, now + length)
         return Period(phrase, "past", now - length, now)
-    dated = [_bounded(phrase, *each, now) for each in intervals(tokens, today)]
+    dated = [_bounded(phrase, each, now) for each in intervals(tokens, today)]
     return dated[0]._replace(others=tuple(dated[1:])) if dated else None
 
 
-def _micros(at: datetime) -> int:
-    return (at - times.EPOCH) // timedelta(microseconds=1)
+def _bounded(phrase: str, moment: Moment, now: int) -> Period:
+    return Period(phrase, "past" if moment.end <= now else "future", *moment)
 
 
-def _bounded(phrase: str, start: datetime, end: datetime, now: int) -> Period:
-    return Period(phrase, "past" if _micros(end) <= now else "future", _micros(start), _micros(end))
-
-
-def _unit(today: datetime, unit: str, shift: int) -> Interval:
+def _unit(today: int, unit: str, shift: int) -> Moment:
     """Return a week, a month, a quarter or a year."""
     if unit == "week":
-        start = today - timedelta(days=today.weekday()) + timedelta(weeks=shift)
-        return Interval(start, start + timedelta(weeks=1))
-    size = _UNIT_MONTHS[unit]
-    return _months_from(today.year, (today.month - 1) // size * size + shift * size, size)
+        start = today + (7 * shift - _weekday(today)) * times.DAY
+        return Moment(start, start + 7 * times.DAY)
+    size, (year, month, _) = _UNIT_MONTHS[unit], map(int, times.render(today)[:10].split("-"))
+    return _months_from(year, (month - 1) // size * size + shift * size, size)
 
 
 def _length(number: str, unit: str) -> int:
     """Return the microseconds of "30 days" or "two weeks", 0 if the words say no such length."""
     count = _NUMBERS.get(number, int(number) if number.isdecimal() and len(number) < 5 else 0)
-    return count * _UNIT_DAYS.get(_UNITS.get(unit, ""), 0) * DAY_MICROSECONDS if count <= COUNT_LIMIT else 0
+    return count * _UNIT_DAYS.get(_UNITS.get(unit, ""), 0) * times.DAY if count <= COUNT_LIMIT else 0
 
 
-def _ago(tokens: Sequence[str], now: int) -> Interval | None:
+def _ago(tokens: Sequence[str], now: int) -> Moment | None:
     """Return the day of "two weeks ago" or "vor zwei Wochen"."""
     if len(tokens) != 3 or not (_AGO.get(tokens[0]) == "before" or _AGO.get(tokens[2]) == "after"):
         return None
     length = _length(*(tokens[1:] if _AGO.get(tokens[0]) == "before" else tokens[:2]))
-    return _day(_midnight(now - length)) if length else None
-
-
-def _midnight(at: int) -> datetime:
-    return (times.EPOCH + timedelta(microseconds=at)).replace(hour=0, minute=0, second=0, microsecond=0)
+    return _day((now - length) // times.DAY * times.DAY) if length else None
 
 
 def is_day_from_today(token: str) -> bool:
@@ -306,7 +294,7 @@ def _moment(text: str) -> Moment | None:
     written = dates.parse(text)
     if written is None:
         return None
-    length = DAY_MICROSECONDS if written.precision == "day" else 1
+    length = times.DAY if written.precision == "day" else 1
     return Moment(written.at, written.at + length)
 
 
