@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from graphmem.embedding.meaning import COMPONENT_LIMIT, PASSAGING, Vector, Weighted
+import numpy as np
+import numpy.typing as npt
+
+from graphmem.embedding.meaning import PASSAGING, Vector, Weighted, in_bytes
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
-    import numpy as np
     from tokenizers import Tokenizer
 
 MODEL: Final = f"wordllama l2_supercat 256, lower case, {PASSAGING}"
@@ -40,61 +41,52 @@ class LocalEmbedder:
     at_once = True
     floor = FLOOR
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._loaded: tuple[Any, np.ndarray] | None = None
-
     def warm(self) -> None:
         """Load the model: 0.2 s, 60 MB.
 
         Raises:
             ConfigurationInvalid: the model's files are missing or cannot be read.
         """
-        self._model()
-
-    def _model(self) -> tuple[Tokenizer, np.ndarray]:
-        """Return the tokenizer and the table of vectors, loaded at the first call."""
-        if self._loaded is not None:
-            return self._loaded
-        import numpy as np
-        from safetensors import safe_open
-
-        with self._lock:
-            if self._loaded is None:
-                words = tokenizer()
-                weights = _files() / "weights" / "l2_supercat_256.safetensors"
-                try:
-                    with safe_open(weights, framework="np") as file:
-                        table = file.get_tensor("embedding.weight").astype(np.float32)
-                except Exception as exc:
-                    raise _unreadable(exc) from exc
-                self._loaded = words, np.ascontiguousarray(table)
-            return self._loaded
+        tokenizer()
+        _table()
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        if self._loaded is not None and sum(map(len, texts)) <= INLINE_CHARACTERS_LIMIT:
+        if _table.cache_info().currsize and sum(map(len, texts)) <= INLINE_CHARACTERS_LIMIT:
             return self.vectors(texts)
         return await asyncio.to_thread(self.vectors, texts)
 
     def weighted(self, parts: Sequence[Weighted]) -> Vector | None:
         """Return the direction of the weighted sum of the vectors of a question's parts."""
-        import numpy as np
-
-        tokenizer, table = self._model()
+        table = _table()
         total = np.zeros(table.shape[1])
         for text, weight in parts:
-            pieces = tokenizer.encode(text.lower(), add_special_tokens=False).ids
+            pieces = tokenizer().encode(text.lower(), add_special_tokens=False).ids
             total += weight * table[pieces].sum(axis=0, dtype=np.float64)
         return _directions([total])[0]
 
     def vectors(self, texts: Sequence[str]) -> list[Vector | None]:
-        tokenizer, table = self._model()
+        table = _table()
         vectors: list[Vector | None] = []
         for start in range(0, len(texts), BATCH_SIZE):
             batch = [text.lower() for text in texts[start : start + BATCH_SIZE]]
-            encoded = tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+            encoded = tokenizer().encode_batch_fast(batch, add_special_tokens=False)
             vectors += _directions([table[each.ids].sum(axis=0) for each in encoded])
         return vectors
+
+
+@cache
+def _table() -> npt.NDArray[np.float32]:
+    """Return the vectors of the word pieces, by the numbers that the tokenizer gives these."""
+    from safetensors import safe_open
+
+    try:
+        with safe_open(_files() / "weights" / "l2_supercat_256.safetensors", framework="np") as file:
+            table = file.get_tensor("embedding.weight").astype(np.float32)
+    except ConfigurationInvalid:
+        raise
+    except Exception as exc:
+        raise _unreadable(exc) from exc
+    return np.ascontiguousarray(table)
 
 
 @cache
@@ -131,18 +123,6 @@ def _unreadable(error: Exception) -> ConfigurationInvalid:
     return ConfigurationInvalid(f"the model of the package wordllama cannot be read: {error}")
 
 
-def _directions(totals: Sequence[np.ndarray]) -> list[Vector | None]:
-    """Return the directions of vectors in integers; None for one that has none.
-
-    Rounding to small integers changes them by less than half a degree and halves the time to send them.
-    """
-    import numpy as np
-
-    if not totals:
-        return []
-    rows = np.stack(totals)
-    largest = np.abs(rows).max(axis=1, keepdims=True)
-    directions = np.rint(rows * (COMPONENT_LIMIT / np.where(largest > 0, largest, 1))).astype(int).tolist()
-    return [
-        direction if each > 0 else None for direction, each in zip(directions, largest[:, 0], strict=True)
-    ]
+def _directions(totals: Sequence[npt.NDArray[Any]]) -> list[Vector | None]:
+    """Return the directions of vectors in integers, which halves the time to send them; None without one."""
+    return [row.tolist() if row.any() else None for row in in_bytes(np.stack(totals))]

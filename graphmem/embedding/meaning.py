@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from graphmem.errors import EmbeddingUnavailable
 from graphmem.model import canonical
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.text import words
@@ -71,6 +73,17 @@ class Embedder(Protocol):
         ...
 
 
+async def of_query(embedder: Embedder, query: str) -> tuple[Vector | None, str]:
+    """Return the vector of what is searched, and why there is none; numbers and signs alone have none."""
+    if not words.has_letter(query):
+        return None, ""
+    try:
+        (vector,) = await embedder.embed([query[: words.TEXT_LIMIT]])
+    except EmbeddingUnavailable as exc:
+        return None, str(exc)
+    return vector, ""
+
+
 def stored_name(model: str) -> str:
     """Return the name under which the vectors of a model of a remote service are stored."""
     return f"{model} {DIMENSIONS}, {PASSAGING}"
@@ -116,16 +129,18 @@ def _parts(text: str, end: re.Pattern[str], *further_ends: re.Pattern[str]) -> I
 
 
 def packed(vectors: Sequence[Vector | None]) -> list[bytes]:
-    """Return each vector as signed bytes, empty where there is none.
+    """Return each vector as signed bytes, empty where there is none. Only its direction counts."""
+    rows = np.array([vector or [0.0] * DIMENSIONS for vector in vectors]).reshape(-1, DIMENSIONS)
+    return [row.tobytes() if vector else b"" for vector, row in zip(vectors, in_bytes(rows), strict=True)]
 
-    Only its direction counts. Rounding changes a direction by less than half a degree.
+
+def in_bytes(rows: npt.NDArray[np.floating]) -> npt.NDArray[np.int8]:
+    """Return the directions of vectors in signed bytes; that of zeros is zeros.
+
+    Rounding changes a direction by less than half a degree.
     """
-    rows = np.array([vector for vector in vectors if vector is not None], dtype=np.float64)
-    if not len(rows):
-        return [b""] * len(vectors)
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    each = iter(np.rint(rows * (COMPONENT_LIMIT / largest)).astype(np.int8))
-    return [b"" if vector is None else next(each).tobytes() for vector in vectors]
+    return np.rint(rows * (COMPONENT_LIMIT / np.where(largest > 0, largest, 1))).astype(np.int8)
 
 
 def text_of(name: str, fields: Iterable[tuple[str, str]]) -> str:

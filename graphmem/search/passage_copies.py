@@ -8,32 +8,25 @@ first, and answers say so.
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
 
-import structlog
-
 from graphmem.database import left_out
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
 from graphmem.embedding.meaning import DIMENSIONS
-from graphmem.errors import GraphmemError
 from graphmem.search.entity_copy import EntityText, SearchCopy
-from graphmem.search.owner_copy import OwnerCopy, PassagesChange, end_all
+from graphmem.search.memory_copies import MemoryCopies, MemoryCopy
+from graphmem.search.owner_copy import PassagesChange
 from graphmem.settings import Limits
 from graphmem.text import words
 
 SOURCES_AT_ONCE: Final = 40
 """Sources of one read."""
-FAILED_SECONDS: Final = 5.0
-"""Seconds until passages that could not be read are read again."""
 _LAST: Final = "\uffff"
-
-_log = structlog.get_logger("graphmem.search.passage_copies")
 
 
 class PassagesRow(NamedTuple):
@@ -96,30 +89,20 @@ def passage_id(source_id: str, number: int) -> str:
 
 
 @dataclass(slots=True, eq=False)
-class PassageCopy:
-    """The passages of one owner.
+class PassageCopy(MemoryCopy):
+    """The passages of one owner: a document for each passage, by :func:`passage_id`.
 
     Attributes:
-        index: the documents, one for each passage, by :func:`passage_id`.
         sources: by id, in the order of their last changes.
         mark: the number of the last change that was read.
         left_out: the sources that do not fit into the memory.
         is_behind: some passages are still being read.
-        damaged: why the passages of some sources are left out, by id.
     """
 
-    index: OwnerCopy = field(default_factory=lambda: OwnerCopy(""))
     sources: OrderedDict[str, CopiedSource] = field(default_factory=OrderedDict)
     mark: int = 0
     left_out: set[str] = field(default_factory=set)
     is_behind: bool = False
-    loading: asyncio.Task[None] | None = None
-    not_before: float = 0.0
-    damaged: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def documents(self) -> SearchCopy:
-        return self.index.documents
 
     def put(self, documents: SearchCopy, rows: list[PassagesRow], memory: int) -> None:
         """Put the passages of some sources in the place of earlier ones, and leave out what does not fit."""
@@ -161,21 +144,16 @@ class PassageCopy:
             documents.remove(passage_id(source_id, number))
 
 
-class PassageCopies:
-    """The copies of one process.
+class PassageCopies(MemoryCopies[PassageCopy]):
+    """The copies of one process, each of the passages of an owner.
 
     Args:
-        memory: how many bytes the copies take together, about.
         model: the vectors of other models are left out.
     """
 
     def __init__(self, database: Database, memory: int, model: str) -> None:
-        self._database, self._memory, self._model = database, memory, model
-        self._copies: OrderedDict[tuple[str, str], PassageCopy] = OrderedDict()
-
-    async def close(self) -> None:
-        """End what is being read."""
-        await end_all(copy.loading for copy in self._copies.values())
+        super().__init__(database, memory)
+        self._model = model
 
     async def follow(
         self, owner: str, node_key: str, change: PassagesChange, limits: Limits
@@ -188,61 +166,40 @@ class PassageCopies:
         """
         if not change.number:
             return None
-        copy = self._copies.setdefault((owner, node_key), PassageCopy())
-        self._copies.move_to_end((owner, node_key))
+        key = owner, node_key
+        copy = self._used(key, PassageCopy)
         end = time.monotonic() + limits.copy_wait_seconds
         while copy.mark < change.number and (left := end - time.monotonic()) > 0:
             if copy.loading is None and time.monotonic() < copy.not_before:
                 break
-            if copy.loading is None:
-                copy.is_behind = True
-                # The copy belongs to the process, not to the request: it has no deadline and no trace.
-                load = self._load(owner, copy, change)
-                copy.loading = asyncio.create_task(load, context=contextvars.Context())
-            await asyncio.wait([copy.loading], timeout=left)
+            copy.is_behind = True
+            loading = copy.loading or self._begin(key, copy, partial(self._load, owner, copy, change))
+            await asyncio.wait([loading], timeout=left)
             if copy.mark >= change.number - 1:
                 # What is not visible as a whole yet is left to the next search.
                 break
         for source_id, reason in copy.damaged.items():
             left_out.note(source_id, reason)
-        self._make_room()
+        self._make_room(key)
         return copy
 
     async def _load(self, owner: str, copy: PassageCopy, change: PassagesChange) -> None:
         queries, at, seen = self._database.reads(owner), (copy.mark, _LAST), 0
-        try:
-            while True:
-                read = partial(self._read, queries, copy, *at)
-                rows, damaged = await left_out.without_damaged(read)
-                if not rows:
-                    break
-                copy.damaged |= damaged
-                at = rows[-1].changed, rows[-1].source_id
-                seen += sum(row.changed >= change.number for row in rows)
-            # The last change may not have been visible as a whole: then it is read once more.
-            is_whole = seen >= change.sources or at[0] > change.number
-            copy.mark, copy.is_behind = max(copy.mark, change.number - (not is_whole)), False
-        except (GraphmemError, *left_out.MET_DAMAGE) as exc:
-            copy.not_before = time.monotonic() + FAILED_SECONDS
-            _log.warning("passages are read into memory later", owner=owner, reason=str(exc)[:500])
-        finally:
-            copy.loading = None
+        while True:
+            rows, damaged = await left_out.without_damaged(partial(self._read, queries, copy, *at))
+            if not rows:
+                break
+            copy.damaged |= damaged
+            at = rows[-1].changed, rows[-1].source_id
+            seen += sum(row.changed >= change.number for row in rows)
+        # The last change may not have been visible as a whole: then it is read once more.
+        is_whole = seen >= change.sources or at[0] > change.number
+        copy.mark, copy.is_behind = max(copy.mark, change.number - (not is_whole)), False
 
     async def _read(self, queries: Queries, copy: PassageCopy, changed: int, after: str) -> list[PassagesRow]:
         rows = await queries.only(
             "passages.changed", list[PassagesRow], changed=changed, after=after, limit=SOURCES_AT_ONCE,
             model=self._model,
         )  # fmt: skip
-        await copy.index.in_thread(partial(copy.put, rows=rows, memory=self._memory))
+        await copy.in_thread(partial(copy.put, rows=rows, memory=self._memory))
         return rows
-
-    def _make_room(self) -> None:
-        """Drop the copies that were used longest ago until the others fit into the memory."""
-        while len(self._copies) > 1 and self.bytes > self._memory:
-            _, dropped = self._copies.popitem(last=False)
-            if dropped.loading is not None:
-                dropped.loading.cancel()
-
-    @property
-    def bytes(self) -> int:
-        return sum(copy.documents.bytes for copy in self._copies.values())

@@ -17,8 +17,9 @@ import numpy.typing as npt
 from typing_extensions import TypedDict
 
 from graphmem.context import Context
+from graphmem.embedding import meaning
 from graphmem.embedding.meaning import Embedder, Vector, Weighted
-from graphmem.errors import EmbeddingUnavailable, ServiceBusy
+from graphmem.errors import ServiceBusy
 from graphmem.ingest.passages import TEXT_CHARACTERS, Passage
 from graphmem.model import times
 from graphmem.reading.as_of import NOW, Clocks
@@ -146,12 +147,12 @@ async def find(context: Context, request: PassageRequest, state: OwnerState | No
     phrases = await _phrases(context, request.about) if request.about else []
     if request.only_about and not phrases:
         return NO_PASSAGES
-    vector, notes = await _vector(context, request)
-    rank = partial(
-        _ranked, copy=copy, request=request, phrases=phrases, vector=vector,
-        embedder=services.embedder,
-    )  # fmt: skip
-    ranked, total, spellings = await copy.index.compare(rank, services.database.heavy, context.actor.owner)
+    embedder, vector, reason = services.embedder, None, ""
+    if not (embedder.at_once or request.identifies):
+        vector, reason = await meaning.of_query(embedder, request.query)
+    notes = [f"the meaning of files was not searched: {reason}"] if reason else []
+    rank = partial(_ranked, copy=copy, request=request, phrases=phrases, vector=vector, embedder=embedder)
+    ranked, total, spellings = await copy.compare(rank, services.database.heavy, context.actor.owner)
     notes += [STILL_READ] if copy.is_behind else []
     if copy.left_out:
         notes.append(
@@ -217,7 +218,7 @@ async def sources_saying(context: Context, query: str) -> list[str]:
         ids = dict.fromkeys(documents.ids[number].partition(" ")[0] for number in numbers.tolist())
         return [each for each in ids if copy.sources[each].counts(**NOW.bounds)]
 
-    source_ids = await copy.index.compare(saying, context.services.database.heavy, context.actor.owner)
+    source_ids = await copy.compare(saying, context.services.database.heavy, context.actor.owner)
     return source_ids[:SOURCES_LIMIT]
 
 
@@ -231,18 +232,6 @@ async def _copy(context: Context, state: OwnerState | None) -> PassageCopy | Non
     return await services.of(PassageCopies).follow(
         context.graph.owner, state.node_key, state.passages_changed, services.limits
     )
-
-
-async def _vector(context: Context, request: PassageRequest) -> tuple[Vector | None, list[str]]:
-    """Return the vector of a query where a remote service makes it, and why there is none."""
-    embedder = context.services.embedder
-    if embedder.at_once or request.identifies or not words.has_letter(request.query):
-        return None, []
-    try:
-        (vector,) = await embedder.embed([request.query[: words.TEXT_LIMIT]])
-    except EmbeddingUnavailable as exc:
-        return None, [f"the meaning of files was not searched: {exc}"]
-    return vector, []
 
 
 def _ranked(

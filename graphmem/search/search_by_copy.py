@@ -13,8 +13,8 @@ from functools import partial
 from typing import Final
 
 from graphmem.context import Context
+from graphmem.embedding import meaning
 from graphmem.embedding.meaning import Embedder, Vector, Weighted
-from graphmem.errors import EmbeddingUnavailable
 from graphmem.reading.scan import rows_of
 from graphmem.search import search_ranking, terms
 from graphmem.search.entity_copy import SearchCopy
@@ -73,12 +73,7 @@ async def by_copy(
     """Search an owner's live entities in an up-to-date copy of them, beside what is named and of a kind."""
     embedder = context.services.embedder
     start = time.perf_counter()
-    vector, reason = None, None
-    if words.has_letter(search.query) and not embedder.at_once:
-        try:
-            (vector,) = await embedder.embed([search.query[: words.TEXT_LIMIT]])
-        except EmbeddingUnavailable as exc:
-            reason = str(exc)
+    vector, reason = (None, "") if embedder.at_once else await meaning.of_query(embedder, search.query)
     embedded = time.perf_counter()
     results = await copy.compare(
         partial(
@@ -110,7 +105,7 @@ def _compared(
     kind: Kind | None,
     embedder: Embedder,
     vector: Vector | None,
-    reason: str | None,
+    reason: str,
     limit: int,
 ) -> Results:
     """Compare a question with all documents of a copy. It runs in a thread, and waits for nothing.
@@ -150,7 +145,7 @@ def _compared(
     end = search.offset + search.limit
     numbers = ranking.first(end + 1, _after(copy, ranking, search.after))
     has_words, documents = bool(question.concepts), int(among.sum())
-    ran = {"exact": True, "text": has_words, "meaning": has_words and has_meaning and reason is None}
+    ran = {"exact": True, "text": has_words, "meaning": has_words and has_meaning and not reason}
     is_pending = vector is not None and copy.pending_count > 0
     notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if question.left_out else []
     return Results(
@@ -170,11 +165,11 @@ def _compared(
         coverage=VectorCoverage(
             ran["meaning"], documents, documents if ran["meaning"] else 0, pending=is_pending
         ),
-        semantic="unavailable" if reason is not None else "pending" if is_pending else "ready",
+        semantic="unavailable" if reason else "pending" if is_pending else "ready",
         is_exact=True,
         named=named,
         understood=None if kind is None else kind.understood,
-        notes=[*notes, f"meaning was not searched: {reason}"] if reason is not None and has_words else notes,
+        notes=[*notes, f"meaning was not searched: {reason}"] if reason and has_words else notes,
     )
 
 

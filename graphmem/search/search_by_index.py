@@ -13,7 +13,8 @@ from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 from graphmem.context import Context
-from graphmem.errors import EmbeddingUnavailable, InvalidCursor
+from graphmem.embedding import meaning
+from graphmem.errors import InvalidCursor
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.search.questions.naming import kind_of
 from graphmem.search.search_results import (
@@ -70,15 +71,11 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
     pairs = sorted(identifiers_of)
     notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if text_query.left_out else []
     start = time.perf_counter()
-    vector, unavailable = None, False
-    if text_query.phrases and has_meaning:
-        try:
-            (vector,) = await context.services.embedder.embed([search.query[: words.TEXT_LIMIT]])
-        except EmbeddingUnavailable as exc:
-            unavailable = True
-            notes.append(f"meaning was not searched: {exc}")
-    elif text_query.phrases:
-        notes.append("meaning was not searched: the query has no words")
+    vector, reason = None, ""
+    if text_query.phrases:
+        vector, reason = await meaning.of_query(context.services.embedder, search.query)
+        why_not = reason if has_meaning else "the query has no words"
+        notes += [f"meaning was not searched: {why_not}"] if why_not else []
     embedded = time.perf_counter()
     limits = context.services.limits
     meaning_limit = max(limits.search_meaning, min(search.offset + search.limit, limits.search_list))
@@ -133,18 +130,10 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
         has_more=len(ranked) > search.offset + search.limit,
         ordering=ORDERING,
         coverage=row.coverage,
-        semantic="unavailable" if unavailable else "pending" if row.coverage.pending else "ready",
+        semantic="unavailable" if reason else "pending" if row.coverage.pending else "ready",
         is_exact=row.coverage.total <= limits.compared_exactly,
         is_cut=text_hits >= limits.search_list or len(row.meaning) >= meaning_limit,
-        notes=[
-            *notes,
-            *_left_out(limits, row.coverage, text_hits),
-            *(
-                ["newest_first was left out: the indexes do not know what nearly fits"]
-                if search.newest_first
-                else []
-            ),
-        ],
+        notes=[*notes, *_left_out(limits, row.coverage, text_hits, newest_first=search.newest_first)],
         milliseconds={
             "embedding": round((embedded - start) * 1000, 2),
             "database": round((read - embedded) * 1000, 2),
@@ -209,7 +198,7 @@ def _is_settled(
     return len(meaning) >= parameters["meaning_limit"] and meaning[-1].score > coverage.least
 
 
-def _left_out(limits: Limits, coverage: VectorCoverage, text_hits: int) -> list[str]:
+def _left_out(limits: Limits, coverage: VectorCoverage, text_hits: int, *, newest_first: bool) -> list[str]:
     """Return notes on what the lists may lack."""
     notes: list[str] = []
     if coverage.indexed and coverage.total > limits.compared_exactly:
@@ -222,4 +211,6 @@ def _left_out(limits: Limits, coverage: VectorCoverage, text_hits: int) -> list[
             f"more than {limits.search_list} entities may contain these words: "
             "the ones that the index ranks first count"
         )
+    if newest_first:
+        notes.append("newest_first was left out: the indexes do not know what nearly fits")
     return notes

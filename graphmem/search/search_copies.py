@@ -18,21 +18,19 @@ copy has read is never replaced by an older state of it.
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 import structlog
 
-from graphmem.database.driver import Database
 from graphmem.database.left_out import note, without_damaged
 from graphmem.database.queries import Queries
 from graphmem.errors import GraphmemError, SearchMemoryExceeded, ServiceBusy
 from graphmem.search import owner_copy
 from graphmem.search.entity_copy import SearchCopy
+from graphmem.search.memory_copies import Key, MemoryCopies
 from graphmem.search.owner_copy import CopyRows, ExactMatch, FollowRows, Mark, OwnerCopy, OwnerState
 from graphmem.settings import Limits
 
@@ -46,10 +44,8 @@ CHANGED_LIMIT: Final = 50_000
 """If more entities than this changed since the last search, the copy is read anew."""
 SAMPLED_ENTITIES: Final = 100
 """Entities of a type that say how much memory all of them take."""
-FAILED_SECONDS: Final = 5.0
-"""Seconds until a copy that could not be read is tried again. Until then the indexes answer."""
 FAILURES_LIMIT: Final = 2
-"""A copy that could not be read so often in a row is not waited for."""
+"""A copy that could not be read so often in a row is not waited for: the indexes answer."""
 WAIT_STEP_SECONDS: Final = 0.5
 """Seconds after which a search that waits looks again whether it has to."""
 FOLLOW_ATTEMPTS: Final = 3
@@ -61,11 +57,6 @@ _log = structlog.get_logger("graphmem.search.search_copies")
 
 _LAST: Final = "\uffff"
 """A text after every id."""
-
-
-class _Key(NamedTuple):
-    owner: str
-    model: str
 
 
 class Followed(NamedTuple):
@@ -80,24 +71,8 @@ class Followed(NamedTuple):
     state: OwnerState | None
 
 
-class SearchCopies:
-    """The copies of one process.
-
-    Args:
-        memory: how many bytes the copies take together, about.
-    """
-
-    def __init__(self, database: Database, memory: int) -> None:
-        self._database, self._memory = database, memory
-        self._copies: OrderedDict[_Key, OwnerCopy] = OrderedDict()
-
-    async def close(self) -> None:
-        """End what is being read."""
-        await owner_copy.end_all(copy.loading for copy in self._copies.values())
-
-    @property
-    def bytes(self) -> int:
-        return sum(copy.documents.bytes + copy.members.bytes for copy in self._copies.values())
+class SearchCopies(MemoryCopies[OwnerCopy]):
+    """The copies of one process, each of the entities of an owner with the vectors of a model."""
 
     async def follow(self, owner: str, model: str, identifiers: dict[str, Any], limits: Limits) -> Followed:
         """Bring the copy of an owner up to date, and read the entities that identifiers name.
@@ -109,10 +84,9 @@ class SearchCopies:
         Raises:
             ServiceBusy: the copy of an owner whose entities must be compared exactly is still being read.
         """
-        key = _Key(owner, model)
+        key = owner, model
         for _ in range(FOLLOW_ATTEMPTS):
-            copy = self._copies.setdefault(key, OwnerCopy(model))
-            self._copies.move_to_end(key)
+            copy = self._used(key, partial(OwnerCopy, model=model))
             if copy.mark is None:
                 await self._wait_for(key, copy, limits)
             is_read = copy.mark is not None
@@ -124,7 +98,7 @@ class SearchCopies:
             aliases = {alias.name: alias.type for alias in rows.aliases}
             if rows.state is None:
                 self._drop(key)
-                return Followed(OwnerCopy(model), [], {}, None)
+                return Followed(OwnerCopy(model=model), [], {}, None)
             if not is_read:
                 is_given_up = copy.is_too_large or copy.failures > 0
                 if is_given_up or self._exceeds(copy, limits):
@@ -138,16 +112,16 @@ class SearchCopies:
                 return Followed(copy, rows.exact, aliases, rows.state)
         raise ServiceBusy("this owner's entities change faster than they can be read: try again in a moment")
 
-    async def _wait_for(self, key: _Key, copy: OwnerCopy, limits: Limits) -> None:
+    async def _wait_for(self, key: Key, copy: OwnerCopy, limits: Limits) -> None:
         """Begin to read a copy, and wait for it as long as a search may."""
         if copy.loading is None:
             if time.monotonic() < copy.not_before:
                 return
-            # The copy belongs to the process, not to the request: it has no deadline and no trace.
-            copy.loading = asyncio.create_task(self._load(key, copy), context=contextvars.Context())
+            self._begin(key, copy, partial(self._load, key, copy))
         if copy.is_too_large or copy.failures >= FAILURES_LIMIT:
             return
         loading, end = copy.loading, time.monotonic() + limits.exact_wait_seconds
+        assert loading is not None
         await asyncio.wait([loading], timeout=limits.copy_wait_seconds)
         while not loading.done() and not self._exceeds(copy, limits):
             left = end - time.monotonic()
@@ -168,44 +142,30 @@ class SearchCopies:
         """
         return not self._database.is_sealed and (copy.entities or 0) > limits.compared_exactly
 
-    def _drop(self, key: _Key) -> None:
-        copy = self._copies.pop(key, None)
-        if copy is not None and copy.loading is not None:
-            copy.loading.cancel()
-
-    def _replace(self, key: _Key, copy: OwnerCopy, new: OwnerCopy) -> None:
+    def _replace(self, key: Key, copy: OwnerCopy, new: OwnerCopy) -> None:
         """Put another copy in the place of one. Searches that have the old one compare it as it is."""
         if self._copies.get(key) is copy:
             self._copies[key] = new
 
-    def _refuse(self, key: _Key, copy: OwnerCopy) -> None:
+    def _refuse(self, key: Key, copy: OwnerCopy) -> None:
         """Give a copy up that does not fit into the memory."""
         not_before, copy.is_too_large = time.monotonic() + TOO_LARGE_SECONDS, True
         full_at = copy.full_at or len(copy.documents) or copy.entities_read or None
-        given_up = OwnerCopy(copy.model, not_before=not_before, is_too_large=True, full_at=full_at)
+        given_up = OwnerCopy(model=copy.model, not_before=not_before, is_too_large=True, full_at=full_at)
         self._replace(key, copy, given_up)
 
-    async def _load(self, key: _Key, copy: OwnerCopy) -> None:
+    async def _load(self, key: Key, copy: OwnerCopy) -> None:
         start = time.monotonic()
-        try:
-            copy.damaged, damaged = await without_damaged(partial(self._read_all, key, copy))
-            copy.damaged |= damaged
-        except Exception as exc:
-            copy.not_before = time.monotonic() + FAILED_SECONDS
-            copy.failures += 1
-            is_known, reason = isinstance(exc, GraphmemError), str(exc)[:500]
-            log = _log.warning if is_known else _log.exception
-            log("a copy for searches is read later", owner=key.owner, reason=reason)
-        finally:
-            copy.loading = None
+        copy.damaged, damaged = await without_damaged(partial(self._read_all, key, copy))
+        copy.damaged |= damaged
         if copy.mark is not None:
             seconds = round(time.monotonic() - start, 3)
-            _log.info("copy for searches", owner=key.owner, entities=len(copy.documents), seconds=seconds)
+            _log.info("copy for searches", owner=key[0], entities=len(copy.documents), seconds=seconds)
             self._make_room(key)
 
-    async def _read_all(self, key: _Key, copy: OwnerCopy) -> dict[str, str]:
+    async def _read_all(self, key: Key, copy: OwnerCopy) -> dict[str, str]:
         """Read all entities; return why some are not compared, by id."""
-        documents, queries, damaged = SearchCopy(), self._database.reads(key.owner), dict[str, str]()
+        documents, queries, damaged = SearchCopy(), self._database.reads(key[0]), dict[str, str]()
         reading = self._page(queries, "", _LAST)
         state = None
         try:
@@ -289,7 +249,7 @@ class SearchCopies:
                 return rows
 
     async def _bring_up_to_date(
-        self, key: _Key, copy: OwnerCopy, rows: FollowRows, state: OwnerState, damaged: dict[str, str]
+        self, key: Key, copy: OwnerCopy, rows: FollowRows, state: OwnerState, damaged: dict[str, str]
     ) -> bool:
         """Put what changed into a copy; return whether the copy then has all that the state says.
 
@@ -302,7 +262,7 @@ class SearchCopies:
                 assert mark is not None
                 if len(changed) > CHANGED_LIMIT or state.node_key != mark.node_key:
                     # Far behind, or the owner was erased and created again: the next search reads all.
-                    self._replace(key, copy, OwnerCopy(copy.model))
+                    self._replace(key, copy, OwnerCopy(model=copy.model))
                     return False
                 change = partial(
                     owner_copy.change, changed=changed, model=copy.model, mark=mark, damaged=copy.damaged
@@ -321,22 +281,12 @@ class SearchCopies:
                 await copy.in_thread(partial(_tidy, memory=self._memory))
         except Exception:
             # A change that was not completed may have left anything behind.
-            self._replace(key, copy, OwnerCopy(copy.model))
+            self._replace(key, copy, OwnerCopy(model=copy.model))
             raise
         if copy.documents.bytes > self._memory:
             self._refuse(key, copy)
         self._make_room(key)
         return True
-
-    def _make_room(self, key: _Key) -> None:
-        """Drop the copies that were used longest ago until the others fit into the memory."""
-        if self.bytes <= self._memory:
-            return
-        for other in [other for other, copy in self._copies.items() if copy.mark is not None]:
-            if other != key:
-                self._drop(other)
-            if self.bytes <= self._memory:
-                return
 
 
 def _unread(copy: OwnerCopy) -> GraphmemError:

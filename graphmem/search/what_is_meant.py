@@ -10,7 +10,7 @@ from graphmem.model import times
 from graphmem.search.entity_copy import IN_LABEL
 from graphmem.search.kinds import kind_lookup, kind_words
 from graphmem.search.kinds.kind_lookup import Kind
-from graphmem.search.owner_copy import INLINE_DOCUMENTS
+from graphmem.search.memory_copies import INLINE_DOCUMENTS
 from graphmem.search.questions import asked_relationships, chains, grammar, naming, near_words, question_words
 from graphmem.search.questions.chains import Chain
 from graphmem.search.questions.naming import Asking, Named

@@ -12,8 +12,8 @@ import pytest
 
 from graphmem.context import Services
 from graphmem.embedding import meaning
-from graphmem.embedding.local import COMPONENT_LIMIT, LocalEmbedder
-from graphmem.embedding.meaning import Vector
+from graphmem.embedding.local import LocalEmbedder
+from graphmem.embedding.meaning import COMPONENT_LIMIT, Vector
 from graphmem.errors import EmbeddingUnavailable, InvalidCursor, InvalidInput
 from graphmem.settings import Limits
 from graphmem.text import words as wording

@@ -18,7 +18,7 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.errors import DatabaseTimeout, InternalError, InvalidCursor, ServiceBusy
 from graphmem.model.canonical import decode
 from graphmem.registry import REGISTRY
-from graphmem.search import owner_copy, search_copies
+from graphmem.search import memory_copies, owner_copy, search_copies
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import Commit, CopiedEntity, OwnerCopy, is_whole
 from graphmem.search.search_copies import SearchCopies
@@ -322,7 +322,7 @@ def test_a_copy_that_cannot_be_read_keeps_no_search_waiting(
     loop: Loop, services: Services, owner: str, run: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (garden,) = store(run, "A garden")
-    monkeypatch.setattr(search_copies, "FAILED_SECONDS", 0.0)
+    monkeypatch.setattr(memory_copies, "FAILED_SECONDS", 0.0)
     failing, read_all = with_new_copies(services), SearchCopies._read_all
     failures: list[type[Exception]] = [DatabaseTimeout, DatabaseTimeout, ValueError]
     is_stuck = asyncio.Event()
@@ -518,7 +518,7 @@ def test_what_is_stored_while_a_copy_is_read_is_found(
         for name in ("A garden", "A railway"):
             items = [{"entity_type": "thing", "name": name}]
             await REGISTRY["store"].run(services, full_actor(owner), {"entities": items})
-        return await read(OwnerCopy(copy.model))
+        return await read(OwnerCopy(model=copy.model))
 
     before_rows_are_used(happens)
     search = by_runner(loop, other, owner)
@@ -550,7 +550,7 @@ def test_what_a_search_read_before_replaces_nothing_newer(
 
 
 def test_a_thread_keeps_the_copy_though_its_request_is_cancelled(loop: Loop) -> None:
-    copy, has_begun, may_end = OwnerCopy("model"), threading.Event(), threading.Event()
+    copy, has_begun, may_end = OwnerCopy(model="model"), threading.Event(), threading.Event()
 
     def work(_: SearchCopy) -> None:
         has_begun.set()
