@@ -29,6 +29,7 @@ IN_ALIAS: Final = 0x4000
 """The bit of a count that says that the term is in another name of the entity."""
 IN_LABEL: Final = 0x2000
 """The bit of a count that says that the term is in the entity's type or in the name of one of its fields."""
+IN_NAMES: Final = IN_NAME | IN_ALIAS
 COUNTED: Final = IN_LABEL - 1
 """The bits of a count that say how often the document has the term."""
 UNSORTED_LIMIT: Final = 200_000
@@ -74,6 +75,10 @@ class Posting(NamedTuple):
     documents: Numbers
     counts: npt.NDArray[np.uint16]
 
+    def having(self, bits: int) -> Numbers:
+        """Return the documents whose counts have one of some bits."""
+        return self.documents[(self.counts & bits) > 0]
+
 
 class SearchCopy:
     """The documents of one owner. Nothing in it waits: the caller sees to it that one thread changes it."""
@@ -118,10 +123,7 @@ class SearchCopy:
         forms = [
             form for each in self.languages for word in words for form in self.terms.inflections(each, word)
         ]
-        return any(
-            number in posting.documents[(posting.counts & bits) > 0]
-            for posting in self.postings([[*words, *forms]])
-        )
+        return any(number in posting.having(bits) for posting in self.postings([[*words, *forms]]))
 
     def version_of(self, entity_id: str) -> tuple[int, int] | None:
         """Return the version of an entity's document, if there is one."""

@@ -136,10 +136,7 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
             labelled[called] += 1
         # A word that no value has is as rare as it is among the labels.
         total += idf if having or not len(called) else rarity
-        in_name = posting.documents[(posting.counts & IN_NAME) > 0]
-        named = np.zeros(size, np.bool_)
-        named[in_name] = True
-        name_shares += idf * named
+        name_shares += idf * copy.of_numbers(posting.having(IN_NAME))
         matched.append(says)
     for piece, idfs in enumerate(of_pieces):
         if len(idfs) > 1:
@@ -168,11 +165,9 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
 
 def _called(among: npt.NDArray[np.bool_], *postings: Posting) -> Documents:
     """Return those of some documents whose type or fields have a concept."""
-    documents = np.concatenate([each.documents[(each.counts & IN_LABEL) > 0] for each in postings])
-    if not len(documents):
-        return documents.astype(np.int64)
     called = np.zeros(len(among), np.bool_)
-    called[documents] = True
+    for each in postings:
+        called[each.having(IN_LABEL)] = True
     return np.flatnonzero(called & among)
 
 

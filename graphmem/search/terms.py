@@ -17,7 +17,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import compress, islice, pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -263,20 +263,6 @@ class _Stems:
         number = self._numbers.get(stem)
         return [] if number is None else np.flatnonzero(self._of_terms.values == number).tolist()
 
-    def without(self, is_used: npt.NDArray[np.bool_]) -> _Stems:
-        """Return the stems of those terms that are used, by their new numbers."""
-        of_terms = self._of_terms.values
-        kept = of_terms[is_used[: len(of_terms)]]
-        is_kept = np.zeros(len(self._numbers), np.bool_)
-        is_kept[kept[kept >= 0]] = True
-        # The last one is that of a term without a stem, whose number is -1.
-        renumbered = np.append(np.cumsum(is_kept, dtype=np.int32) - 1, np.int32(-1))
-        stems = _Stems()
-        used = (stem for stem, is_left in zip(self._numbers, is_kept.tolist(), strict=True) if is_left)
-        stems._numbers = {stem: number for number, stem in enumerate(used)}
-        stems._of_terms.extend(renumbered[kept])
-        return stems
-
     @property
     def bytes(self) -> int:
         return self._of_terms.bytes + BYTES_PER_STEM * len(self._numbers)
@@ -338,14 +324,14 @@ class TermVocabulary:
         return matches
 
     def keep(self, is_used: npt.NDArray[np.bool_]) -> None:
-        """Drop the terms that are not used, and number the others anew in their order."""
-        self._terms = [term for term, is_kept in zip(self._terms, is_used.tolist(), strict=True) if is_kept]
+        """Drop the terms that are not used, and number the others anew in their order.
+
+        The next questions that need it stem them, and sort them, again.
+        """
+        self._terms = list(compress(self._terms, is_used.tolist()))
         self.numbers = {term: number for number, term in enumerate(self._terms)}
         self._characters = sum(map(sys.getsizeof, self._terms))
-        self._stems = {language: stems.without(is_used) for language, stems in self._stems.items()}
-        parts = ([term for term in part if term in self.numbers] for part in self._sorted)
-        self._sorted = [part for part in parts if part]
-        self._sorted_count = int(np.count_nonzero(is_used[: self._sorted_count]))
+        self._stems, self._sorted, self._sorted_count = {}, [], 0
 
     def forget_stems(self) -> None:
         """Give the memory of stems back; the next question that needs them makes them again."""

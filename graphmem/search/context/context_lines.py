@@ -125,14 +125,10 @@ async def with_histories(
     context: Context, entity_ids: Sequence[str]
 ) -> tuple[list[EntityRow], dict[str, dict[str, list[EarlierValue]]]]:
     """Return the rows of some entities, and by id the earlier values of their fields."""
-    known = await _known(context, entity_ids, Focus(), Subjects(entity_ids, []), relationships=0)
-    return [each.entity for each in known], {
-        each.entity.id: {
-            line.field: earlier_values(line)
-            for line in _fields(0, 1.0, each, _about(each), None, Focus(), is_of_kind=False)
-            if line.earlier
-        }
-        for each in known
+    lines = await _lines_of_fields(context, entity_ids)
+    return [known.entity for known, _ in lines], {
+        known.entity.id: {line.field: earlier_values(line) for line in fields if line.earlier}
+        for known, fields in lines
     }
 
 
@@ -142,14 +138,17 @@ async def contested_lines(context: Context, entity_ids: Sequence[str]) -> tuple[
     Returns:
         How many of the entities were looked at, at least one, and the lines in their order.
     """
-    known = await _known(context, entity_ids, Focus(), Subjects(entity_ids, []), relationships=0)
-    looked = entity_ids.index(known[-1].entity.id) + 1 if known else len(entity_ids)
-    return looked, [
-        line
-        for each in known
-        for line in _fields(0, 1.0, each, _about(each), None, Focus(), is_of_kind=False)
-        if line.contested
-    ]
+    lines = await _lines_of_fields(context, entity_ids)
+    looked = entity_ids.index(lines[-1][0].entity.id) + 1 if lines else len(entity_ids)
+    return looked, [line for _, fields in lines for line in fields if line.contested]
+
+
+async def _lines_of_fields(
+    context: Context, entity_ids: Sequence[str]
+) -> list[tuple[KnownEntity, list[Line]]]:
+    """Return some entities without their relationships, each with the lines of its fields."""
+    entities = await _known(context, entity_ids, Focus(), Subjects(entity_ids, []), relationships=0)
+    return [(each, _fields(0, 1.0, each, _about(each), None, Focus(), is_of_kind=False)) for each in entities]
 
 
 async def known_lines(

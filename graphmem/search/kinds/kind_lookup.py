@@ -23,8 +23,9 @@ from graphmem.search.kinds.kind_words import State
 from graphmem.search.owner_copy import KindKey
 from graphmem.search.questions import asked_relationships, naming
 from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT
-from graphmem.search.questions.mentions import AskedNames, Piece
+from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import KIND, Asking, Named
+from graphmem.search.questions.pieces import Piece
 from graphmem.search.search_results import Understood, understood_of
 from graphmem.text import words
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from graphmem.model.identity import fold_text
 from graphmem.model.ids import ENTITY_ID
 from graphmem.search import written_identifiers
 from graphmem.search.questions import grammar
+from graphmem.search.questions.pieces import Piece
 from graphmem.text import codes, identifiers, written_dates
-
-if TYPE_CHECKING:
-    from graphmem.search.questions.mentions import Piece
 
 CODE_DIGITS_LEAST: Final = 3
 """Digits of a code with letters, years left out: ``GPT-4`` and ``covid-19`` are words."""

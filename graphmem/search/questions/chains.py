@@ -12,11 +12,12 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from graphmem.model import canonical
-from graphmem.search.entity_copy import IN_ALIAS, IN_NAME, SearchCopy
+from graphmem.search.entity_copy import IN_NAMES, SearchCopy
 from graphmem.search.questions import asked_relationships, grammar, question_words
 from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT, RELATED_LIMIT, SCANNED_LIMIT
-from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames, Piece
+from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames
 from graphmem.search.questions.naming import RELATIONSHIP, Asking, Named
+from graphmem.search.questions.pieces import Piece
 from graphmem.text import words
 
 STEPS_LIMIT: Final = 2
@@ -243,6 +244,6 @@ def _bearer(copy: SearchCopy, value: str) -> str | None:
     tokens = words.tokens(value)
     having = copy.alive if tokens else copy.of_ids([])
     for posting in copy.postings([[word] for word in tokens]):
-        having = having & copy.of_numbers(posting.documents[(posting.counts & (IN_NAME | IN_ALIAS)) > 0])
+        having = having & copy.of_numbers(posting.having(IN_NAMES))
     (bearers,) = having.nonzero()
     return copy.ids[bearers[0]] if len(bearers) == 1 else None

@@ -13,10 +13,19 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from graphmem.model.identity import fold_text, index_key
-from graphmem.search import terms
-from graphmem.search.questions import dense_names, grammar, question_words, titles
+from graphmem.search.questions import grammar, question_words
 from graphmem.search.questions.asked_identifiers import WordRun, identifiers_in
-from graphmem.text import identifiers, languages, words
+from graphmem.search.questions.pieces import (
+    AROUND,
+    DENSE_NAME_CHARACTERS,
+    MY,
+    POSSESSIVE,
+    Piece,
+    dense_pairs,
+    dense_part_spans,
+    pieces_of,
+)
+from graphmem.text import identifiers, words
 
 NAME_WORDS: Final = 6
 """Most consecutive words of a question that are looked up as a name."""
@@ -24,11 +33,6 @@ QUESTION_WORDS: Final = 32
 """Words of a question in which names are looked up."""
 EXTERNAL_ID_LENGTH_LEAST: Final = 3
 """Characters of an external id within a question."""
-_STOPS: Final = ".,;:!?…。、，；：！？؟،؛।॥"
-_AROUND: Final = f"\"'()[]{{}}<>«»„“”‘’¿¡-–—「」『』（）《》〈〉【】{_STOPS}"
-_SENTENCE_ENDS: Final = frozenset(".!?…:。！？：؟।॥")
-_POSSESSIVE = re.compile("(['’]s|(?<=s)['’]|(?<=[\u0980-\u09ff])\u09c7\u09b0)$", re.IGNORECASE)
-"""Of Bengali the genitive."""
 _ADDRESS_SIGNS: Final = frozenset("@./:")
 _DAYS: Final = grammar.words("days")
 """Names of days and months, some of which are names of people."""
@@ -38,13 +42,8 @@ ATTRIBUTES: Final = _DAYS | grammar.words("attributes")
 """Words that ask for something of an entity, or for a day: beside a name they are no part of it."""
 _COMMANDS: Final = grammar.words("commands")
 """Words that begin an order or a greeting; a capital letter there says nothing."""
-_CONTRACTED: Final = grammar.words("contracted")
-"""Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
 
 _SELF: Final = grammar.words("self")
-_MY: Final = grammar.words("self_possessive")
-_OWNED_ROLES: Final = grammar.meanings("owned_roles")
-"""Words for people that say a relationship behind "my": of "meine Frau", a wife."""
 _SELF_OBJECT: Final = grammar.words("self_object")
 """Words after which "me" is who is to be told something: "show me"."""
 _APOSTROPHE = re.compile("['’]")
@@ -62,43 +61,6 @@ class NamePart(NamedTuple):
     initials: tuple[str, ...] = ()
 
 
-class Piece(NamedTuple):
-    """A run of characters between blanks.
-
-    ``text`` has neither the punctuation around it nor a possessive ending; ``tokens`` are the words that
-    search compares, and ``token`` is the only one, empty if there are none or several: "Anne-Marie".
-    ``ends`` tells that punctuation follows; the dot of a title or an initial is none. ``is_glued`` tells that
-    no blank is before it: a character of a script that is written without blanks is a piece by itself.
-    """
-
-    text: str
-    tokens: tuple[str, ...]
-    token: str
-    is_capital: bool
-    is_possessive: bool
-    ends: bool
-    is_stop_word: bool
-    is_title: bool = False
-    is_initial: bool = False
-    is_glued: bool = False
-
-    @property
-    def is_word(self) -> bool:
-        """Whether the piece is one word of letters or an emoji, or several that hyphens join."""
-        return bool(self.tokens) and all(map(words.is_spelled, self.tokens))
-
-    @property
-    def may_begin_name(self) -> bool:
-        """Whether it is written as a name or a number, or in a script without capital letters."""
-        is_number = not self.text.isalpha()
-        return self.is_capital or is_number or self.text.lower() == self.text.upper()
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether the piece is a character of a script that is written without blanks."""
-        return bool(self.token) and words.is_dense(self.token)
-
-
 @dataclass(frozen=True)
 class AskedNames:
     """The words of a question, in which names are looked up."""
@@ -112,15 +74,15 @@ class AskedNames:
     def runs(self) -> list[WordRun]:
         """The runs of words that may be names or identifiers, the longest first; no run of stop words."""
         runs: list[WordRun] = []
-        most = dense_names.NAME_CHARACTERS if self._has_dense else NAME_WORDS
+        most = DENSE_NAME_CHARACTERS if self._has_dense else NAME_WORDS
         for length in range(min(most, len(self.pieces)), 0, -1):
             for start in range(len(self.pieces) - length + 1):
                 end = start + length
                 if self._may_be_run(start, end):
                     phrase = self.text(start, end)
                     # With and without the punctuation around it and a possessive ending.
-                    bare = phrase.strip(_AROUND)
-                    text = _POSSESSIVE.sub("", bare)
+                    bare = phrase.strip(AROUND)
+                    text = POSSESSIVE.sub("", bare)
                     if self._has_dense and self.pieces[start].is_dense and length > 1:
                         # There are many of these, and none is an address.
                         key = index_key(fold_text(text))
@@ -142,7 +104,7 @@ class AskedNames:
 
     def name(self, start: int, end: int) -> str:
         """Return the same without the punctuation around it and a possessive ending."""
-        return _POSSESSIVE.sub("", self.text(start, end).strip(_AROUND))
+        return POSSESSIVE.sub("", self.text(start, end).strip(AROUND))
 
     @cached_property
     def _has_dense(self) -> bool:
@@ -186,13 +148,13 @@ class AskedNames:
         return [
             place
             for place, word in enumerate(self._bare)
-            if word in _MY or (word in _SELF and before[place] not in _SELF_OBJECT)
+            if word in MY or (word in _SELF and before[place] not in _SELF_OBJECT)
         ]
 
     @property
     def mine(self) -> list[int]:
         """The places of words such as "my"."""
-        return [place for place in self.selves if self._bare[place] in _MY]
+        return [place for place in self.selves if self._bare[place] in MY]
 
     @cached_property
     def _bare(self) -> list[str]:
@@ -265,8 +227,8 @@ class AskedNames:
     @cached_property
     def _dense_parts(self) -> list[NamePart]:
         """The runs of dense characters that may be parts of names, the longest first."""
-        spans = dense_names.part_spans(self.pieces)
-        return [NamePart(*span, dense_names.pairs(self.pieces[slice(*span)])) for span in spans]
+        spans = dense_part_spans(self.pieces)
+        return [NamePart(*span, dense_pairs(self.pieces[slice(*span)])) for span in spans]
 
     @property
     def written_names(self) -> set[str]:
@@ -347,53 +309,13 @@ def read(text: str, region: str | None = None, *, is_prose: bool = False) -> Ask
     Args:
         is_prose: all words of another text are read; only what is written as a name may be one.
     """
-    limit = len(text) if is_prose else QUESTION_WORDS
-    parted = [words.dense_parts(each) for each in text.split()[:limit]]
-    spellings = tuple([part for parts in parted for part in parts][: 2 * limit])
-    glued = [place > 0 for parts in parted for place in range(len(parts))]
-    language = terms.language_of_question(text[: words.TEXT_LIMIT])
-    stop_words = question_words.EMPTY | languages.stop_words().get(language or "", frozenset())
-    pieces = [
-        _piece(each, stop_words)._replace(is_glued=is_glued)
-        for each, is_glued in zip(spellings, glued, strict=False)
-    ]
-    has_case = any(piece.token and not piece.is_capital for piece in pieces)
-    for place, piece in enumerate(pieces):
-        begins = place == 0 or spellings[place - 1][-1] in _SENTENCE_ENDS
-        # A stop word may be written as a name: "Will's phone", "Where is Will?".
-        is_name = piece.is_possessive or (piece.is_capital and has_case and not begins)
-        if is_name or len(pieces) == 1:
-            pieces[place] = piece._replace(is_stop_word=False)
-        if (
-            place
-            and pieces[place - 1].token in _MY
-            and (role := question_words.of_plural(piece.token, _OWNED_ROLES))
-        ):
-            pieces[place] = pieces[place]._replace(token=role, tokens=(role,))
-        pieces[place] = titles.with_title(pieces, place, spellings[place], language)
-    return AskedNames(tuple(pieces), spellings, region, is_prose)
+    pieces, spellings = pieces_of(text, len(text) if is_prose else QUESTION_WORDS)
+    return AskedNames(pieces, spellings, region, is_prose)
 
 
 def _asks(token: str) -> bool:
     """Return whether a word asks for something of what is named."""
     return token in ATTRIBUTES or question_words.says_role(token)
-
-
-def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:
-    core = spelling.strip(_AROUND)
-    text = _POSSESSIVE.sub("", core)
-    tokens = tuple(words.tokens(text))
-    token = tokens[0] if len(tokens) == 1 else ""
-    is_possessive = text != core and token not in _CONTRACTED
-    return Piece(
-        text,
-        tokens,
-        token,
-        text[:1].isupper(),
-        is_possessive,
-        spelling.rstrip(_STOPS) != spelling,
-        not tokens or all(each in stop_words or question_words.answer_kinds([each]) for each in tokens),
-    )
 
 
 def _pairs(spelling: str, region: str | None) -> set[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.context import Context
 from graphmem.search.asked_times import AskedPast
-from graphmem.search.entity_copy import COUNTED, IN_ALIAS, IN_LABEL, IN_NAME, SearchCopy
+from graphmem.search.entity_copy import COUNTED, IN_LABEL, IN_NAMES, SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy
 from graphmem.search.questions import mentions, question_words
 from graphmem.search.questions.mentions import AskedNames, NamePart, WordRun
@@ -157,7 +157,7 @@ def with_genitives(copy: SearchCopy, question: AskedNames) -> AskedNames:
 
 def _is_of_person(copy: SearchCopy, word: str) -> bool:
     (posting,) = copy.postings([[word]])
-    named = posting.documents[(posting.counts & (IN_NAME | IN_ALIAS)) > 0]
+    named = posting.having(IN_NAMES)
     people = [each for each in copy.types if each in question_words.PERSONS]
     return bool(people) and bool(copy.of_types(people)[named].any())
 
@@ -252,7 +252,7 @@ def partly_named(
     groups = [near.get(word, [word]) for word in name_words]
     documents: dict[str, set[int]] = {}
     for word, posting in zip(name_words, copy.postings(groups), strict=True):
-        named = posting.documents[(posting.counts & (IN_NAME | IN_ALIAS)) > 0]
+        named = posting.having(IN_NAMES)
         called = people + organisations if word in written else people
         if called and len(named):
             documents[word] = set(named[copy.of_types(called)[named]].tolist())
@@ -270,8 +270,8 @@ def partly_named(
         if title:
             (titled,) = copy.postings([[title]])
             # Of two of that name, the one whose name has the title.
-            named = titled.documents[(titled.counts & (IN_NAME | IN_ALIAS)) > 0]
-            numbers.intersection_update(numbers.intersection(named.tolist()) or numbers.copy())
+            named = titled.having(IN_NAMES).tolist()
+            numbers.intersection_update(numbers.intersection(named) or numbers.copy())
         for number in numbers:
             counts[number] = counts.get(number, 0) + 1
     chosen: dict[str, NamePart] = {}
@@ -285,13 +285,8 @@ def partly_named(
 
 def _having(copy: SearchCopy, part: NamePart) -> list[set[int]]:
     """Return for each initial of a part of a name the documents whose name has such another word."""
-    if not part.initials:
-        return []
     groups = [
         [term for term in copy.terms.beginning_with(initial) if term not in part.words]
         for initial in part.initials
     ]
-    in_names = IN_NAME | IN_ALIAS
-    return [
-        set(posting.documents[(posting.counts & in_names) > 0].tolist()) for posting in copy.postings(groups)
-    ]
+    return [set(posting.having(IN_NAMES).tolist()) for posting in copy.postings(groups)]

@@ -11,7 +11,7 @@ from typing import Final
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from graphmem.search.entity_copy import IN_ALIAS, IN_NAME, SearchCopy
+from graphmem.search.entity_copy import IN_NAMES, SearchCopy
 from graphmem.search.questions import naming, question_words
 from graphmem.search.questions.mentions import AskedNames
 
@@ -39,7 +39,7 @@ def named_nearly(copy: SearchCopy, question: AskedNames) -> list[naming.Named]:
     words = {piece.token: place for place, piece in enumerate(question.pieces) if not piece.is_stop_word}
     is_other = copy.of_types([name for name in copy.types if name not in called] or [""])
     for word, posting in zip(words, copy.postings([near.get(word, [word]) for word in words]), strict=True):
-        in_names = posting.documents[(posting.counts & (IN_NAME | IN_ALIAS)) > 0]
+        in_names = posting.having(IN_NAMES)
         for number in in_names[is_other[in_names]].tolist():
             counts[number] = counts.get(number, 0) + 1
             if word in near:

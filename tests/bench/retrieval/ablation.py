@@ -29,8 +29,8 @@ from graphmem.search.questions import (
     grammar,
     mentions,
     naming,
+    pieces,
     question_words,
-    titles,
 )
 from graphmem.search.terms import TermVocabulary
 from graphmem.text import languages
@@ -135,7 +135,7 @@ def _no_whole_identifiers(patch: Patch) -> None:
 
 
 GRAMMAR: Final = (
-    kind_questions, kind_times, kind_words, mentions, question_words,
+    kind_questions, kind_times, kind_words, mentions, pieces, question_words,
     asked_identifiers,
 )  # fmt: skip
 """The modules that have tables of the grammar."""
@@ -212,7 +212,7 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "words of roles (boss)": _without((question_words, "_WORDS", {}), (context_lines, "ROLES", {})),
     "words of relationship types": _without((question_words, "_says_type", lambda *_: False)),
     "orders and titles before names": _without(
-        (mentions, "_COMMANDS", frozenset()), (titles, "_TITLES", frozenset())
+        (mentions, "_COMMANDS", frozenset()), (pieces, "_TITLES", frozenset())
     ),
     "identifiers in questions": _no_identifiers,
     "identifiers, in questions and alone": _no_whole_identifiers,

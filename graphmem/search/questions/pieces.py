@@ -1,0 +1,177 @@
+"""The words of a question as they are written: possessives, capital letters, titles and initials.
+
+A title or an initial before a name calls nobody by itself. In scripts that are written without blanks, such
+as Chinese and Thai, no word ends for sure: every run of characters is looked up as a whole name, and a part
+of a name is what has a particle, another script or nothing on both sides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from graphmem.search import terms
+from graphmem.search.questions import grammar, question_words
+from graphmem.text import languages, words
+
+_STOPS: Final = ".,;:!?…。、，；：！？؟،؛।॥"
+AROUND: Final = f"\"'()[]{{}}<>«»„“”‘’¿¡-–—「」『』（）《》〈〉【】{_STOPS}"
+_SENTENCE_ENDS: Final = frozenset(".!?…:。！？：؟।॥")
+POSSESSIVE = re.compile("(['’]s|(?<=s)['’]|(?<=[\u0980-\u09ff])\u09c7\u09b0)$", re.IGNORECASE)
+"""Of Bengali the genitive."""
+MY: Final = grammar.words("self_possessive")
+_OWNED_ROLES: Final = grammar.meanings("owned_roles")
+"""Words for people that say a relationship behind "my": of "meine Frau", a wife."""
+_CONTRACTED: Final = grammar.words("contracted")
+"""Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
+_ABBREVIATED_TITLES: Final = grammar.words("abbreviated_titles")
+"""Titles that are no names: "Dr." alone calls nobody."""
+_TITLES: Final = _ABBREVIATED_TITLES | grammar.words("titles")
+"""Words before the name of a person that are no part of it."""
+DENSE_NAME_CHARACTERS: Final = 14
+"""Most consecutive characters that are looked up as a name."""
+PART_CHARACTERS: Final = 8
+"""Most characters of a part of a name; it has two at least."""
+_PARTICLES: Final = grammar.words("particles")
+"""What stands beside a name."""
+_LENGTHS: Final = range(1, max(map(len, _PARTICLES)) + 1)
+
+
+class Piece(NamedTuple):
+    """A run of characters between blanks.
+
+    ``text`` has neither the punctuation around it nor a possessive ending; ``tokens`` are the words that
+    search compares, and ``token`` is the only one, empty if there are none or several: "Anne-Marie".
+    ``ends`` tells that punctuation follows; the dot of a title or an initial is none. ``is_glued`` tells that
+    no blank is before it: a character of a script that is written without blanks is a piece by itself.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    token: str
+    is_capital: bool
+    is_possessive: bool
+    ends: bool
+    is_stop_word: bool
+    is_title: bool = False
+    is_initial: bool = False
+    is_glued: bool = False
+
+    @property
+    def is_word(self) -> bool:
+        """Whether the piece is one word of letters or an emoji, or several that hyphens join."""
+        return bool(self.tokens) and all(map(words.is_spelled, self.tokens))
+
+    @property
+    def may_begin_name(self) -> bool:
+        """Whether it is written as a name or a number, or in a script without capital letters."""
+        is_number = not self.text.isalpha()
+        return self.is_capital or is_number or self.text.lower() == self.text.upper()
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the piece is a character of a script that is written without blanks."""
+        return bool(self.token) and words.is_dense(self.token)
+
+
+def pieces_of(text: str, limit: int) -> tuple[tuple[Piece, ...], tuple[str, ...]]:
+    """Return the words of a text up to a number of them, and how each is written."""
+    parted = [words.dense_parts(each) for each in text.split()[:limit]]
+    spellings = tuple([part for parts in parted for part in parts][: 2 * limit])
+    glued = [place > 0 for parts in parted for place in range(len(parts))]
+    language = terms.language_of_question(text[: words.TEXT_LIMIT])
+    stop_words = question_words.EMPTY | languages.stop_words().get(language or "", frozenset())
+    pieces = [
+        _piece(each, stop_words)._replace(is_glued=is_glued)
+        for each, is_glued in zip(spellings, glued, strict=False)
+    ]
+    has_case = any(piece.token and not piece.is_capital for piece in pieces)
+    for place, piece in enumerate(pieces):
+        begins = place == 0 or spellings[place - 1][-1] in _SENTENCE_ENDS
+        # A stop word may be written as a name: "Will's phone", "Where is Will?".
+        is_name = piece.is_possessive or (piece.is_capital and has_case and not begins)
+        if is_name or len(pieces) == 1:
+            pieces[place] = piece._replace(is_stop_word=False)
+        if (
+            place
+            and pieces[place - 1].token in MY
+            and (role := question_words.of_plural(piece.token, _OWNED_ROLES))
+        ):
+            pieces[place] = pieces[place]._replace(token=role, tokens=(role,))
+        pieces[place] = _with_title(pieces, place, spellings[place], language)
+    return tuple(pieces), spellings
+
+
+def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:
+    core = spelling.strip(AROUND)
+    text = POSSESSIVE.sub("", core)
+    tokens = tuple(words.tokens(text))
+    token = tokens[0] if len(tokens) == 1 else ""
+    is_possessive = text != core and token not in _CONTRACTED
+    return Piece(
+        text,
+        tokens,
+        token,
+        text[:1].isupper(),
+        is_possessive,
+        spelling.rstrip(_STOPS) != spelling,
+        not tokens or all(each in stop_words or question_words.answer_kinds([each]) for each in tokens),
+    )
+
+
+def _with_title(pieces: Sequence[Piece], place: int, spelling: str, language: str | None) -> Piece:
+    """Return a word of a question with what it is before a name: a title, or an initial."""
+    piece = pieces[place]
+    if not piece.tokens or any(map(words.is_dense, piece.tokens)):
+        return piece
+    is_dotted = spelling.endswith(".") or piece.text.endswith(".")
+    ends = piece.ends and not (is_dotted and spelling.rstrip(".").endswith(piece.text))
+    is_before = not (ends or piece.is_possessive) and place + 1 < len(pieces) and pieces[place + 1].is_word
+    is_title = all(token in _TITLES for token in piece.tokens) and (
+        is_before or all(token in _ABBREVIATED_TITLES for token in piece.tokens)
+    )
+    if is_title or (is_before and piece.token in grammar.words("letter_titles", language)):
+        return piece._replace(is_title=True, ends=ends)
+    is_letter = all(len(token) == 1 and token.isalpha() for token in piece.tokens)
+    # "y" and "e" join two names in some languages.
+    says_nothing = piece.is_stop_word or (not piece.is_capital and languages.is_stop_word(piece.token))
+    if is_letter and len(pieces) > 1 and (is_dotted or not says_nothing):
+        return piece._replace(is_initial=True, ends=ends)
+    return piece
+
+
+def dense_part_spans(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
+    """Return the runs of characters that may be parts of names, the longest first."""
+    if not any(piece.is_glued for piece in pieces):
+        return []
+    tokens = [piece.token for piece in pieces]
+    # Whether a character belongs to the run of the one before it.
+    goes_on = [
+        piece.is_glued and piece.is_dense and before.is_dense and not before.ends
+        for before, piece in pairwise(pieces)
+    ]
+    goes_on = [False, *goes_on, False]
+
+    def is_behind(place: int) -> bool:
+        return any("".join(tokens[max(0, place - length) : place]) in _PARTICLES for length in _LENGTHS)
+
+    def is_before(place: int) -> bool:
+        return any("".join(tokens[place : place + length]) in _PARTICLES for length in _LENGTHS)
+
+    def spans() -> Iterator[tuple[int, int]]:
+        for start in range(len(pieces)):
+            if not goes_on[start] or is_behind(start):
+                end = start + 1
+                while end - start < PART_CHARACTERS and goes_on[end]:
+                    end += 1
+                    if not goes_on[end] or is_before(end):
+                        yield start, end
+
+    return sorted(spans(), key=lambda span: span[0] - span[1])
+
+
+def dense_pairs(pieces: Sequence[Piece]) -> tuple[str, ...]:
+    """Return the pairs of characters of a run, as search compares them."""
+    return tuple(first.token + second.token for first, second in pairwise(pieces))
