@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from graphmem.cli.session import Session, command, console, require_database, show, stderr
+from graphmem.cli.session import Draw, Session, command, require_database, show, tell
 from graphmem.errors import AccountConflict, InvalidInput
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from graphmem.auth.accounts import Account, Accounts, DeletedAccount
     from graphmem.auth.erasing import Erased, Totals
     from graphmem.context import Services
@@ -25,12 +27,7 @@ Name = Annotated[str, typer.Argument(help="Name of the account, such as ada or a
 
 def on_accounts(session: Session, work: Callable[[Accounts, Settings], Awaitable[T]]) -> T:
     """Run ``work`` on the accounts of this machine's instance."""
-    chosen = session.local_settings(
-        "accounts are managed on the machine of their database, not at {}: run this command there, without "
-        "--base-url",
-        reads=False,
-    )
-
+    chosen = session.local_settings(reads=False)
     from graphmem.cli.in_process import on_services, refuse_in_sandbox
 
     refuse_in_sandbox(chosen, "account")
@@ -48,8 +45,10 @@ def tell_first_credential(was_open: bool) -> None:
     if was_open:
         from graphmem.auth import FIRST_CREDENTIAL
 
-        text = f"This instance is open now, and its first key or password ends that: {FIRST_CREDENTIAL}."
-        stderr.print(text, style="yellow", highlight=False)
+        tell(
+            f"This instance is open now, and its first key or password ends that: {FIRST_CREDENTIAL}.",
+            "yellow",
+        )
 
 
 @command(app)
@@ -89,7 +88,7 @@ def create(
 
 
 @command(app, "list")
-def list_accounts(session: Session) -> dict[str, Any] | None:
+def list_accounts(session: Session) -> tuple[dict[str, Any], Draw]:
     """List the accounts of this instance, and owners whose data no account reaches.
 
     account create --owner gives such an owner an account.
@@ -104,15 +103,15 @@ def list_accounts(session: Session) -> dict[str, Any] | None:
         return await accounts.all(), await accounts.owners_without()
 
     accounts, owners = on_accounts(session, work)
-    if session.as_json:
-        return {"accounts": [_row(account) for account in accounts], "owners_without_account": owners}
-    from graphmem.cli.layouts import show as show_answer
 
-    show_answer(console, "accounts.list", {"accounts": [_readable(account) for account in accounts]})
-    if owners:
-        line = f"Owners whose data no account reaches: {', '.join(owners)}."
-        stderr.print(line, style="yellow", highlight=False, soft_wrap=True)
-    return None
+    def draw() -> RenderableType:
+        from graphmem.cli.layouts import render
+
+        if owners:
+            tell(f"Owners whose data no account reaches: {', '.join(owners)}.", "yellow")
+        return render("accounts.list", {"accounts": [_readable(account) for account in accounts]})
+
+    return {"accounts": [_row(account) for account in accounts], "owners_without_account": owners}, draw
 
 
 @command(app, "set-password")
@@ -215,14 +214,26 @@ def _delete(session: Session, name: str, yes: bool) -> None:
     row = {"deleted": account.name, "keys": deleted.keys, "grants": deleted.grants, "owner": account.owner}
     show(row, session.as_json)
     if has_data and not session.as_json:
-        line = (
+        tell(
             f"Its data stays. To reach it: graphmem account create {name} --owner {account.owner}. "
             f"To erase it then: graphmem account delete {name} --with-data."
         )
-        stderr.print(line, highlight=False, soft_wrap=True)
 
 
 def _delete_with_data(session: Session, name: str, yes: bool) -> None:
+    account, totals, contents = with_totals(session, name)
+    if not yes:
+        typer.confirm(
+            f"Delete the account {name} and erase its data: {contents}? Only a backup brings it back.",
+            abort=True,
+            err=True,
+        )
+    show({"deleted": name, "owner": account.owner, **erase(session, name, totals)}, session.as_json)
+
+
+def with_totals(session: Session, name: str) -> tuple[Account, Totals, str]:
+    """Return an account, what is stored for it, and what of that a person is asked about."""
+
     async def look(accounts: Accounts, chosen: Settings) -> tuple[Account, Totals]:
         from graphmem.auth.erasing import totals_of
 
@@ -230,14 +241,7 @@ def _delete_with_data(session: Session, name: str, yes: bool) -> None:
         return account, await totals_of(accounts.database, account.owner)
 
     account, totals = on_accounts(session, look)
-    if not yes:
-        contents = ", ".join(f"{count:,} {what}" for what, count in totals.shown.items())
-        typer.confirm(
-            f"Delete the account {name} and erase its data: {contents}? Only a backup brings it back.",
-            abort=True,
-            err=True,
-        )
-    show({"deleted": name, "owner": account.owner, **erase(session, name, totals)}, session.as_json)
+    return account, totals, ", ".join(f"{count:,} {what}" for what, count in totals.shown.items())
 
 
 def erase(session: Session, name: str, totals: Totals) -> dict[str, int]:

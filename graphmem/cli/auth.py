@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphmem.cli.account import on_accounts, tell_first_credential
-from graphmem.cli.session import Session, command, show, stderr
+from graphmem.cli.session import Draw, Session, command, show, tell
 from graphmem.errors import AuthInvalid, GraphmemError, InvalidInput, LoginFailed, NotFound
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def mcp_token(
     rotate: Annotated[
         bool, typer.Option("--rotate", help="End the token and print the next one; nothing is sealed anew.")
     ] = False,
-) -> dict[str, Any] | None:
+) -> tuple[dict[str, Any], Draw]:
     """Print the token of a sealed instance, which is derived from its root key: programs send it as a bearer.
 
     It acts as this machine's user, with every scope. A service that runs takes another one when it starts
@@ -72,14 +72,11 @@ def mcp_token(
       graphmem auth mcp-token
       graphmem auth mcp-token --rotate
     """
-    from graphmem.cli.encryption import ELSEWHERE, keys_here
+    from graphmem.cli.encryption import keys_here
 
-    keys = keys_here(session.settings_here(ELSEWHERE))
+    keys = keys_here(session.settings_here())
     token = keys.next_token() if rotate else keys.token()
-    if session.as_json:
-        return {"token": token, "epoch": keys.record().token_epoch}
-    print(token)
-    return None
+    return {"token": token, "epoch": keys.record().token_epoch}, lambda: print(token)
 
 
 def tell_before(session: Session, entry: Listed) -> None:
@@ -130,7 +127,7 @@ def login(
 
 
 @command(app)
-def status(session: Session, base_url: BaseUrl = None) -> dict[str, Any] | None:
+def status(session: Session, base_url: BaseUrl = None) -> tuple[dict[str, Any], Draw]:
     """List the services with a login: account, scopes, when the token expires, and whether it is accepted.
 
     Each service is asked. A token that expires soon is renewed.
@@ -145,15 +142,16 @@ def status(session: Session, base_url: BaseUrl = None) -> dict[str, Any] | None:
     logins = [login for login in Logins().all() if address in (None, login.address)]
     rows = [_checked_row(login) for login in logins]
     token_set = session.settings().bearer_token is not None
-    if session.as_json:
-        return {"logins": rows, "service_bearer_token": token_set}
-    for row in rows:
-        show(row, as_json=False)
-    if not rows:
-        _say("no login is kept: `graphmem auth login --base-url` makes one")
-    if token_set:
-        _say("SERVICE_BEARER_TOKEN is set: commands send it in place of a login")
-    return None
+
+    def draw() -> None:
+        for row in rows:
+            show(row, as_json=False)
+        if not rows:
+            tell("no login is kept: `graphmem auth login --base-url` makes one")
+        if token_set:
+            tell("SERVICE_BEARER_TOKEN is set: commands send it in place of a login")
+
+    return {"logins": rows, "service_bearer_token": token_set}, draw
 
 
 @command(app)
@@ -265,11 +263,11 @@ def _authorized(
         authorization = oauth_login.begin(server, client_id, receiver.port, scopes)
         receiver.is_answer = partial(oauth_login.is_answer_to, authorization)
         if not by_code and redirects.has_browser():
-            _say("allow the login in the browser; if none opens, open this address:", authorization.url)
+            tell(f"allow the login in the browser; if none opens, open this address:\n{authorization.url}")
             if webbrowser.open(authorization.url):
                 return authorization, oauth_login.code_of(server, authorization, receiver.wait())
-    _say("open this address in any browser, and allow the login there:", authorization.url)
-    _say("the browser then ends at an address that may not open: paste that address, or its code, here")
+    tell(f"open this address in any browser, and allow the login there:\n{authorization.url}")
+    tell("the browser then ends at an address that may not open: paste that address, or its code, here")
     answer = redirects.pasted(typer.prompt("Address or code", err=True))
     code = answer if isinstance(answer, str) else oauth_login.code_of(server, authorization, answer)
     return authorization, code
@@ -360,11 +358,3 @@ def _end(http: httpx.Client, login: Login) -> None:
 
     with contextlib.suppress(GraphmemError):
         oauth_login.revoke(http, login)
-
-
-def _say(*lines: str) -> None:
-    """Print lines on stderr; an address is not broken, so that it can be copied."""
-    from graphmem.cli.tables import plain
-
-    for line in lines:
-        stderr.print(plain(line), highlight=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.session import Session, command, console, show, stderr
+from graphmem.cli.session import Draw, Session, command, show, stderr, tell
 from graphmem.errors import DumpConflicts, EncryptionKeyMissing, InvalidInput
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ Keys = Annotated[
         "keeps its root key. Default: that of this instance.",
     ),
 ]
-ELSEWHERE = "backup restore works on the data of this machine, not at {}: run it there"
 WITHOUT_FILES = (
     "The dump names {} files and does not hold their bytes: back up the object store as well. "
     "`graphmem storage info` says where it is."
@@ -113,7 +112,7 @@ def create(
 
     chosen = session.settings()
     if chosen.base_url is None:
-        chosen = session.local_settings(ELSEWHERE)
+        chosen = session.local_settings()
     path = backup_record.folder(chosen) if path is None else path
     if os.path.isdir(path):
         path /= backup_record.file_name("graphmem")
@@ -121,30 +120,26 @@ def create(
         raise InvalidInput("--keep counts the backups of a directory: name a directory, or no path")
     if chosen.base_url is None:
         made = write_dump(chosen, path, owner or (), force, not without_files)
-        counted, missing = _counted(made.manifest.contents) | _missing(made.missing_files), made.missing_files
-        root = made.manifest.root
+        missing = _missing(made.missing_files)
     else:
-        received = _receive(session, chosen, path, owner or (), force, not without_files)
-        counted, missing = (
-            {**_counted(received.manifest.contents), "files_missing": received.missing_files},
-            None,
-        )
-        root = received.manifest.root
+        made = _receive(session, chosen, path, owner or (), force, not without_files)
+        missing = {"files_missing": made.missing_files}
+    counted, root = _counted(made.manifest.contents), made.manifest.root
     known = {"root": root, "owners": tuple(sorted(owner or ())), "with_files": not without_files}
     noted = backup_record.note(chosen, path, **known)
     removed = [str(old) for old in backup_record.remove_oldest(chosen, noted, keep)] if keep else []
-    answer = {"path": str(path), "bytes": noted.bytes, **counted, "root": root}
+    answer = {"path": str(path), "bytes": noted.bytes, **counted, **missing, "root": root}
     show(answer | ({"removed": removed} if removed else {}), session.as_json)
     if session.as_json:
         return
     if without_files and answer["sources"]:
-        stderr.print(WITHOUT_FILES.format(f"{answer['sources']:,}"), style="yellow", highlight=False)
-    if missing is not None:
-        _tell_missing(MISSING_IN_STORE, missing)
+        tell(WITHOUT_FILES.format(f"{answer['sources']:,}"), "yellow")
+    if made.missing_files and not isinstance(made.missing_files, int):
+        _tell_missing(MISSING_IN_STORE, made.missing_files)
 
 
 @command(app, "list")
-def list_backups(session: Session) -> None:
+def list_backups(session: Session) -> tuple[dict[str, Any], Draw]:
     """List the backups of this instance that are where graphmem wrote them, the newest first.
 
     With --base-url, those of the service there that were written on this machine.
@@ -163,15 +158,16 @@ def list_backups(session: Session) -> None:
         for backup in backup_record.backups(chosen)
         if backup.is_there(chosen)
     ]
-    if session.as_json:
-        show({"backups": rows}, as_json=True)
-        return
-    table = List(None, ("made", "bytes", "holds", "path"))
-    for row in rows:
-        holds = "all facts" if not row["owners"] else f"facts of {len(row['owners'])} owners"
-        holds += ", files" if row["with_files"] else ""
-        add(table, time_text(row["created_at"]), f"{row['bytes']:,}", holds, row["path"])
-    console.print(table if rows else "none: `graphmem backup create` makes one", highlight=False)
+
+    def draw() -> List | str:
+        table = List(None, ("made", "bytes", "holds", "path"))
+        for row in rows:
+            holds = "all facts" if not row["owners"] else f"facts of {len(row['owners'])} owners"
+            holds += ", files" if row["with_files"] else ""
+            add(table, time_text(row["created_at"]), f"{row['bytes']:,}", holds, row["path"])
+        return table if rows else "none: `graphmem backup create` makes one"
+
+    return {"backups": rows}, draw
 
 
 @command(app)
@@ -262,20 +258,18 @@ def restore(
     """
     from graphmem.cli.in_process import refuse_in_sandbox
 
-    chosen = session.local_settings(ELSEWHERE, reads=False)
+    chosen = session.local_settings(reads=False)
     refuse_in_sandbox(chosen, "restore")
     result = restore_dump(chosen, path, _opening_keys(chosen, path, keys), dry_run=dry_run)
     show(_restored(path, result), session.as_json)
     if not session.as_json:
         _tell_missing(MISSING_AFTERWARDS, result.missing_files)
         if result.accounts and not dry_run:
-            stderr.print(WITHOUT_KEYS.format(f"{result.accounts:,}"), style="yellow", highlight=False)
+            tell(WITHOUT_KEYS.format(f"{result.accounts:,}"), "yellow")
     if result.conflict_count and not session.as_json:
-        from graphmem.cli.tables import plain
-
         for conflict in result.conflicts[:SHOWN_LIMIT]:
             each = conflict.report()
-            stderr.print(plain(f"  {each['what']} {each['id']}: {each['message']}"))
+            tell(f"  {each['what']} {each['id']}: {each['message']}")
     refuse_conflicts(result)
 
 
@@ -288,12 +282,10 @@ def refuse_conflicts(result: RestoreResult) -> None:
 
 def _tell_missing(message: str, missing: MissingFiles) -> None:
     """Print how many files are missing, and which ones."""
-    from graphmem.cli.tables import plain
-
     if missing.count:
-        stderr.print(plain(message.format(f"{missing.count:,}"), "yellow"), highlight=False)
+        tell(message.format(f"{missing.count:,}"), "yellow")
     for file in missing.listed[:SHOWN_LIMIT]:
-        stderr.print(plain(f"  {file.source_id} {file.name or ''}".rstrip()))
+        tell(f"  {file.source_id} {file.name or ''}".rstrip())
 
 
 def write_dump(chosen: Settings, path: Path, owners: Sequence[str], force: bool, files: bool) -> CreateResult:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from graphmem.cli.session import Session, command, console, current
+from graphmem.cli.session import Draw, Session, command, console
 from graphmem.errors import NotFound
 
 app = typer.Typer(no_args_is_help=True)
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 _SAMPLES = {
     "STRING": '""',
@@ -24,8 +23,8 @@ _SAMPLES = {
 """A value of each type that a header declares. A list is empty."""
 
 
-@app.command("list")
-def list_queries(context: typer.Context, as_json: Json = False) -> None:
+@command(app, "list")
+def list_queries(session: Session) -> tuple[dict[str, Any], Draw]:
     """List every query: its name, whether it reads or writes, and what it is for.
 
     A name with brackets is one form of a query: its order, and the property that it orders by.
@@ -34,20 +33,20 @@ def list_queries(context: typer.Context, as_json: Json = False) -> None:
     Example:
       graphmem cypher list
     """
-    import orjson
-    from rich.padding import Padding
-
     from graphmem import cypher
-    from graphmem.cli.tables import plain
 
     queries = [cypher.query(name) for name in cypher.names()]
-    if as_json or current(context).as_json:
-        answer = {"queries": [{"name": q.name, "mode": q.mode, "purpose": q.doc} for q in queries]}
-        sys.stdout.write(orjson.dumps(answer).decode() + "\n")
-        return
-    for query in queries:
-        console.print(plain(query.name, "bold") + plain(f"  {query.mode}", "not bold"), highlight=False)
-        console.print(Padding(plain(query.doc), (0, 0, 0, 4), expand=False), width=min(80, console.width))
+
+    def draw() -> None:
+        from rich.padding import Padding
+
+        from graphmem.cli.tables import plain
+
+        for query in queries:
+            console.print(plain(query.name, "bold") + plain(f"  {query.mode}", "not bold"), highlight=False)
+            console.print(Padding(plain(query.doc), (0, 0, 0, 4), expand=False), width=min(80, console.width))
+
+    return {"queries": [{"name": q.name, "mode": q.mode, "purpose": q.doc} for q in queries]}, draw
 
 
 @command(app, has_json=False)

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import shlex
 import shutil
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
 from graphmem import neo4j_local
-from graphmem.auth import local_actor
 from graphmem.cli.layouts import render
-from graphmem.cli.session import Session, console, fetching, run_async, tell_progress, uses_service
+from graphmem.cli.session import Session, console, open_instance
 from graphmem.cli.tables import List, SnapshotTable, plain
 from graphmem.errors import ConfigurationInvalid
 from graphmem.ingest.own_files import read_request
-from graphmem.model import canonical
 from graphmem.neo4j_local.private_files import private_directory, used_as_data
-from graphmem.registry import REGISTRY
-from graphmem.runtime import open_services
-from graphmem.service import calling
 from graphmem.settings import Settings, variable
-
-Call = Callable[..., Awaitable[dict[str, Any]]]
-"""Runs an operation by its name and arguments; returns its answer."""
 
 MARKER = "demo"
 """File in a data directory that was made by the demo."""
@@ -57,7 +46,16 @@ def run(session: Session, folder: Path) -> None:
         console.print(plain(f"{name} is set and not used: the demo runs a Neo4j of its own.", "yellow"))
     page = folder / QUESTIONS
     questions = page.read_text("utf-8").splitlines() if page.exists() else []
-    run_async(_run(chosen, files, questions))
+    session.chosen = chosen
+    console.print(plain(f"The demo's data directory is {chosen.data_path}."))
+    console.print("Starting Neo4j (its 155 MB are downloaded the first time) …")
+    begin = time.monotonic()
+    open_instance(chosen)
+    console.print(f"Neo4j is up after {time.monotonic() - begin:.1f} s.")
+    _store(session, files)
+    _show(session)
+    _ask(session, questions)
+    _print_next_steps(chosen)
 
 
 def demo_settings(session: Session) -> tuple[Settings, list[str]]:
@@ -85,75 +83,45 @@ def mark(settings: Settings) -> None:
         (settings.data_path / MARKER).touch()
 
 
-async def _run(settings: Settings, files: list[Path], questions: list[str]) -> None:
-    console.print(plain(f"The demo's data directory is {settings.data_path}."))
-    console.print("Starting Neo4j (its 155 MB are downloaded the first time) …")
-    begin = time.monotonic()
-    async with _opened(settings) as call:
-        console.print(f"Neo4j is up after {time.monotonic() - begin:.1f} s.")
-        await _store(call, files)
-        await _show(call)
-        await _ask(call, questions)
-    _print_next_steps(settings)
-
-
-@contextlib.asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Call]:
-    """Yield what runs an operation: the local service, or this process with ``--offline``."""
-    if uses_service(settings):
-        await asyncio.to_thread(calling.ensure, settings, tell_progress)
-
-        async def by_service(name: str, **arguments: Any) -> dict[str, Any]:
-            answer = await asyncio.to_thread(calling.call, settings, name, arguments, "demo", tell_progress)
-            return canonical.decode(answer)
-
-        yield by_service
-        return
-    async with open_services(settings, fetching()) as services:
-
-        async def in_process(name: str, **arguments: Any) -> dict[str, Any]:
-            return canonical.decode(await REGISTRY[name].run(services, local_actor("demo"), arguments))
-
-        yield in_process
-
-
-async def _store(call: Call, files: Iterable[Path]) -> None:
+def _store(session: Session, files: Iterable[Path]) -> None:
     table = List("Stored", ("file", "items", "new entities", "relationships", ""))
     for file in files:
-        answer = await call("store", **read_request(file.read_bytes(), file.name))
+        answer = session.ask("store", read_request(file.read_bytes(), file.name))
         counts = len(answer["entities"]), answer["entities_created"], len(answer["relationships_created"])
         table.add_row(file.name, *map(str, counts), "stored before" if answer["replayed"] else "")
     console.print(table)
 
 
-async def _show(call: Call) -> None:
-    stats = await call("server.stats")
+def _show(session: Session) -> None:
+    stats = session.ask("server.stats", {})
     table = List("Entities by type", ("type", "entities", "observations"))
     for kind, count in stats["entities_by_type"].items():
         table.add_row(kind, str(count), str(stats["observations_by_type"][kind]))
     console.print(table)
     # The person with the most observations; without persons, the entity with the most.
     filters = {"entity_type": "person"} if "person" in stats["entities_by_type"] else {}
-    entities = await call("entities.query", limit=500, **filters)
+    entities = session.ask("entities.query", {"limit": 500, **filters})
     entity = max(entities["entities"], key=lambda entity: (entity["observation_count"], entity["entity_id"]))
     name, entity_id = entity["canonical_name"], entity["entity_id"]
-    now = await call("entities.snapshot", entity_id=entity_id, expand_provenance=True)
+    snapshot = {"entity_id": entity_id, "expand_provenance": True}
+    now = session.ask("entities.snapshot", snapshot)
     console.print(
         SnapshotTable(now, f"{name}, now: each field names its observation, its time and its writer")
     )
-    page = await call("observations.query", entity_id=entity_id)
+    page = session.ask("observations.query", {"entity_id": entity_id})
     earlier = page["observations"][len(page["observations"]) // 3]["observed_at"]
-    then = await call("entities.snapshot", entity_id=entity_id, at=earlier, expand_provenance=True)
+    then = session.ask("entities.snapshot", {**snapshot, "at": earlier})
     console.print(SnapshotTable(then, f"{name}, as of {earlier[:10]}"))
     console.print(Text("\n") + plain(f"Related to {name}, one step away", style="bold"))
-    console.print(render("entities.related", await call("entities.related", entity_id=entity_id)))
+    related = session.ask("entities.related", {"entity_id": entity_id})
+    console.print(render("entities.related", related))
 
 
-async def _ask(call: Call, questions: Iterable[str]) -> None:
+def _ask(session: Session, questions: Iterable[str]) -> None:
     """Ask questions in words, and print the lines of context that answer them best."""
     for question in questions:
         console.print(Text("\n") + plain(question, style="bold"))
-        answer = await call("context.retrieve", question=question, budget=BUDGET)
+        answer = session.ask("context.retrieve", {"question": question, "budget": BUDGET})
         for line in answer["lines"][:1]:
             console.print(plain(line))
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmem.cli.session import Session, console, run_async
+from graphmem.cli.session import Session, console, run_async, show
 
 if TYPE_CHECKING:
     from graphmem.doctor import Finding
@@ -36,8 +35,6 @@ def doctor(
     """
     from dataclasses import asdict
 
-    import orjson
-
     from graphmem.doctor import examine
     from graphmem.observability import logs
 
@@ -45,11 +42,8 @@ def doctor(
     with logs.silenced():
         findings = run_async(examine(session.overrides, deep))
     failed = any(finding.status == "fail" for finding in findings)
-    if session.as_json:
-        answer = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}
-        sys.stdout.write(orjson.dumps(answer).decode() + "\n")
-    else:
-        _print(findings)
+    answer = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}
+    show(answer, session.as_json, lambda: _print(findings))
     if failed:
         raise typer.Exit(1)
 

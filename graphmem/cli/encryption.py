@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from graphmem.cli.session import Session, command, console, stderr, tell_progress
+from graphmem.cli.session import Draw, Session, command, console, tell, tell_progress
 from graphmem.errors import ConfigurationInvalid, EncryptionKeyInvalid
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from graphmem.sealing.root_key import Place
     from graphmem.settings import Settings
 
-ELSEWHERE: Final = "keys are kept on the machine of the instance, not at {}: run this command there"
 SEALED: Final = (
     "values, names and texts in the database",
     "the bytes of files and the names of their objects",
@@ -68,11 +67,11 @@ def place_of(text: str) -> Place:
 
 
 def tell_words(root: RootKey, kept: str) -> None:
-    stderr.print(WRITE_DOWN.format(kept), style="bold", highlight=False)
+    tell(WRITE_DOWN.format(kept), "bold")
     words = root.words.split()
     for start in range(0, len(words), 6):
         numbered = (f"{start + place:>2} {word:<9}" for place, word in enumerate(words[start : start + 6], 1))
-        stderr.print("  " + " ".join(numbered), highlight=False)
+        tell("  " + " ".join(numbered))
 
 
 @command(app)
@@ -88,7 +87,7 @@ def status(session: Session) -> dict[str, Any] | None:
     from graphmem.sealing.instance_keys import INSTANCE, read_record, replaced
     from graphmem.sealing.root_key import where_root_key_is
 
-    chosen = session.settings_here(ELSEWHERE)
+    chosen = session.settings_here()
     if not os.path.exists(chosen.keys_path):
         hint = "no key file is here: `graphmem doctor` says whether the database needs one"
         return {"sealed": False, "key_file": str(chosen.keys_path), "hint": hint}
@@ -140,7 +139,7 @@ def restore(
     from graphmem.sealing.instance_keys import read_record
     from graphmem.sealing.root_key import keep_root_key
 
-    chosen = session.settings_here(ELSEWHERE)
+    chosen = session.settings_here()
     path = keys or chosen.keys_path
     if not os.path.exists(path):
         raise ConfigurationInvalid(f"there is no key file {path}: name one with --keys")
@@ -190,7 +189,7 @@ def rotate(
     from graphmem.sealing import RootKey
     from graphmem.sealing.root_key import forget_root_key, keep_root_key
 
-    chosen = session.settings_here(ELSEWHERE)
+    chosen = session.settings_here()
     if data:
         from graphmem.sealing.instance_keys import replaced
 
@@ -240,7 +239,7 @@ def enable(
     """
     from graphmem.cli import instance_conversion, instance_files
 
-    chosen = session.local_settings(ELSEWHERE, reads=False)
+    chosen = session.local_settings(reads=False)
     if instance_files.end_move(chosen.data_path, tell_progress):
         return {"data_directory": str(chosen.data_path)}
     instance_conversion.refuse_elsewhere(chosen)
@@ -277,7 +276,7 @@ def disable(session: Session, directory: OtherDirectory = None) -> dict[str, Any
     """
     from graphmem.cli import instance_conversion, instance_files
 
-    chosen = session.local_settings(ELSEWHERE, reads=False)
+    chosen = session.local_settings(reads=False)
     if instance_files.end_move(chosen.data_path, tell_progress):
         return {"data_directory": str(chosen.data_path)}
     instance_conversion.refuse_elsewhere(chosen)
@@ -302,7 +301,7 @@ def copy_keys(
     """
     from graphmem.model import times
 
-    instance = keys_here(session.settings_here(ELSEWHERE))
+    instance = keys_here(session.settings_here())
     try:
         copy = instance.copy_to(path)
     except OSError as exc:
@@ -317,7 +316,7 @@ def prove(
     owner: Annotated[
         str | None, typer.Argument(help="Owner whose erasure it is. Default: all owners.")
     ] = None,
-) -> dict[str, Any] | None:
+) -> tuple[dict[str, Any], Draw]:
     """Say which data keys were destroyed, and when, and which copies of the key file still have one.
 
     `graphmem account delete --with-data` destroys the keys of the owner. What they sealed in the database, in
@@ -330,7 +329,7 @@ def prove(
     """
     from graphmem.model import times
 
-    record = keys_here(session.settings_here(ELSEWHERE)).record()
+    record = keys_here(session.settings_here()).record()
     destroyed = [each for each in record.destroyed if owner is None or each.owner == owner]
     ids = {each.id for each in destroyed}
     copies = [copy for copy in record.copies if ids.intersection(copy.has_destroyed)]
@@ -349,19 +348,18 @@ def prove(
             {"id": copy.id, "path": copy.path, "made_at": times.render(copy.made_at)} for copy in copies
         ],
     }
-    if session.as_json:
-        return answer
-    from graphmem.cli.tables import List, add
 
-    table = List(None, ("destroyed", "owner", "key"))
-    for row in answer["destroyed"]:
-        add(table, row["destroyed_at"], row["owner"], row["key"])
-    console.print(table if destroyed else "no key was destroyed", highlight=False)
-    if copies:
-        stderr.print(COPIES, style="yellow", highlight=False)
-        for row in answer["copies_to_destroy"]:
-            stderr.print(f"  {row['id']} {row['path']}", highlight=False)
-    return None
+    def draw() -> None:
+        from graphmem.cli.tables import List, add
+
+        table = List(None, ("destroyed", "owner", "key"))
+        for row in answer["destroyed"]:
+            add(table, row["destroyed_at"], row["owner"], row["key"])
+        console.print(table if destroyed else "no key was destroyed", highlight=False)
+        for line in [COPIES, *(f"  {copy.id} {copy.path}" for copy in copies)] if copies else ():
+            tell(line, "yellow")
+
+    return answer, draw
 
 
 def keys_here(chosen: Settings) -> InstanceKeys:

@@ -67,10 +67,8 @@ def rebuild(session: Session) -> SnapshotHealth:
     from graphmem.reading.snapshot_check import audit, stored_types
 
     chosen = session.local_settings(
-        "rebuild works on the data of this machine, not at {}: run it there, or repair the data of that "
-        "service with `graphmem snapshots check --auto-fix`"
+        ", or repair the data of that service with `graphmem snapshots check --auto-fix`"
     )
-
     refuse_in_sandbox(chosen, "rebuild")
 
     async def work(services: Services) -> SnapshotHealth:

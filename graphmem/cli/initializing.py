@@ -13,13 +13,13 @@ import typer
 
 from graphmem.cli.encryption import KeyPlace, new_keys, place_of, tell_words
 from graphmem.cli.session import (
+    Draw,
     Session,
     console,
+    open_instance,
     run_async,
-    stderr,
-    tell_progress,
+    tell,
     telling,
-    uses_service,
 )
 from graphmem.errors import ConfigurationInvalid
 
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EMBEDDED = "embedded"
-ELSEWHERE = (
-    "init sets up this machine, not {0}: `graphmem --base-url {0} setup` gives that service to your agents"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,7 @@ def init(
     yes: Annotated[
         bool, typer.Option("--yes", help="Ask nothing: take what is given and the defaults.")
     ] = False,
-) -> dict[str, Any] | None:
+) -> tuple[dict[str, Any], Draw]:
     """Set graphmem up on this machine: where the data is, its database, start at login, your agents, you.
 
     A terminal is asked; --yes takes the defaults. Neo4j is fetched and started. A Neo4j of your own is tried
@@ -101,7 +98,7 @@ def init(
       graphmem init --yes --no-agents --no-at-login
       graphmem init --encrypt --data-dir /safe/graphmem
     """
-    current = session.settings_here(ELSEWHERE)
+    current = session.settings_here(". `graphmem --base-url {} setup` gives that service to your agents")
     login = {"neo4j_username": neo4j_username, "neo4j_database": neo4j_database}
     choices = Choices(
         data_dir, EMBEDDED if embedded else neo4j_uri, {n: v for n, v in login.items() if v is not None},
@@ -118,7 +115,8 @@ def init(
     chosen = session.settings()
     if encrypt:
         done["encryption"] = _seal(session, chosen, place_of(key_place))
-    _open(chosen)
+    session.log_to_file(chosen)
+    open_instance(chosen)
     done["database"] = chosen.neo4j_uri or "the embedded Neo4j, which runs"
     return _printed(session, {**done, **_around(session, choices, hooks)})
 
@@ -255,23 +253,6 @@ def _has_data(chosen: Settings) -> bool:
     return _on_database(chosen, look)
 
 
-def _open(chosen: Settings) -> None:
-    """Fetch and start the embedded database, and bring the schema of either up to date.
-
-    The local service does it, so that it says what it waits for, and is ready for the next command.
-    """
-    if uses_service(chosen):
-        from graphmem.service import calling
-
-        calling.ensure(chosen, tell_progress)
-        return
-    from graphmem.cli.in_process import nothing, on_services
-    from graphmem.observability import logs
-
-    logs.configure(chosen, logs.folder(chosen), console_level="critical")
-    on_services(chosen, nothing)
-
-
 def _around(session: Session, choices: Choices, hooks: bool) -> dict[str, Any]:
     """Set up what is around the instance: start at login, agents, and who the user is."""
     from graphmem.cli.agents.file_changes import chosen_agents
@@ -302,8 +283,8 @@ def _around(session: Session, choices: Choices, hooks: bool) -> dict[str, Any]:
     return done
 
 
-def _printed(session: Session, done: dict[str, Any]) -> dict[str, Any] | None:
-    """Print what became of each part, and what to do next."""
+def _printed(session: Session, done: dict[str, Any]) -> tuple[dict[str, Any], Draw]:
+    """Return what became of each part, and what to do next."""
     from graphmem.cli.agents.file_changes import print_files
     from graphmem.cli.start_at_login import start_now
     from graphmem.cli.tables import pairs, plain
@@ -315,18 +296,17 @@ def _printed(session: Session, done: dict[str, Any]) -> dict[str, Any] | None:
         "graphmem setup check" if files else "graphmem setup",
         *([start_now(session.settings().env)] if login.get("result") in ("added", "changed") else []),
     ]
-    if session.as_json:
-        return {**done, "next": following}
-    login_text = f"{login['result']}: {login.get('file') or login.get('why')}" if login else None
-    rows = {
-        name: done.get(name) for name in ("data_directory", "database", "environment_file", "settings", "me")
-    }
-    console.print(pairs({**rows, "start_at_login": login_text}))
-    for line in login.get("text", "").splitlines() if login.get("result") in ("added", "changed") else ():
-        console.print(plain(f"    {line}", "dim"), highlight=False)
-    if files:
-        print_files(session, files)
-    stderr.print("Next:", style="bold")
-    for line in following:
-        stderr.print(plain(f"  {line}"), highlight=False, soft_wrap=True)
-    return None
+
+    def draw() -> None:
+        login_text = f"{login['result']}: {login.get('file') or login.get('why')}" if login else None
+        names = "data_directory", "database", "environment_file", "settings", "me"
+        console.print(pairs({**{name: done.get(name) for name in names}, "start_at_login": login_text}))
+        for line in login.get("text", "").splitlines() if login.get("result") in ("added", "changed") else ():
+            console.print(plain(f"    {line}", "dim"), highlight=False)
+        if files:
+            print_files(session, files)
+        tell("Next:", "bold")
+        for line in following:
+            tell(f"  {line}")
+
+    return {**done, "next": following}, draw

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from graphmem.environment_file import FILE, NOTE, noted
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused
 from graphmem.neo4j_local import private_files
-from graphmem.neo4j_local.private_files import private_directory, sha256
+from graphmem.neo4j_local.private_files import disk_bytes, private_directory, sha256
 from graphmem.neo4j_local.unfinished import UNFINISHED, unfinished
 from graphmem.settings import KEY_FILE
 
@@ -52,15 +52,6 @@ def parts(chosen: Settings) -> list[dict[str, Any]]:
         {"what": what, "path": str(path), "bytes": None if folders is None else sum(map(disk_bytes, folders))}
         for what, path, folders in rows
     ]
-
-
-def disk_bytes(path: Path) -> int:
-    """Return what a file, or all files below a directory, take on the disk; those that go meanwhile are 0."""
-    total = 0
-    for each in (path, *(path.rglob("*") if path.is_dir() else ())):
-        with contextlib.suppress(OSError):
-            total += each.lstat().st_blocks * 512
-    return total
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from graphmem.cli.agents.file_changes import change_file, chosen_agents, print_files
-from graphmem.cli.session import Session
+from graphmem.cli.session import Draw, Session
 from graphmem.cli.setup import Agents, DryRun, Word
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def instructions(
     ] = "project",
     dry_run: DryRun = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take the lines out again.")] = False,
-) -> dict[str, Any] | None:
+) -> tuple[dict[str, Any], Draw] | None:
     """Tell agents when to look and when to store, in CLAUDE.md, AGENTS.md, .cursor/rules and the like.
 
     install writes the lines between two markers. What else is in a file stays. Lines that an earlier version
@@ -45,10 +44,7 @@ def instructions(
         from graphmem.cli.agents.markdown_block import MarkdownBlock
 
         block = MarkdownBlock(TEXT.read_text("utf-8")).value
-        if session.as_json:
-            return {"instructions": block}
-        sys.stdout.write(block)
-        return None
+        return {"instructions": block}, lambda: print(block, end="")
     files = _files(agents or (), scope)
     if action == "check":
         rows = [{"agent": name, "file": str(file.path), "result": _state(file)} for name, file in files]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import typer
 
-from graphmem.cli.session import Session, console, stderr
+from graphmem.cli.session import Session, console, show, tell
 from graphmem.errors import GraphmemError, InvalidInput
 
 PAGE: Final = 500
@@ -95,10 +93,11 @@ def _call(session: Session, name: str, arguments: dict[str, Any]) -> Any:
 
 def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     counts = {status: sum(row["status"] == status for row in rows) for status in _OUTCOMES}
-    if as_json:
-        sys.stdout.write(json.dumps({"interpretations": rows, **counts}) + "\n")
-        return
-    from graphmem.cli.tables import List, add, plain
+    show({"interpretations": rows, **counts}, as_json, lambda: _draw(rows, counts))
+
+
+def _draw(rows: Sequence[dict[str, Any]], counts: Mapping[str, int]) -> None:
+    from graphmem.cli.tables import List, add
 
     if rows:
         table = List(None, ("source", "status", "interpreter", "entities", "relationships"))
@@ -109,5 +108,5 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
         console.print(table)
     for row in rows:
         if row["status"] == "failed":
-            stderr.print(plain(f"{row['source_id']}: {row['error_message']}", "red"), highlight=False)
+            tell(f"{row['source_id']}: {row['error_message']}", "red")
     console.print(", ".join(f"{count} {status}" for status, count in counts.items()), highlight=False)

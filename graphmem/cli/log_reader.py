@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 LEVELS: Final = {"debug": 0, "info": 1, "warning": 2, "warn": 2, "error": 3, "fatal": 4, "critical": 4}
 STYLES: Final = {"warning": "yellow", "error": "bold red", "critical": "bold red"}
 LINES: Final = 50
-ELSEWHERE: Final = "logs are read on the machine that wrote them, not at {}: run it there"
 PAUSE_SECONDS: Final = 0.5
 """Seconds between two looks for new lines."""
 _STAMP = re.compile(
@@ -101,7 +100,7 @@ def logs(
     from graphmem.cli.people_times import iso
     from graphmem.model import times
 
-    chosen = session.settings_here(ELSEWHERE)
+    chosen = session.settings_here()
     first = _OLDEST if since is None else times.render(times.parse(iso(since, "$.since", is_end=False)))
     least = LEVELS[level] if level else 0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 
 from graphmem.cli.command_groups import group_of
-from graphmem.cli.session import Session, command, console
+from graphmem.cli.session import Draw, Session, command
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from graphmem.sandbox.reports import Report
 
 T = TypeVar("T")
-ELSEWHERE = "a sandbox is moderated on the machine of its database, not at {}: run this command there"
 SHOWN_LIMIT = 200
 """Reports that one list shows."""
 Status = Literal["received", "resolved", "rejected"]
@@ -37,7 +36,7 @@ def _on_sandbox(session: Session, work: Callable[[Services], Awaitable[T]]) -> T
     """Run ``work`` on the sandbox of this machine; ConfigurationInvalid: the settings are those of none."""
     from graphmem.cli.in_process import on_services
 
-    chosen = session.local_settings(ELSEWHERE)
+    chosen = session.local_settings()
     if not chosen.sandbox:
         raise ConfigurationInvalid(
             "these settings are those of no sandbox: give --env sandbox, or set GRAPHMEM_SANDBOX",
@@ -80,7 +79,7 @@ def reset_sandbox(
 def list_reports(
     session: Session,
     status: Annotated[Status, typer.Option(help="Only reports of this status.")] = "received",
-) -> dict[str, Any] | None:
+) -> tuple[dict[str, Any], Draw]:
     """List reports of abuse, oldest first: by default those that wait to be decided.
 
     \b
@@ -92,14 +91,15 @@ def list_reports(
 
     listed = _on_sandbox(session, lambda services: Reports(services.database).all(status, SHOWN_LIMIT))
     rows = [_report_row(report) for report in listed]
-    if session.as_json:
-        return {"reports": rows}
-    table = List(None, ("id", "submitted", "reason", "entity", "description"))
-    for row in rows:
-        about = row["entity_id"] or row["url"] or ""
-        add(table, row["id"], row["submitted_at"], row["reason"], about, row["description"][:200])
-    console.print(table if rows else f"no report is {status}", highlight=False)
-    return None
+
+    def draw() -> List | str:
+        table = List(None, ("id", "submitted", "reason", "entity", "description"))
+        for row in rows:
+            about = row["entity_id"] or row["url"] or ""
+            add(table, row["id"], row["submitted_at"], row["reason"], about, row["description"][:200])
+        return table if rows else f"no report is {status}"
+
+    return {"reports": rows}, draw
 
 
 @command(reports, "show")

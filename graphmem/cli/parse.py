@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from graphmem.cli.session import Session, tell_progress
+from graphmem.cli.session import Draw, Session, tell_progress
 from graphmem.errors import FileNotParsed
 
 
@@ -23,7 +22,7 @@ def parse(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Characters of the text to print. Default: all.")
     ] = None,
-) -> None:
+) -> tuple[dict[str, Any], Draw]:
     """Print the text of a file, and store nothing.
 
     It needs no database and no service. Warnings go to stderr.
@@ -49,17 +48,16 @@ def parse(
     except ParseFailed as exc:
         raise FileNotParsed(f"{file} cannot be read: {exc.reason}", reason=exc.code, file=file) from None
     page = text_page(document, hashlib.sha256(data).hexdigest(), len(data), offset, limit)
-    if session.as_json:
-        sys.stdout.write(json.dumps(page, ensure_ascii=False) + "\n")
-        return
-    for warning in page["warnings"]:
-        tell_progress(f"warning: {warning}")
-    text = page["text"]
-    if sys.stdout.isatty():
-        # The text of a file must not steer the terminal.
-        text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
-    sys.stdout.write(text)
-    if page["text"] and not page["text"].endswith("\n"):
-        sys.stdout.write("\n")
-    if "next_offset" in page:
-        tell_progress(f"the text goes on: --offset {page['next_offset']}")
+
+    def draw() -> None:
+        for warning in page["warnings"]:
+            tell_progress(f"warning: {warning}")
+        text = page["text"]
+        if sys.stdout.isatty():
+            # The text of a file must not steer the terminal.
+            text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+        sys.stdout.write(text if not text or text.endswith("\n") else f"{text}\n")
+        if "next_offset" in page:
+            tell_progress(f"the text goes on: --offset {page['next_offset']}")
+
+    return dict(page), draw

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.session import Session, run_async, stderr, tell_progress
+from graphmem.cli.session import Session, run_async, stderr, tell, tell_progress
 from graphmem.errors import ConfigurationInvalid, GraphmemError
 
 if TYPE_CHECKING:
     from graphmem.settings import Settings
-
-
-ELSEWHERE = "reset works on the data of this machine, not at {}"
 
 
 def reset(
@@ -47,7 +44,7 @@ def reset(
     """
     from graphmem.neo4j_local.unfinished import unfinished
 
-    chosen = session.settings_here(ELSEWHERE)
+    chosen = session.settings_here()
     if account is not None:
         return _reset_account(session, account, confirm, yes, no_backup)
     begun = unfinished(chosen.data_path)
@@ -77,9 +74,7 @@ def _begin(
         raise ConfigurationInvalid(f"there is nothing to reset in {root}")
     if not session.as_json:
         stay = ["backups", "caches", *(["settings"] if keep_settings else [])]
-        stderr.print(
-            f"These go: everything of {root} but {', '.join(stay)}.", highlight=False, soft_wrap=True
-        )
+        tell(f"These go: everything of {root} but {', '.join(stay)}.")
         show_parts([row for row in parts(chosen) if row["what"] not in stay], stderr)
     _ask(root.name, "instance", confirm, yes)
     backup = None
@@ -124,21 +119,14 @@ def _reset_account(
     session: Session, name: str, confirm: str | None, yes: bool, no_backup: bool
 ) -> dict[str, Any]:
     from graphmem.auth import LOCAL_NAME, stored_name
-    from graphmem.auth.accounts import Account, Accounts
-    from graphmem.auth.erasing import Totals, totals_of
-    from graphmem.cli.account import erase, on_accounts
+    from graphmem.cli.account import erase, with_totals
 
     if stored_name(name) == LOCAL_NAME:
         raise ConfigurationInvalid(f"the account {name} is that of this machine's user: reset the instance")
 
-    async def look(accounts: Accounts, chosen: Settings) -> tuple[Account, Totals]:
-        account = await accounts.by_name(stored_name(name))
-        return account, await totals_of(accounts.database, account.owner)
-
-    account, totals = on_accounts(session, look)
-    contents = ", ".join(f"{count:,} {what}" for what, count in totals.shown.items())
+    account, totals, contents = with_totals(session, stored_name(name))
     if not session.as_json:
-        stderr.print(f"These go: the account {account.name}, its keys and {contents}.", highlight=False)
+        tell(f"These go: the account {account.name}, its keys and {contents}.")
     _ask(account.name, "account", confirm, yes)
     backup = None
     if not no_backup and totals.transactions and not account.is_erased:

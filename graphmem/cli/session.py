@@ -64,6 +64,8 @@ class Session:
     """The account that acts, instead of the local one."""
     kept: dict[str, Client] | None = None
     """Connections of `graphmem session` to services over HTTP, by address; None: each command has its own."""
+    chosen: Settings | None = None
+    """The settings of a command that chooses them itself, in place of those of options and environment."""
 
     def within(self, outer: Session) -> Session:
         """Return the options of a command of the session ``outer``: its own win."""
@@ -75,37 +77,43 @@ class Session:
         """Return the settings: environment, then global options, then ``more``."""
         from graphmem import settings
 
-        return settings.load(**(self.overrides | more))
+        return self.chosen or settings.load(**(self.overrides | more))
 
-    def settings_here(self, refusal: str) -> Settings:
+    def settings_here(self, instead: str = "") -> Settings:
         """Return the settings of a command that works on this machine alone.
 
         Args:
-            refusal: the message where ``--base-url`` names another service; ``{}`` stands for its address.
+            instead: what does the same at another service; ``{}`` stands for its address.
 
         Raises:
-            ConfigurationInvalid: it names one.
+            ConfigurationInvalid: ``--base-url`` names another service.
         """
         chosen = self.settings()
-        if chosen.base_url is not None:
-            raise ConfigurationInvalid(refusal.format(chosen.base_url), setting="GRAPHMEM_BASE_URL")
+        if (address := chosen.base_url) is not None:
+            refusal = f"this command works on its own machine, not at {address}: run it there"
+            raise ConfigurationInvalid(refusal + instead.format(address), setting="GRAPHMEM_BASE_URL")
         return chosen
 
-    def local_settings(self, refusal: str, *, reads: bool = True) -> Settings:
+    def local_settings(self, instead: str = "", *, reads: bool = True) -> Settings:
         """Return the settings of a command that works on the data of this machine, and open its log.
 
         Args:
-            refusal: as of :meth:`settings_here`.
+            instead: as of :meth:`settings_here`.
             reads: whether there has to be a database.
         """
-        chosen = self.settings_here(refusal)
+        chosen = self.settings_here(instead)
         if reads:
             require_database(chosen)
         self.log_to_file(chosen)
         return chosen
 
-    def run(self, operation: SessionCall | Listed, raw: dict[str, Any]) -> bytes:
-        """Run an operation by the local service, at ``--base-url`` or in this process; return its JSON."""
+    def run(
+        self, operation: SessionCall | Listed, raw: dict[str, Any], *, running_for: float | None = None
+    ) -> bytes:
+        """Run an operation by the local service, at ``--base-url`` or in this process; return its JSON.
+
+        ``running_for``: only a service that runs is asked, and it may be silent for so many seconds.
+        """
         chosen = self.settings()
         if raw.get("file_path") is not None:
             from graphmem.ingest import own_files
@@ -114,25 +122,31 @@ class Session:
         if chosen.base_url is not None:
             with self.remote(chosen.base_url, chosen) as client:
                 return client.call(operation.routes[0], raw)
-        is_service = uses_service(chosen)
+        is_service = uses_service(chosen) or running_for is not None
         if operation.reads:
             require_database(chosen, or_service=is_service)
         if is_service:
             from graphmem.service.calling import call
 
-            return call(chosen, operation.name, raw, "cli", tell_progress, self.account)
+            waits = {"timeout": running_for, "starts": running_for is None}
+            return call(chosen, operation.name, raw, "cli", tell_progress, self.account, **waits)
         self.log_to_file(chosen)
         from graphmem.cli import in_process
 
         return in_process.run(chosen, operation.name, raw, self.account)
 
-    def ask(self, operation: str | SessionCall, raw: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer of an operation, which is that of a command if only its name is known."""
+    def ask(
+        self, operation: str | SessionCall, raw: Mapping[str, Any], *, running_for: float | None = None
+    ) -> dict[str, Any]:
+        """Return the answer of an operation, which is that of a command if only its name is known.
+
+        ``running_for``: as of :meth:`run`.
+        """
         from graphmem.cli.commands import entry_of
         from graphmem.model import canonical
 
         entry = entry_of(operation) if isinstance(operation, str) else operation
-        return canonical.decode(self.run(entry, dict(raw)))
+        return canonical.decode(self.run(entry, dict(raw), running_for=running_for))
 
     def remote(self, base_url: str, chosen: Settings) -> Client:
         from graphmem.client import Client
@@ -195,15 +209,35 @@ def uses_service(chosen: Settings) -> bool:
     return not chosen.offline and sys.platform != "win32"
 
 
+def open_instance(chosen: Settings) -> None:
+    """Fetch and start the embedded database, and bring the schema of either up to date.
+
+    The local service does it where there is one: it says what it waits for, and is ready afterwards.
+    """
+    if uses_service(chosen):
+        from graphmem.service import calling
+
+        calling.ensure(chosen, tell_progress)
+        return
+    from graphmem.cli.in_process import nothing, on_services
+
+    on_services(chosen, nothing)
+
+
 def is_terminal() -> bool:
     """Return whether a person reads what a command prints."""
     return sys.stdout.isatty()
 
 
 def tell_progress(line: str) -> None:
+    tell(line, "dim")
+
+
+def tell(line: str, style: str = "") -> None:
+    """Print a line on stderr; it is not broken, so that an address or a command in it can be copied."""
     from graphmem.cli.tables import plain
 
-    stderr.print(plain(line, "dim"), highlight=False)
+    stderr.print(plain(line, style), highlight=False, soft_wrap=True)
 
 
 @contextlib.contextmanager
@@ -266,24 +300,28 @@ def fetching() -> Callable[[str, int, int], None]:
     return tell
 
 
-def show(answer: dict[str, Any], as_json: bool) -> None:
-    """Print an answer: JSON for programs, a table for people."""
+Draw = Callable[[], Any]
+"""What people see of an answer: returned, or printed at once."""
+Function = TypeVar("Function", bound=Callable[..., dict[str, Any] | tuple[dict[str, Any], Draw] | None])
+
+
+def show(answer: Mapping[str, Any], as_json: bool, draw: Draw | None = None) -> None:
+    """Print an answer: JSON for programs; for people what ``draw`` draws, else names and values."""
     if as_json:
         text = json.dumps(answer, default=str, ensure_ascii=False, separators=(",", ":"))
         sys.stdout.write(text + "\n")
-    else:
+    elif draw is None:
         from graphmem.cli.tables import pairs
 
         console.print(pairs({name: str(v) if v is not None else None for name, v in answer.items()}))
-
-
-Function = TypeVar("Function", bound=Callable[..., dict[str, Any] | None])
+    elif (drawing := draw()) is not None:
+        console.print(drawing, highlight=False)
 
 
 def command(
     app: typer.Typer, name: str | None = None, *, has_json: bool = True
 ) -> Callable[[Function], Function]:
-    """Decorate the function of a command, whose answer or error is printed.
+    """Decorate the function of a command, whose answer or error is printed (see :func:`show`).
 
     ``has_json``: whether the command has the option ``--json``, which the session takes over.
     """
@@ -295,7 +333,8 @@ def command(
             with telling_errors(session.as_json):
                 answer = function(session, **values)
                 if answer is not None:
-                    show(answer, session.as_json)
+                    answer, draw = answer if isinstance(answer, tuple) else (answer, None)
+                    show(answer, session.as_json, draw)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         _, *own = inspect.signature(function, eval_str=True).parameters.values()

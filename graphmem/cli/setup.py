@@ -137,7 +137,6 @@ def files_of(
 
 def _has(file: AgentFile) -> bool:
     try:
-        text = file.path.read_text("utf-8")
-        return any(edit.value_in(text) is not None for edit in file.edits)
+        return any(value is not None for value in file.current())
     except (OSError, ValueError):
         return False

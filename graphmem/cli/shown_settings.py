@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphmem.cli.session import Session, console
+from graphmem.cli.session import Draw, Session
 
 if TYPE_CHECKING:
+    from rich.console import Group
+
     from graphmem.settings import Settings
 
 MASK = "********"
 
 
-def settings(session: Session) -> dict[str, Any] | None:
+def settings(session: Session) -> tuple[dict[str, Any], Draw]:
     """Show every setting, and where its value comes from: option, environment, file or default.
 
     The file is graphmem.env in the data directory: one NAME=value a line, for any variable that graphmem and
@@ -33,17 +35,20 @@ def settings(session: Session) -> dict[str, Any] | None:
         "file": str(path) if path.exists() else None,
         "settings": [_row(chosen, name, session.overrides) for name in type(chosen).model_fields],
     }
-    if session.as_json:
-        return answer
-    from graphmem.cli.tables import List, add, pairs, short
 
-    console.print(pairs({"data directory": answer["data_directory"], "file": answer["file"] or f"no {path}"}))
-    table = List(None, ("setting", "value", "from"))
-    for row in sorted(answer["settings"], key=lambda row: row["from"] == "default"):
-        value = row["value"]
-        add(table, row["name"], "" if value in (None, "", []) else short(value, 60), row["from"])
-    console.print(table)
-    return None
+    def draw() -> Group:
+        from rich.console import Group
+
+        from graphmem.cli.tables import List, add, pairs, short
+
+        table = List(None, ("setting", "value", "from"))
+        for row in sorted(answer["settings"], key=lambda row: row["from"] == "default"):
+            value = row["value"]
+            add(table, row["name"], "" if value in (None, "", []) else short(value, 60), row["from"])
+        where = {"data directory": answer["data_directory"], "file": answer["file"] or f"no {path}"}
+        return Group(pairs(where), table)
+
+    return answer, draw
 
 
 def _row(chosen: Settings, name: str, overrides: dict[str, Any]) -> dict[str, Any]:

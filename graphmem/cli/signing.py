@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Annotated, Any, Literal
 
 import typer
 
 from graphmem.cli.auth import BaseUrl, address_of, app
-from graphmem.cli.session import Session, command
+from graphmem.cli.session import Draw, Session, command
 
 AlgorithmName = Literal["Ed25519", "ES256"]
 EXAMPLE_BODY = b'{"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]}'
@@ -50,7 +49,7 @@ def keygen(
 
 
 @command(app)
-def sign_example(session: Session, base_url: BaseUrl = None) -> dict[str, Any] | None:
+def sign_example(session: Session, base_url: BaseUrl = None) -> tuple[dict[str, Any], Draw]:
     """Print a store and all that signs it: a worked example for who writes a signer.
 
     It signs with the key of GRAPHMEM_AGENT_KEY, else with a new one. Nothing is sent.
@@ -75,10 +74,7 @@ def sign_example(session: Session, base_url: BaseUrl = None) -> dict[str, Any] |
         "signature_base": base.decode(),
         "thumbprint": signer.key.public.thumbprint,
     }
-    if session.as_json:
-        return answer
     lines = ["The request:", "", f"POST {url}", *(f"{name}: {value}" for name, value in headers.items())]
     lines += ["", EXAMPLE_BODY.decode(), "", "What is signed:", "", base.decode(), ""]
-    lines += [f"The key signs these bytes: its thumbprint is {answer['thumbprint']}.", ""]
-    sys.stdout.write("\n".join(lines))
-    return None
+    lines += [f"The key signs these bytes: its thumbprint is {answer['thumbprint']}."]
+    return answer, lambda: print("\n".join(lines))

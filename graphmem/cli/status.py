@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from graphmem import __version__
-from graphmem.cli.session import Session, console, run_async
+from graphmem.cli.session import Draw, Session, console, run_async
 from graphmem.errors import GraphmemError
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from graphmem.settings import Settings
 
 Row = dict[str, Any]
@@ -25,7 +22,7 @@ TIMEOUT_SECONDS: Final = 10.0
 """Seconds that a service may take for one of the answers."""
 
 
-def status(session: Session) -> None:
+def status(session: Session) -> tuple[Row, Draw]:
     """Show what runs, what is stored, the last backup and writer, what waits, and what is wrong.
 
     Nothing is started or changed: what only a running service knows is left out where none runs. `graphmem
@@ -38,17 +35,18 @@ def status(session: Session) -> None:
       graphmem --base-url https://memory.example.org status
     """
     state = look(session)
-    if session.as_json:
-        sys.stdout.write(json.dumps(state, default=str, ensure_ascii=False) + "\n")
-        return
-    from graphmem.cli.tables import pairs, plain
 
-    console.print(pairs(dict(_lines(state))))
-    for problem in state["problems"]:
-        sign: Text = plain(problem["status"], "bold red" if problem["status"] == "fail" else "yellow")
-        console.print(sign, plain(f"{problem['check']}: {problem['what']}"), highlight=False)
-        if problem["fix"]:
-            console.print(plain(f"     → {problem['fix']}", "bold"), highlight=False)
+    def draw() -> None:
+        from graphmem.cli.tables import pairs, plain
+
+        console.print(pairs(dict(_lines(state))))
+        for problem in state["problems"]:
+            sign = plain(problem["status"], "bold red" if problem["status"] == "fail" else "yellow")
+            console.print(sign, plain(f"{problem['check']}: {problem['what']}"), highlight=False)
+            if problem["fix"]:
+                console.print(plain(f"     → {problem['fix']}", "bold"), highlight=False)
+
+    return state, draw
 
 
 def look(session: Session) -> Row:
@@ -58,7 +56,10 @@ def look(session: Session) -> Row:
     chosen = session.settings()
     state: Row = {"version": __version__, "environment": chosen.env, "data_dir": str(chosen.data_path)}
     problems: list[Row] = []
-    ask = _asking(session, chosen)
+    if session.kept is None:
+        # One connection for all questions.
+        session.kept = {}
+    ask = partial(session.ask, running_for=TIMEOUT_SECONDS)
     if chosen.base_url is not None:
         state["service"], state["database"] = _remote(ask, chosen.base_url, problems)
     else:
@@ -85,22 +86,6 @@ def _findings(session: Session) -> list[Row]:
 
 def _problem(check: str, error: GraphmemError, fix: str = "") -> Row:
     return {"check": check, "status": "fail", "what": f"{error.code}: {error}", "fix": fix}
-
-
-def _asking(session: Session, chosen: Settings) -> Ask:
-    """Return what asks a service that runs."""
-    from graphmem.cli.commands import entry_of
-    from graphmem.model import canonical
-    from graphmem.service.calling import call
-
-    def ask(name: str, arguments: Row) -> Row:
-        if client is not None:
-            return canonical.decode(client.call(entry_of(name).routes[0], arguments))
-        options: Any = {"account": session.account, "timeout": TIMEOUT_SECONDS, "starts": False}
-        return canonical.decode(call(chosen, name, arguments, "cli", **options))
-
-    client = session.remote(chosen.base_url, chosen) if chosen.base_url else None
-    return ask
 
 
 def _remote(ask: Ask, base_url: str, problems: list[Row]) -> tuple[Row, Row]:

@@ -13,6 +13,7 @@ import typer
 
 from graphmem.cli import backup
 from graphmem.cli.session import (
+    Draw,
     Session,
     command,
     console,
@@ -20,6 +21,7 @@ from graphmem.cli.session import (
     run_async,
     show,
     stderr,
+    tell,
     tell_progress,
 )
 
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from graphmem.context import Services
     from graphmem.settings import Settings
 
-ELSEWHERE: Final = "storage works on the data of this machine, not at {}: run it there"
 UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400}
 GRACE_MIN_SECONDS: Final = 3_600
 """Least grace time: longer than a store takes from the object to its source."""
@@ -41,7 +42,7 @@ app = typer.Typer(no_args_is_help=True)
 
 
 @command(app)
-def info(session: Session) -> dict[str, Any] | None:
+def info(session: Session) -> tuple[dict[str, Any], Draw]:
     """Show where each part of the data is and what it takes on the disk, and count the stored files.
 
     `unfinished` counts temporary files: of uploads under way, and of uploads that ended before their time.
@@ -53,17 +54,18 @@ def info(session: Session) -> dict[str, Any] | None:
     """
     from graphmem.cli.instance_files import parts
 
-    chosen = session.local_settings(ELSEWHERE, reads=session.settings().objects_bucket is None)
+    chosen = session.local_settings(reads=session.settings().objects_bucket is None)
     with _counting("counting objects") as tell:
         objects = run_async(_info(chosen, tell))
     rows = parts(chosen)
     if chosen.objects_bucket is not None:
         rows = [{**row, "path": objects["place"]} if row["what"] == "files" else row for row in rows]
-    if session.as_json:
-        return {**objects, "data_directory": str(chosen.data_path), "parts": rows}
-    show_parts(rows)
-    show(objects, False)
-    return None
+
+    def draw() -> None:
+        show_parts(rows)
+        show(objects, False)
+
+    return {**objects, "data_directory": str(chosen.data_path), "parts": rows}, draw
 
 
 def show_parts(rows: Sequence[Mapping[str, Any]], to: Console = console) -> None:
@@ -93,7 +95,7 @@ def move(
     from graphmem.cli import instance_files
     from graphmem.observability import logs
 
-    chosen = session.settings_here(ELSEWHERE)
+    chosen = session.settings_here()
     target = Path(os.path.realpath(directory))
     if target != chosen.data_path:
         require_database(chosen)
@@ -130,7 +132,7 @@ def merge(
 
     if not os.path.isdir(source):
         return backup.restore(session, source, dry_run, keys)
-    chosen = session.local_settings(ELSEWHERE, reads=False)
+    chosen = session.local_settings(reads=False)
     with dump_of(source, chosen, tell_progress) as (path, keys):
         return backup.restore(session, path, dry_run, keys)
 
@@ -184,14 +186,13 @@ def gc(
                 dry_run=dry_run, foreign=all_owners, progress=tell,
             )  # fmt: skip
 
-    removal = on_services(session.local_settings(ELSEWHERE), work)
+    removal = on_services(session.local_settings(), work)
     show(_report(removal, grace), session.as_json)
     if removal.foreign.objects and not session.as_json:
-        line = (
+        tell(
             f"{removal.foreign.objects:,} objects of owners without any source stay. If no other "
             "database keeps files there, remove them with graphmem storage gc --all-owners."
         )
-        stderr.print(line, highlight=False, soft_wrap=True)
 
 
 def _report(removal: Removal, grace: int) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def checkout() -> Path | None:
 def scripts(
     session: Session,
     name: Annotated[str | None, typer.Argument(help="The target to run. Default: list them.")] = None,
-) -> None:
+) -> dict[str, Any]:
     """List the targets of the repository's Makefile, or run one. There must be a checkout.
 
     \b
@@ -128,11 +128,7 @@ def scripts(
         )
     targets = dict(_TARGET.findall((root / "Makefile").read_text("utf-8")))
     if name is None:
-        from graphmem.cli.session import show
-
-        show(targets, session.as_json)
-        return
+        return targets
     if name not in targets:
         raise InvalidInput(f"the Makefile has no target {name!r}: there are {', '.join(targets)}")
-    if code := subprocess.run(["make", "-C", str(root), name], check=False).returncode:
-        raise typer.Exit(code)
+    raise typer.Exit(subprocess.run(["make", "-C", str(root), name], check=False).returncode)

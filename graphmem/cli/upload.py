@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +13,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from graphmem.cli.session import Session, SessionCall, console, stderr
+from graphmem.cli.session import Session, SessionCall, console, show, tell
 from graphmem.errors import FileMissing, GraphmemError, InvalidInput, PayloadTooLarge
 
 ATTEMPTS: Final = 5
@@ -217,10 +215,11 @@ def print_rows(
 ) -> None:
     """Print what became of files, how many had each outcome, and what did not come in."""
     counts = {name: sum(row["outcome"] == name for row in rows) for name in outcomes}
-    if as_json:
-        more = {"not_imported": not_imported} if not_imported else {}
-        sys.stdout.write(json.dumps({"files": rows, **counts, **more}) + "\n")
-        return
+    more = {"not_imported": not_imported} if not_imported else {}
+    show({"files": rows, **counts, **more}, as_json, lambda: _draw(rows, counts, not_imported))
+
+
+def _draw(rows: Sequence[dict[str, Any]], counts: Mapping[str, int], not_imported: Sequence[str]) -> None:
     from graphmem.cli.tables import List, add, plain
 
     columns = "file", "outcome", "bytes", "type", "interpretation", "entities", "source"
@@ -234,7 +233,8 @@ def print_rows(
     console.print(table)
     for row in rows:
         for text, colour in _complaints(row):
-            stderr.print(plain(f"{row['file']}: {text}", colour), highlight=False, soft_wrap=True)
-    console.print(", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in outcomes), highlight=False)
+            tell(f"{row['file']}: {text}", colour)
+    texts = (f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
+    console.print(", ".join(texts), highlight=False)
     for text in (*_understood(rows), *(f"Not imported: {each}." for each in not_imported)):
         console.print(plain(text), highlight=False, soft_wrap=True)

@@ -2,7 +2,7 @@
 
 <the user's data directory>/credentials/     mode 0700
   <hash of the address>.json    one login: address, account, scopes and endpoints in clear (mode 0600)
-  <hash of the address>.lock    held while the login is changed, so that a refresh token is used once
+  .<hash of the address>.json.lock    held while the login is changed, so that a refresh token is used once
 
 The secrets are in the platform's keyring where there is one that can be used, else in the same file; never in
 both. Nothing here sends a request.
@@ -17,21 +17,16 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import httpx
 import platformdirs
 
 from graphmem.errors import CredentialsRefused
+from graphmem.sealing.platform_keyring import KeyringLocked, PlatformKeyring
 
-if TYPE_CHECKING:
-    from keyring.backend import KeyringBackend
-
-KEYRING_SERVICE: Final = "graphmem"
-LOCK_SECONDS: Final = 60.0
-"""Seconds to wait for another process that changes the same login; it waits for the service meanwhile."""
+_KEYRING: Final = PlatformKeyring("graphmem")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +88,7 @@ class Logins:
     def save(self, login: Login) -> Login:
         """Keep a login in place of the one of the same address. Returns it with ``kept_in``."""
         secrets = asdict(login.secrets)
-        in_keyring = self._put_into_keyring(login.address, secrets)
+        in_keyring = _KEYRING.put(login.address, json.dumps(secrets))
         kept = replace(login, kept_in="keyring" if in_keyring else "file")
         clear = {name: value for name, value in asdict(kept).items() if name != "secrets"}
         record = clear if in_keyring else {**clear, "secrets": secrets}
@@ -102,34 +97,24 @@ class Logins:
         with self._written():
             write_private(self._path(login.address), json.dumps(record))
         if not in_keyring:
-            self._remove_from_keyring(login.address)
+            _KEYRING.remove(login.address)
         return kept
 
     def forget(self, address: str) -> None:
         """Forget a login. To forget it again changes nothing."""
-        self._remove_from_keyring(address)
+        _KEYRING.remove(address)
         with self._written():
             self._path(address).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def changing(self, address: str) -> Iterator[None]:
         """Hold the lock of a login: one process at a time changes it, and others read what it wrote."""
-        import filelock
+        from graphmem.neo4j_local.private_files import changing
 
-        path = self._path(address).with_suffix(".lock")
-        with self._written():
-            lock = filelock.FileLock(path, LOCK_SECONDS, mode=0o600, poll_interval=0.05)
-            try:
-                lock.acquire()
-            except filelock.Timeout as exc:
-                raise CredentialsRefused(
-                    f"another process has been changing the login at {address} for {LOCK_SECONDS:.0f} s: "
-                    "wait for it, or end it"
-                ) from exc
-        try:
+        with contextlib.ExitStack() as lock:
+            with self._written():
+                lock.enter_context(changing(self._path(address), CredentialsRefused))
             yield
-        finally:
-            lock.release()
 
     def _path(self, address: str) -> Path:
         return self.folder / f"{hashlib.sha256(address.encode()).hexdigest()[:24]}.json"
@@ -161,7 +146,7 @@ class Logins:
             record: dict[str, Any] = json.loads(content)
             in_file = record.pop("secrets", None)
             address, kept_in = record["address"], record["kept_in"]
-            secrets = self._from_keyring(address) if kept_in == "keyring" else Secrets(**in_file)
+            secrets = _of_keyring(address) if kept_in == "keyring" else Secrets(**in_file)
             if secrets is None:
                 return None
             return Login(**{**record, "scopes": tuple(record["scopes"]), "secrets": secrets})
@@ -170,44 +155,16 @@ class Logins:
                 f"the login in {path} is damaged: remove the file and run `graphmem auth login` again"
             ) from exc
 
-    @cached_property
-    def _keyring(self) -> KeyringBackend | None:
-        """The platform's keyring, None if there is none that keeps secrets safely."""
-        from graphmem.sealing.platform_keyring import platform_keyring
 
-        return platform_keyring()
-
-    def _put_into_keyring(self, address: str, secrets: dict[str, Any]) -> bool:
-        from keyring.errors import KeyringError
-
-        if self._keyring is None:
-            return False
-        try:
-            self._keyring.set_password(KEYRING_SERVICE, address, json.dumps(secrets))
-        except KeyringError:
-            # A keyring that nobody unlocks, as on a machine without a desktop.
-            return False
-        return True
-
-    def _remove_from_keyring(self, address: str) -> None:
-        from keyring.errors import KeyringError
-
-        if self._keyring is not None:
-            # It raises where there is nothing to remove.
-            with contextlib.suppress(KeyringError):
-                self._keyring.delete_password(KEYRING_SERVICE, address)
-
-    def _from_keyring(self, address: str) -> Secrets | None:
-        from keyring.errors import KeyringError
-
-        try:
-            text = self._keyring.get_password(KEYRING_SERVICE, address) if self._keyring else None
-        except KeyringError as exc:
-            raise CredentialsRefused(
-                f"the keyring does not give out the login at {address} ({type(exc).__name__}): unlock it, or "
-                "run `graphmem auth login` again"
-            ) from exc
-        return None if text is None else Secrets(**json.loads(text))
+def _of_keyring(address: str) -> Secrets | None:
+    try:
+        text = _KEYRING.get(address)
+    except KeyringLocked as exc:
+        raise CredentialsRefused(
+            f"the keyring does not give out the login at {address} ({exc}): unlock it, or run `graphmem auth "
+            "login` again"
+        ) from exc
+    return None if text is None else Secrets(**json.loads(text))
 
 
 def check_private(path: Path | str, info: os.stat_result, remedy: str) -> None:

@@ -151,7 +151,7 @@ def exists(settings: Settings) -> bool:
 def status(settings: Settings) -> InstanceStatus:
     """Return what is known of the instance; it need not run or exist."""
     with _instance(settings) as instance:
-        known: dict[str, object] = {"disk_bytes": _disk_bytes(instance.root)}
+        known: dict[str, object] = {"disk_bytes": private_files.disk_bytes(instance.root)}
         facts, process = instance.facts(), server_process.find(instance)
         if facts:
             connection = instance.connection(facts)
@@ -188,12 +188,12 @@ def info(settings: Settings) -> InstanceLogin:
 
 def store_bytes(settings: Settings) -> int:
     """Return the bytes of the database on the disk, with its transaction log, as far as they can be seen."""
-    return _disk_bytes(Instance(settings).home / "data")
+    return private_files.disk_bytes(Instance(settings).home / "data")
 
 
 def paged_bytes(settings: Settings) -> int:
     """Return the bytes of the database that its page cache serves: without the logs."""
-    return _disk_bytes(Instance(settings).home / "data" / "databases")
+    return private_files.disk_bytes(Instance(settings).home / "data" / "databases")
 
 
 def logs(settings: Settings, lines: int = 100) -> list[str]:
@@ -308,16 +308,6 @@ def _stop(instance: Instance, timeout: float, only: int | None, on_purpose: bool
         return False
     server_process.stop(instance, process, timeout)
     return True
-
-
-def _disk_bytes(root: Path) -> int:
-    """Add up what the files take on the disk, of those that can be seen; they come and go meanwhile."""
-    total = 0
-    for folder, folders, names in os.walk(root):
-        for name in (*folders, *names):
-            with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(folder, name)).st_blocks * 512
-    return total
 
 
 def _refuse_windows() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from graphmem.errors import DataDirectoryRefused
+from graphmem.errors import DataDirectoryRefused, GraphmemError
 
 LOCK_SECONDS = 60.0
 _CAUSES = {
@@ -62,11 +63,10 @@ def is_private(info: os.stat_result) -> bool:
 
 
 @contextmanager
-def changing(path: Path) -> Iterator[None]:
+def changing(path: Path, refused: type[GraphmemError] = DataDirectoryRefused) -> Iterator[None]:
     """Hold the lock of a file that is read and then written: one process at a time changes it.
 
-    Raises:
-        DataDirectoryRefused: another process holds the lock for a minute.
+    It is ``refused`` where another process holds the lock for a minute.
     """
     import filelock
 
@@ -75,7 +75,7 @@ def changing(path: Path) -> Iterator[None]:
         lock.acquire()
     except filelock.Timeout as exc:
         message = f"another process has been changing {path} for {LOCK_SECONDS:.0f} s: wait for it, or end it"
-        raise DataDirectoryRefused(message) from exc
+        raise refused(message) from exc
     try:
         yield
     finally:
@@ -101,6 +101,19 @@ def flush(file: IO[Any]) -> None:
     """Return once the bytes of an open file are on the disk."""
     file.flush()
     os.fsync(file.fileno())
+
+
+def disk_bytes(path: Path) -> int:
+    """Return what a file, or a directory with all below it, takes on the disk, as far as it can be seen.
+
+    Files that come and go meanwhile do not disturb it.
+    """
+    total = 0
+    below = (os.path.join(at, name) for at, folders, names in os.walk(path) for name in (*folders, *names))
+    for each in (path, *below):
+        with contextlib.suppress(OSError):
+            total += os.lstat(each).st_blocks * 512
+    return total
 
 
 def flush_directory(path: Path) -> None:

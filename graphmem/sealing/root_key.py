@@ -6,7 +6,6 @@ key is HKDF-SHA256 (RFC 5869) of the root key.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 from dataclasses import dataclass, field
@@ -17,12 +16,12 @@ import platformdirs
 
 from graphmem.errors import EncryptionKeyInvalid, EncryptionKeyMissing
 from graphmem.neo4j_local.private_files import cause, flush, is_private, private_directory, write_private
-from graphmem.sealing.platform_keyring import platform_keyring
+from graphmem.sealing.platform_keyring import KeyringLocked, PlatformKeyring
 from graphmem.settings import Settings
 
 KEY_BYTES: Final = 32
 WORDS: Final = 24
-_SERVICE: Final = "graphmem root key"
+_KEYRING: Final = PlatformKeyring("graphmem root key")
 Place = Literal["file", "keyring"]
 
 
@@ -134,15 +133,8 @@ def keep_root_key(settings: Settings, key: RootKey, place: Place) -> str:
         EncryptionKeyInvalid: the place cannot be used, or would be in the data directory.
     """
     if place == "keyring":
-        from keyring.errors import KeyringError
-
-        try:
-            if (keyring := platform_keyring()) is not None:
-                keyring.set_password(_SERVICE, key.id, key.secret.hex())
-                return "the keyring"
-        except KeyringError:
-            # A keyring that nobody unlocks, as on a machine without a desktop.
-            pass
+        if _KEYRING.put(key.id, key.secret.hex()):
+            return "the keyring"
         raise EncryptionKeyInvalid("this machine has no keyring that keeps secrets now: use a file")
     path = key_path(settings, key.id)
     if path.is_relative_to(settings.data_path):
@@ -167,12 +159,7 @@ def forget_root_key(settings: Settings, key_id: str) -> None:
             file.write(bytes(path.stat().st_size))
             flush(file)
         path.unlink()
-    from keyring.errors import KeyringError
-
-    if (keyring := platform_keyring()) is not None:
-        # It raises where there is nothing to remove.
-        with contextlib.suppress(KeyringError):
-            keyring.delete_password(_SERVICE, key_id)
+    _KEYRING.remove(key_id)
 
 
 def key_path(settings: Settings, key_id: str) -> Path:
@@ -200,12 +187,8 @@ def _text_of(path: Path) -> str | None:
 
 
 def _of_keyring(key_id: str) -> str | None:
-    from keyring.errors import KeyringError
-
     try:
-        return keyring.get_password(_SERVICE, key_id) if (keyring := platform_keyring()) else None
-    except KeyringError as exc:
-        raise EncryptionKeyMissing(
-            f"the keyring does not give out the root key {key_id} ({type(exc).__name__}): unlock it",
-            needed=key_id,
-        ) from exc
+        return _KEYRING.get(key_id)
+    except KeyringLocked as exc:
+        message = f"the keyring does not give out the root key {key_id} ({exc}): unlock it"
+        raise EncryptionKeyMissing(message, needed=key_id) from exc

@@ -51,6 +51,15 @@ class AgentFile:
     path: Path
     edits: tuple[Edit, ...]
 
+    def current(self) -> list[Any]:
+        """Return what the file has for each entry, None for nothing; OSError, ValueError: it is broken."""
+        text = self.path.read_bytes().decode() if self.path.exists() else ""
+        return [edit.value_in(text) if text.strip() else None for edit in self.edits]
+
+    @property
+    def expected(self) -> list[Any]:
+        return [edit.value for edit in self.edits]
+
 
 @dataclass(frozen=True, slots=True)
 class Agent:

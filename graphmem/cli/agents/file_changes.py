@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphmem.cli.session import Session, console, show, stderr
+from graphmem.cli.session import Session, console, show, tell, tell_progress
 from graphmem.errors import ConfigurationInvalid, GraphmemError, InvalidInput
 
 if TYPE_CHECKING:
@@ -62,9 +62,10 @@ def _result(change: FileChange, dry_run: bool, undo: bool) -> dict[str, Any]:
 
 
 def print_files(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    if session.as_json:
-        show({"agents": list(rows)}, True)
-        return
+    show({"agents": rows}, session.as_json, lambda: _draw(rows))
+
+
+def _draw(rows: Sequence[Mapping[str, Any]]) -> None:
     from graphmem.cli.tables import List, add, plain
 
     columns = ["agent", "result", "file", *(["answers"] if any("answers" in row for row in rows) else [])]
@@ -78,6 +79,6 @@ def print_files(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
             for line in row["diff"].splitlines():
                 console.print(plain(line), highlight=False)
         if row.get("why"):
-            stderr.print(plain(f"{row['agent']}: {row['why']}", "yellow"), highlight=False)
+            tell(f"{row['agent']}: {row['why']}", "yellow")
     if any(row["result"] in ("added", "changed", "taken out") for row in rows):
-        stderr.print("Start the agents again: they read their configuration at the start.", style="dim")
+        tell_progress("Start the agents again: they read their configuration at the start.")

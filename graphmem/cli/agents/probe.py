@@ -51,14 +51,12 @@ def checked(agents: Sequence[Agent], start: Launch) -> list[dict[str, Any]]:
 
 def _state(file: AgentFile, answers: dict[str, str] | None) -> dict[str, Any]:
     try:
-        text = file.path.read_bytes().decode() if file.path.exists() else ""
-        current = [edit.value_in(text) if text.strip() else None for edit in file.edits]
+        current = file.current()
     except (OSError, ValueError) as exc:
         return {"result": "broken", "why": str(exc)}
     if all(each is None for each in current):
         return {"result": "not set up"}
-    expected = [edit.value for edit in file.edits]
-    state = {"result": "set up" if current == expected else "set up otherwise"}
+    state = {"result": "set up" if current == file.expected else "set up otherwise"}
     if answers is None:
         return state
     line = _line(current[0])
