@@ -1,56 +1,87 @@
-"""The groups of commands: those of operations beside the others, and what is said of words that are none."""
+"""The commands. Of each, a line of help is known; its module is imported when somebody calls it."""
 
 from __future__ import annotations
 
 import contextlib
-import inspect
+import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from graphmem.cli.commands import groups, listed, operation_command
-from graphmem.cli.session import plain_refusals
+from graphmem.cli.commands import listed, operation_command
+from graphmem.cli.session import command, plain_refusals
 from graphmem.cli.usage import proposing, telling_usage
 
-GROUP_HELPS: Mapping[str, str] = {
-    "agents": "Say what agents that sign may do for the account; keep what a writer writes apart.",
-    "auth": "Log in at a service; say who the caller is; make API keys, and keys with which agents sign.",
-    "auth connections": "List and end what programs were allowed by OAuth.",
-    "auth keys": "Make, list and revoke API keys, with which programs call the service.",
-    "entities": "Find, list and read entities; correct, delete, restore and merge them.",
-    "interpretations": "Store what was read in a file, and list what interpreters made of files.",
-    "observations": "Add an observation to an entity, and list observations.",
-    "relationship-types": "List the types that a relationship may have, and register new ones.",
-    "relationships": "Create, list and read relationships between entities; delete and restore them.",
-    "schemas": "Read and change the schemas of entity types: their fields, and what identifies an entity.",
-    "search": "`graphmem search WORDS...` is `graphmem entities search`; or explain how a search found and "
-    "ordered its entities.",
-    "snapshots": "Check the stored snapshots against their observations, and repair them.",
-    "sources": "List and read the files that were stored.",
-    "subscriptions": "Be told of what changes by webhooks; list and remove subscriptions.",
-    "timeline": "List and read events: the dates in the fields of entities.",
-}
-"""The help of each group of commands that are operations, by the words that its commands begin with."""
+TABLE = Path(__file__).parent / "command_table.toml"
+
+
+class OwnCommand(NamedTuple):
+    """A command that is no operation, or a group; the table says what its members are."""
+
+    place: str
+    summary: str
+    has_json: bool = True
+
+    def made(self, words: tuple[str, ...]) -> Any:
+        """Import the module, and return the command or group that ``words`` call."""
+        module, _, name = self.place.partition(".")
+        empty = typer.Typer(no_args_is_help=True)
+        target = getattr(import_module(f"graphmem.cli.{module}"), name) if module else empty
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+        if not isinstance(target, typer.Typer):
+            command(single, words[-1], has_json=self.has_json)(target)
+            return typer.main.get_command(single)
+        group = group_of(*words)
+        single.add_typer(target, name=words[-1], cls=group, help=self.summary, short_help=self.summary)
+        return typer.main.get_group(single).commands[words[-1]]
+
+
+@cache
+def own_commands(kind: str) -> Mapping[str, OwnCommand]:
+    """Return the ``commands`` or the ``groups`` of the table, by their words."""
+    table = tomllib.loads(TABLE.read_text("utf-8"))
+    return {words: OwnCommand(**row) for words, row in table[kind].items()}
+
 
 SHORT: Mapping[str, tuple[str, ...]] = {"ask": ("context",), "search": ("entities", "search")}
 """Short words for commands. What follows ``search`` may also be a command of the group of that name."""
 
 
 class _Commands(dict[str, Any]):
-    """The commands of a group; those that are operations are made when they are asked for."""
+    """The commands of a group; each is made when it is asked for."""
 
-    def __init__(self, before: Mapping[str, Any], group: tuple[str, ...], after: Mapping[str, Any]) -> None:
+    def __init__(self, group: tuple[str, ...], own: Mapping[str, Any]) -> None:
+        """``own``: the commands that are made already."""
         entries = {words[-1]: entry for words, entry in listed().items() if words[:-1] == group}
-        short = {name: listed()[words] for name, words in SHORT.items() if not group and name not in after}
-        super().__init__({**before, **entries, **short, **after})
+        inner = {name: made for name, made in own.items() if isinstance(made, TyperGroup)}
+        before = {name: made for name, made in own.items() if name not in inner}
+        before |= {} if group else own_commands("commands")
+        for noun, each in own_commands("groups").items():
+            *outer, name = noun.split()
+            inner |= {name: each} if tuple(outer) == group else {}
+        short = {name: listed()[words] for name, words in SHORT.items() if not group and name not in inner}
+        super().__init__({**before, **entries, **short, **inner})
+        self._group = group
 
     def __getitem__(self, name: str) -> Any:
         value = super().__getitem__(name)
         if isinstance(value, dict):
             value = self[name] = operation_command(name, value)
+        elif isinstance(value, OwnCommand):
+            value = self[name] = value.made((*self._group, name))
         return value
+
+    def summary(self, name: str) -> str:
+        """Return the first line of the help of a command, which need not be made for it."""
+        value = super().__getitem__(name)
+        if isinstance(value, dict):
+            return value["summary"]
+        return value.summary if isinstance(value, OwnCommand) else value.short_help or value.help or ""
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self else default  # noqa: SIM401
@@ -68,11 +99,33 @@ def group_of(*words: str) -> type[TyperGroup]:
     class Group(TyperGroup):
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
-            groups = {
-                name: command for name, command in self.commands.items() if isinstance(command, TyperGroup)
-            }
-            commands = {name: command for name, command in self.commands.items() if name not in groups}
-            self.commands = _Commands(commands, words, groups)
+            self.commands: Any = _Commands(words, self.commands)
+            self._lists = False
+
+        def list_commands(self, ctx: Any) -> list[str]:
+            return [*self.commands]
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            if self._lists and cmd_name in self.commands:
+                return TyperCommand(cmd_name, short_help=self.commands.summary(cmd_name))
+            return self.commands.get(cmd_name)
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            with self._listing():
+                super().format_commands(ctx, formatter)
+
+        def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+            with self._listing():
+                return super().shell_complete(ctx, incomplete)
+
+        @contextlib.contextmanager
+        def _listing(self) -> Iterator[None]:
+            """Tell names and summaries of the commands, and make none."""
+            self._lists = True
+            try:
+                yield
+            finally:
+                self._lists = False
 
         def make_context(self, info_name: str | None, args: list[str], *values: Any, **options: Any) -> Any:
             self._line = list(args)
@@ -97,24 +150,3 @@ def group_of(*words: str) -> type[TyperGroup]:
                 yield
 
     return Group
-
-
-def add_commands(app: typer.Typer, own: Mapping[str, typer.Typer] | None = None) -> None:
-    """Add a group for each noun of operations. ``own``: those with other commands too, by their words."""
-    parents: dict[tuple[str, ...], typer.Typer] = {(): app}
-    for words in groups():
-        group = (own or {}).get(" ".join(words)) or typer.Typer(no_args_is_help=True)
-        parents[words] = group
-        name, text = words[-1], GROUP_HELPS[" ".join(words)]
-        parents[words[:-1]].add_typer(group, name=name, help=text, cls=group_of(*words))
-
-
-def show_whole_summaries(app: typer.Typer) -> None:
-    """Let a list of commands show the whole first line of each help: typer cuts it after 45 characters."""
-    for command in app.registered_commands:
-        first_line = (inspect.getdoc(command.callback) or "").partition("\n")[0]
-        command.short_help = command.short_help or first_line
-    for group in app.registered_groups:
-        group.short_help = group.help
-        if group.typer_instance is not None:
-            show_whole_summaries(group.typer_instance)

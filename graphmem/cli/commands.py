@@ -117,12 +117,6 @@ def entry_of(name: str) -> Listed:
     return next(_listed_from(entry) for entry in listed().values() if entry["name"] == name)
 
 
-def groups() -> list[tuple[str, ...]]:
-    """Return the words of each group, such as ``auth`` and ``auth keys``, shorter ones first."""
-    beginnings = (words[:count] for words in listed() for count in range(1, len(words)))
-    return sorted(dict.fromkeys(beginnings), key=len)
-
-
 def operation_command(name: str, listed_entry: Mapping[str, Any]) -> Any:
     entry = _listed_from(listed_entry)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -9,39 +9,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graphmem import __version__
-from graphmem.cli import (
-    backup,
-    cypher,
-    db,
-    encryption,
-    local_service,
-    signing,
-    source_content,
-    storage,
-    update,
-)
-from graphmem.cli.account import app as account_app
-from graphmem.cli.command_groups import add_commands, group_of, show_whole_summaries
-from graphmem.cli.doctor import doctor
-from graphmem.cli.export import export
-from graphmem.cli.hook import hook
-from graphmem.cli.import_files import import_files
-from graphmem.cli.initializing import init
-from graphmem.cli.instructions import instructions
-from graphmem.cli.interpret import interpret
-from graphmem.cli.log_reader import logs
-from graphmem.cli.me import me
-from graphmem.cli.moderation import app as sandbox_app
-from graphmem.cli.parse import parse
-from graphmem.cli.prompt_session import prompt_session
-from graphmem.cli.resetting import reset
-from graphmem.cli.session import Session, command, console, uses_service
-from graphmem.cli.setup import setup
-from graphmem.cli.shown_settings import settings
-from graphmem.cli.status import status
-from graphmem.cli.update import scripts
-from graphmem.cli.upload import upload
-from graphmem.cli.watch import watch
+from graphmem.cli.command_groups import group_of
+from graphmem.cli.session import Session, console, uses_service
 
 app = typer.Typer(
     cls=group_of(),
@@ -124,7 +93,6 @@ def options(
     context.obj = own.within(outer) if isinstance(outer, Session) else own
 
 
-@command(app)
 def serve(
     session: Session,
     host: Annotated[str | None, typer.Option(help="Address to bind. Default: 127.0.0.1.")] = None,
@@ -155,7 +123,6 @@ def serve(
     return serve_detached(chosen) if detach else run(chosen, detached=detached)
 
 
-@command(app, has_json=False)
 def mcp(
     session: Session,
     tools: Annotated[
@@ -186,25 +153,6 @@ def mcp(
         serve_stdio(settings, account)
 
 
-@command(app, has_json=False)
-def demo(
-    session: Session,
-    folder: Annotated[
-        Path, typer.Argument(help="Folder of JSON files; they are stored in the order of their names.")
-    ] = Path("examples"),
-) -> None:
-    """Store the examples in a separate instance and print what graphmem answers.
-
-    \b
-    Example:
-      graphmem demo examples
-    """
-    from graphmem.cli.demo import run
-
-    run(session, folder)
-
-
-@command(app)
 def rebuild(session: Session) -> dict[str, Any]:
     """Derive everything from the observations again, and repair what differs.
 
@@ -218,35 +166,6 @@ def rebuild(session: Session) -> dict[str, Any]:
     from graphmem.cli.in_process import rebuild as run
 
     return dict(run(session))
-
-
-command(app, has_json=False)(watch)
-command(app, "session")(prompt_session)
-for each in (
-    init, status, logs, doctor, settings, setup, instructions, hook, upload, export, parse, interpret, me,
-    scripts, reset,
-):  # fmt: skip
-    command(app)(each)
-command(app, "import")(import_files)
-for group, name, text in (
-    (db.app, "db", "Start, stop and inspect the embedded Neo4j."),
-    (local_service.app, "server", "Start, stop and inspect the local service."),
-    (backup.app, "backup", "Write all facts to a file, verify the file, and restore it."),
-    (
-        storage.app,
-        "storage",
-        "Show where the data is, move it, merge another instance into it, remove unused files.",
-    ),
-    (cypher.app, "cypher", "Show the queries that graphmem sends to Neo4j."),
-    (update.app, "update", "Ask for the newest version, and say how to update."),
-    (account_app, "account", "Create, list, disable and delete accounts: who may call."),
-    (encryption.app, "encryption", "Keep, restore, rotate and copy the keys of a sealed instance."),
-    (encryption.erasure, "erasure", "Say which keys were destroyed with the data of an account."),
-    (sandbox_app, "sandbox", "Run a public sandbox: decide reports of abuse, and wipe it by hand."),
-):
-    app.add_typer(group, name=name, help=text, cls=group_of(name))
-add_commands(app, {"auth": signing.app, "sources": source_content.app})
-show_whole_summaries(app)
 
 
 def main() -> None:

@@ -345,7 +345,8 @@ def command(
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         setattr(run, "__signature__", inspect.Signature(parameters))  # noqa: B010
-        app.command(name)(run)
+        # Typer cuts the first line of a help after 45 characters.
+        app.command(name, short_help=(inspect.getdoc(function) or "").partition("\n")[0])(run)
         return function
 
     return decorate

@@ -11,8 +11,8 @@ from typing import Any
 import typer
 from typer.testing import CliRunner
 
-from graphmem.cli.command_groups import GROUP_HELPS
-from graphmem.cli.commands import groups
+from graphmem.cli.command_groups import own_commands
+from graphmem.cli.commands import listed
 from graphmem.cli.main import app
 from tests.support.walks import walk_over
 
@@ -61,11 +61,18 @@ def test_a_help_loses_no_words(words: tuple[str, ...]) -> None:
 
 
 def test_each_group_says_in_a_sentence_what_its_commands_do() -> None:
-    assert set(GROUP_HELPS) == {" ".join(words) for words in groups()}
-    for noun, sentence in GROUP_HELPS.items():
-        words = tuple(noun.split())
+    nouns = {" ".join(words[:count]) for words in listed() for count in range(1, len(words))}
+    table = own_commands("groups")
+    assert {noun for noun, group in table.items() if not group.place} <= nouns <= set(table)
+    for noun in nouns:
+        words, sentence = tuple(noun.split()), table[noun].summary
         assert letters(sentence) in letters(shown_help(words[:-1]))
         assert letters(sentence) in letters(shown_help(words))
+
+
+def test_lists_show_the_first_line_of_the_help_of_each_command() -> None:
+    for name, own in own_commands("commands").items():
+        assert COMMANDS[name,].short_help == own.summary
 
 
 @walk_over("words", COMMANDS)
