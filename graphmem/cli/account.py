@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from graphmem.cli.progress import counted_task
 from graphmem.cli.session import Draw, Session, command, require_database, show, tell
 from graphmem.errors import AccountConflict, InvalidInput
+from graphmem.model import times
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -249,7 +251,6 @@ def erase(session: Session, name: str, totals: Totals) -> dict[str, int]:
 
     async def work(accounts: Accounts, chosen: Settings) -> Erased:
         from graphmem.auth.erasing import delete_with_data
-        from graphmem.cli.progress import counted_task
         from graphmem.objects import new_object_store
         from graphmem.sealing import keys_of
 
@@ -278,8 +279,6 @@ def _require_database(session: Session) -> None:
 
 
 def _row(account: Account) -> dict[str, Any]:
-    from graphmem.model import times
-
     return {
         "name": account.name,
         "account_id": account.id,

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sys
+import webbrowser
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.account import on_accounts, tell_first_credential
+from graphmem.cli.account import on_accounts
 from graphmem.cli.session import Draw, Session, command, show, tell
 from graphmem.errors import AuthInvalid, GraphmemError, InvalidInput, LoginFailed, NotFound
+from graphmem.model import times
 
 if TYPE_CHECKING:
     import httpx
 
     from graphmem.auth.accounts import Accounts
-    from graphmem.cli.commands import Listed
     from graphmem.client import Client
     from graphmem.client.logins import Login
     from graphmem.client.oauth_login import Authorization, Server, Tokens
@@ -44,7 +48,6 @@ def code(session: Session) -> dict[str, Any]:
     async def work(accounts: Accounts, chosen: Settings) -> dict[str, Any]:
         from graphmem.auth import LOCAL_NAME
         from graphmem.auth.accounts import being_erased
-        from graphmem.model import times
 
         account = await accounts.by_name(session.account or LOCAL_NAME)
         if account.is_erased:
@@ -77,13 +80,6 @@ def mcp_token(
     keys = keys_here(session.settings_here())
     token = keys.next_token() if rotate else keys.token()
     return {"token": token, "epoch": keys.record().token_epoch}, lambda: print(token)
-
-
-def tell_before(session: Session, entry: Listed) -> None:
-    """Say on stderr what an operation changes that the caller would not expect, before it runs."""
-    if entry.name != "keys.create":
-        return
-    tell_first_credential(session.ask("server.info", {})["authentication"] == "none")
 
 
 @command(app)
@@ -254,8 +250,6 @@ def _authorized(
     server: Server, client_id: str, scopes: tuple[str, ...], by_code: bool
 ) -> tuple[Authorization, str]:
     """Let a person allow the login. Returns the request and its code."""
-    import webbrowser
-    from functools import partial
 
     from graphmem.client import oauth_login, redirects
 
@@ -275,7 +269,6 @@ def _authorized(
 
 def _kept(login: Login) -> Login:
     """Ask the service whose login it is, and keep it."""
-    from dataclasses import replace
 
     from graphmem.client import Client
     from graphmem.client.logins import Logins
@@ -352,7 +345,6 @@ def _revoked(login: Login) -> str | None:
 
 def _end(http: httpx.Client, login: Login) -> None:
     """Revoke the tokens of a login that nobody will use, as far as its service can be reached."""
-    import contextlib
 
     from graphmem.client import oauth_login
 

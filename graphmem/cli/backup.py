@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from graphmem.cli.progress import RATE_SECONDS, Remaining, counted_progress
 from graphmem.cli.session import Draw, Session, command, show, stderr, tell
+from graphmem.cli.tables import List, add, time_text
 from graphmem.errors import DumpConflicts, EncryptionKeyMissing, InvalidInput
+from graphmem.model import times
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -149,7 +152,6 @@ def list_backups(session: Session) -> tuple[dict[str, Any], Draw]:
       graphmem backup list
       graphmem backup list --json
     """
-    from graphmem.cli.tables import List, add, time_text
     from graphmem.neo4j_local import backup_record
 
     chosen = session.settings()
@@ -183,7 +185,6 @@ def verify(session: Session, path: File, keys: Keys = None) -> dict[str, Any]:
       graphmem backup verify graphmem.dump
     """
     from graphmem import dump
-    from graphmem.model import times
 
     with _Bars() as bars:
         size = os.path.getsize(path) if os.path.isfile(path) else None
@@ -348,8 +349,6 @@ def _receive(
 
 
 def _counted(contents: dict[str, Any]) -> dict[str, Any]:
-    from graphmem.model import times
-
     owners = contents["owners"]
     names = "schemas", "transactions", "sources", "interpretations", "observations", "files", "file_bytes"
     newest = max((owner["recorded_at"] for owner in owners), default=None)
@@ -391,8 +390,6 @@ class _Bars(contextlib.AbstractContextManager["_Bars"]):
 
     def __init__(self) -> None:
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-        from graphmem.cli.progress import RATE_SECONDS, Remaining, counted_progress
 
         columns = BarColumn(), DownloadColumn(), TransferSpeedColumn(), Remaining()
         self._of_bytes = Progress(

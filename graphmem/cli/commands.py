@@ -62,6 +62,9 @@ ASKING = "undo"
 """The operation that shows a person at a terminal what would change, and asks first."""
 
 
+CREDENTIAL = "keys.create"
+"""The operation that may make the first credential, which ends that everybody is let in."""
+
 CHECK = "server.check_snapshots"
 """The operation that answers a part of its work after some seconds: the command goes on to the end."""
 LISTED_DIFFERENCES = 200
@@ -150,10 +153,10 @@ def _function(entry: Listed) -> Callable[..., None]:
             as_json = as_json or (entry.name in JSON_IN_PIPES and not is_terminal())
             if not as_json:
                 raw = {**entry.people, **raw}
-            if not entry.reads:
-                from graphmem.cli.auth import tell_before
+            if entry.name == CREDENTIAL:
+                from graphmem.cli.account import tell_first_credential
 
-                tell_before(session, entry)
+                tell_first_credential(session.ask("server.info", {})["authentication"] == "none")
             if entry.name == ASKING and not as_json and is_terminal() and sys.stdin.isatty():
                 _print(entry, session.run(entry, {**raw, "dry_run": True}), False, ())
                 if not raw.get("dry_run"):

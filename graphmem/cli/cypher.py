@@ -6,8 +6,10 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from rich.padding import Padding
 
 from graphmem.cli.session import Draw, Session, command, console
+from graphmem.cli.tables import plain
 from graphmem.errors import NotFound
 
 app = typer.Typer(no_args_is_help=True)
@@ -38,10 +40,6 @@ def list_queries(session: Session) -> tuple[dict[str, Any], Draw]:
     queries = [cypher.query(name) for name in cypher.names()]
 
     def draw() -> None:
-        from rich.padding import Padding
-
-        from graphmem.cli.tables import plain
-
         for query in queries:
             console.print(plain(query.name, "bold") + plain(f"  {query.mode}", "not bold"), highlight=False)
             console.print(Padding(plain(query.doc), (0, 0, 0, 4), expand=False), width=min(80, console.width))

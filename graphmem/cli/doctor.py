@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from graphmem.cli.session import Session, console, run_async, show
+from graphmem.cli.tables import plain
 
 if TYPE_CHECKING:
     from graphmem.doctor import Finding
@@ -33,7 +36,6 @@ def doctor(
       graphmem doctor --json
       graphmem --env production doctor --deep
     """
-    from dataclasses import asdict
 
     from graphmem.doctor import examine
     from graphmem.observability import logs
@@ -49,10 +51,6 @@ def doctor(
 
 
 def _print(findings: list[Finding]) -> None:
-    from rich.table import Table
-
-    from graphmem.cli.tables import plain
-
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from graphmem.cli.session import Draw, Session, command, console, tell, tell_progress
+from graphmem.cli.tables import List, add
 from graphmem.errors import ConfigurationInvalid, EncryptionKeyInvalid
+from graphmem.model import times
 
 if TYPE_CHECKING:
     from graphmem.sealing import InstanceKeys, RootKey
@@ -83,7 +85,6 @@ def status(session: Session) -> dict[str, Any] | None:
       graphmem encryption status
       graphmem encryption status --json
     """
-    from graphmem.model import times
     from graphmem.sealing.instance_keys import INSTANCE, read_record, replaced
     from graphmem.sealing.root_key import where_root_key_is
 
@@ -299,7 +300,6 @@ def copy_keys(
     Example:
       graphmem encryption copy /media/usb/graphmem-keys.json
     """
-    from graphmem.model import times
 
     instance = keys_here(session.settings_here())
     try:
@@ -327,7 +327,6 @@ def prove(
       graphmem erasure prove
       graphmem erasure prove 6f1c1a34-5a5e-4f3c-9a52-3d1b3f6d1e20 --json
     """
-    from graphmem.model import times
 
     record = keys_here(session.settings_here()).record()
     destroyed = [each for each in record.destroyed if owner is None or each.owner == owner]
@@ -350,8 +349,6 @@ def prove(
     }
 
     def draw() -> None:
-        from graphmem.cli.tables import List, add
-
         table = List(None, ("destroyed", "owner", "key"))
         for row in answer["destroyed"]:
             add(table, row["destroyed_at"], row["owner"], row["key"])

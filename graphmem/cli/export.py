@@ -10,6 +10,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from graphmem.cli.people_times import iso
+from graphmem.cli.progress import counted_files
 from graphmem.cli.session import Session, stderr, tell_progress
 from graphmem.cli.source_content import whole_file
 from graphmem.cli.upload import patiently
@@ -86,7 +88,6 @@ def export(
     if ids and chosen:
         raise InvalidInput("--id names the entities: give no other filter with it")
     from graphmem.cli.exporting.export_spool import ExportSpool
-    from graphmem.cli.progress import counted_files
 
     def call(name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
         return patiently(session, name, raw)
@@ -112,8 +113,6 @@ export.__doc__ = (export.__doc__ or "").replace(
 def _filters(
     types: list[str] | None, writers: Mapping[str, str | None], since: Mapping[str, str | None]
 ) -> dict[str, Any]:
-    from graphmem.cli.people_times import iso
-
     chosen: dict[str, Any] = {name: value for name, value in writers.items() if value is not None}
     times = {name: text for name, text in since.items() if text is not None}
     chosen |= {name: iso(text, f"$.{name}", is_end=False) for name, text in times.items()}

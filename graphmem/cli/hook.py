@@ -8,6 +8,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from graphmem.cli.agents.hook_events import run
+from graphmem.cli.agents.hook_folders import FILE, approve, nearest
+from graphmem.cli.agents.hook_transport import Reach
 from graphmem.cli.session import Session
 from graphmem.errors import FileMissing
 
@@ -41,16 +44,12 @@ def hook(
       graphmem hook approve
     """
     if event != "approve":
-        from graphmem.cli.agents.hook_events import run
-        from graphmem.cli.agents.hook_transport import Reach
-
         options: dict[str, Any] = {
             name: str(value) for name, value in session.overrides.items() if name != "offline"
         }
         reach = Reach(agent, account=session.account, **options)
         sys.stdout.write(run(event, reach, sys.stdin.buffer.read(), tell_errors=errors))
         return None
-    from graphmem.cli.agents.hook_folders import FILE, approve, nearest
 
     path = nearest(Path.cwd())
     if path is None:

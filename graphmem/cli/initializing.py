@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from graphmem import environment_file
+from graphmem.cli.agents.agent_table import agents
+from graphmem.cli.agents.file_changes import chosen_agents, print_files
 from graphmem.cli.encryption import KeyPlace, new_keys, place_of, tell_words
 from graphmem.cli.session import (
     Draw,
@@ -21,6 +24,7 @@ from graphmem.cli.session import (
     tell,
     telling,
 )
+from graphmem.cli.tables import pairs, plain
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
@@ -122,8 +126,6 @@ def init(
 
 
 def _completed(choices: Choices, current: Settings) -> Choices:
-    from graphmem.cli.agents.agent_table import agents
-
     if choices.data_dir is None:
         answer = typer.prompt("Where shall the data be?", default=str(current.data_path), err=True)
         choices = replace(choices, data_dir=Path(answer).expanduser())
@@ -168,7 +170,6 @@ def _place(session: Session, data_dir: Path | None) -> Path:
 
 def _database(session: Session, choices: Choices) -> tuple[str, str]:
     """Keep in the environment file which database is wanted; return the file, and what became of it."""
-    from graphmem import environment_file
     from graphmem.neo4j_local.private_files import used_as_data, write_private
     from graphmem.settings import variable
 
@@ -255,7 +256,6 @@ def _has_data(chosen: Settings) -> bool:
 
 def _around(session: Session, choices: Choices, hooks: bool) -> dict[str, Any]:
     """Set up what is around the instance: start at login, agents, and who the user is."""
-    from graphmem.cli.agents.file_changes import chosen_agents
     from graphmem.cli.me import me
     from graphmem.cli.setup import launch, set_up
     from graphmem.cli.start_at_login import change_login
@@ -285,9 +285,7 @@ def _around(session: Session, choices: Choices, hooks: bool) -> dict[str, Any]:
 
 def _printed(session: Session, done: dict[str, Any]) -> tuple[dict[str, Any], Draw]:
     """Return what became of each part, and what to do next."""
-    from graphmem.cli.agents.file_changes import print_files
     from graphmem.cli.start_at_login import start_now
-    from graphmem.cli.tables import pairs, plain
 
     login, files = done.get("login", {}), done["agents"]
     following = [

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from graphmem.cli.agents.agent_table import TEXT, AgentFile
 from graphmem.cli.agents.file_changes import change_file, chosen_agents, print_files
+from graphmem.cli.agents.markdown_block import MarkdownBlock
 from graphmem.cli.session import Draw, Session
 from graphmem.cli.setup import Agents, DryRun, Word
-
-if TYPE_CHECKING:
-    from graphmem.cli.agents.agent_table import AgentFile
 
 
 def instructions(
@@ -40,9 +39,6 @@ def instructions(
       graphmem instructions print >> AGENTS.md
     """
     if action == "print":
-        from graphmem.cli.agents.agent_table import TEXT
-        from graphmem.cli.agents.markdown_block import MarkdownBlock
-
         block = MarkdownBlock(TEXT.read_text("utf-8")).value
         return {"instructions": block}, lambda: print(block, end="")
     files = _files(agents or (), scope)

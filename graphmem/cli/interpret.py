@@ -7,7 +7,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from graphmem.cli.progress import counted_files
 from graphmem.cli.session import Session, console, show, tell
+from graphmem.cli.tables import List, add
 from graphmem.errors import GraphmemError, InvalidInput
 
 PAGE: Final = 500
@@ -48,7 +50,6 @@ def interpret(
     if dry_run:
         _print([{"source_id": source_id, "status": "would_interpret"} for source_id in ids], session.as_json)
         return
-    from graphmem.cli.progress import counted_files
 
     rows: list[dict[str, Any]] = []
     try:
@@ -97,8 +98,6 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
 
 
 def _draw(rows: Sequence[dict[str, Any]], counts: Mapping[str, int]) -> None:
-    from graphmem.cli.tables import List, add
-
     if rows:
         table = List(None, ("source", "status", "interpreter", "entities", "relationships"))
         for row in rows:

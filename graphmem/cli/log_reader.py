@@ -20,7 +20,10 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Literal
 
 import typer
 
+from graphmem.cli.people_times import iso
 from graphmem.cli.session import Session, console
+from graphmem.cli.tables import plain, time_text
+from graphmem.model import times
 
 if TYPE_CHECKING:
     from graphmem.settings import Settings
@@ -97,8 +100,6 @@ def logs(
       graphmem logs --trace 4bf92f3577b34da6a3ce929d0e0e4736
       graphmem logs --since 10m --follow --json
     """
-    from graphmem.cli.people_times import iso
-    from graphmem.model import times
 
     chosen = session.settings_here()
     first = _OLDEST if since is None else times.render(times.parse(iso(since, "$.since", is_end=False)))
@@ -239,14 +240,10 @@ class _Tail:
 
 
 def _moment(at: float) -> str:
-    from graphmem.model import times
-
     return times.render(int(at * 1_000_000))
 
 
 def _print(lines: Iterable[LogLine], as_json: bool) -> None:
-    from graphmem.cli.tables import plain, time_text
-
     for line in lines:
         if as_json:
             known = {"timestamp": line.timestamp, "log": line.log, "level": line.level, "event": line.event}

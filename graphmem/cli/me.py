@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from graphmem.cli.commands import entry_of
 from graphmem.cli.entity_names import with_ids
 from graphmem.cli.session import Session
 
@@ -23,7 +24,6 @@ def me(
       graphmem me
       graphmem me "Ada Lovelace"
     """
-    from graphmem.cli.commands import entry_of
 
     if entity is not None:
         create = entry_of("observations.create")

@@ -9,7 +9,9 @@ import typer
 
 from graphmem.cli.command_groups import group_of
 from graphmem.cli.session import Draw, Session, command
+from graphmem.cli.tables import List, add
 from graphmem.errors import ConfigurationInvalid
+from graphmem.model import times
 
 if TYPE_CHECKING:
     from graphmem.context import Services
@@ -46,8 +48,6 @@ def _on_sandbox(session: Session, work: Callable[[Services], Awaitable[T]]) -> T
 
 
 def _report_row(report: Report) -> dict[str, Any]:
-    from graphmem.model import times
-
     decided_at = report.decided_at and times.render(report.decided_at)
     return {**report._asdict(), "submitted_at": times.render(report.submitted_at), "decided_at": decided_at}
 
@@ -86,7 +86,6 @@ def list_reports(
     Example:
       graphmem --env sandbox sandbox reports list
     """
-    from graphmem.cli.tables import List, add
     from graphmem.sandbox.reports import Reports
 
     listed = _on_sandbox(session, lambda services: Reports(services.database).all(status, SHOWN_LIMIT))

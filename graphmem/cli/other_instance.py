@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphmem import environment_file
 from graphmem.errors import ConfigurationInvalid, GraphmemError, InternalError
 from graphmem.settings import KEY_FILE
 
@@ -29,7 +30,6 @@ def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterato
     Raises:
         GraphmemError: its database does not start, and it has no such backup.
     """
-    from graphmem import environment_file
     from graphmem.neo4j_local.private_files import private_directory
 
     other = environment_file.directory(folder, own.env)
@@ -61,7 +61,6 @@ def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterato
 
 def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command on an instance, without the settings of this one but for those of the engine."""
-    from graphmem import environment_file
 
     kept = ("GRAPHMEM_CACHE_DIR", "GRAPHMEM_NEO4J_", "GRAPHMEM_ROOT_KEY_DIR")
     environment = {

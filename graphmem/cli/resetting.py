@@ -10,6 +10,7 @@ import typer
 
 from graphmem.cli.session import Session, run_async, stderr, tell, tell_progress
 from graphmem.errors import ConfigurationInvalid, GraphmemError
+from graphmem.model import times
 
 if TYPE_CHECKING:
     from graphmem.settings import Settings
@@ -104,7 +105,6 @@ def _remove(chosen: Settings, begun: dict[str, Any]) -> None:
 
 
 async def _empty_bucket(chosen: Settings) -> None:
-    from graphmem.model import times
     from graphmem.objects import new_object_store
 
     store = new_object_store(chosen)

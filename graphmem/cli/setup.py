@@ -7,16 +7,15 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from graphmem.cli.agents.agent_table import Agent, AgentFile, Launch
 from graphmem.cli.agents.file_changes import change_file, chosen_agents, print_files
+from graphmem.cli.agents.probe import checked
 from graphmem.cli.session import Session
 from graphmem.errors import ConfigurationInvalid
-
-if TYPE_CHECKING:
-    from graphmem.cli.agents.agent_table import Agent, AgentFile, Launch
 
 CHECK = "check"
 """The word in place of agents that asks what is set up."""
@@ -64,8 +63,6 @@ def setup(
     root = Path.home() if scope == "user" else Path.cwd()
     start = launch(session, is_shared=scope == "project")
     if is_check:
-        from graphmem.cli.agents.probe import checked
-
         return print_files(session, checked(chosen, start))
     rows = [row for agent in chosen for row in set_up(agent, scope, root, start, hooks, dry_run, undo)]
     print_files(session, rows)
@@ -76,7 +73,6 @@ def setup(
 
 def launch(session: Session, *, is_shared: bool = False) -> Launch:
     """Return how an agent reaches what this command works on. ``is_shared``: for a file of a project."""
-    from graphmem.cli.agents.agent_table import Launch
 
     settings = session.settings()
     options = ["--env", settings.env] if settings.env != "development" else []
@@ -122,7 +118,6 @@ def files_of(
     agent: Agent, scope: Word, root: Path, start: Launch, hooks: bool
 ) -> Iterator[tuple[AgentFile, bool]]:
     """Yield the files of one agent, each once, and whether it was asked for; hooks that are there stay."""
-    from graphmem.cli.agents.agent_table import AgentFile
 
     server = agent.server(scope, root, start)
     own = agent.hooks(scope, root, start) if agent.has_hooks else None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphmem import environment_file
 from graphmem.cli.session import Draw, Session
+from graphmem.cli.tables import List, add, pairs, short
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -26,7 +29,6 @@ def settings(session: Session) -> tuple[dict[str, Any], Draw]:
       graphmem settings
       graphmem --env production settings --json
     """
-    from graphmem import environment_file
 
     chosen = session.settings()
     path = chosen.data_path / environment_file.FILE
@@ -39,8 +41,6 @@ def settings(session: Session) -> tuple[dict[str, Any], Draw]:
     def draw() -> Group:
         from rich.console import Group
 
-        from graphmem.cli.tables import List, add, pairs, short
-
         table = List(None, ("setting", "value", "from"))
         for row in sorted(answer["settings"], key=lambda row: row["from"] == "default"):
             value = row["value"]
@@ -52,11 +52,8 @@ def settings(session: Session) -> tuple[dict[str, Any], Draw]:
 
 
 def _row(chosen: Settings, name: str, overrides: dict[str, Any]) -> dict[str, Any]:
-    from pathlib import Path
-
     from pydantic import SecretStr
 
-    from graphmem import environment_file
     from graphmem.settings import variable, without_url_secrets
 
     value = getattr(chosen, name)

@@ -10,10 +10,11 @@ import plistlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from graphmem.cli.agents.agent_table import AgentFile
+from graphmem.cli.agents.agent_table import AgentFile
+from graphmem.cli.agents.config_files import WholeFile
+from graphmem.cli.agents.file_changes import change_file
 
 UNIT = """[Unit]
 Description=graphmem ({env})
@@ -32,7 +33,6 @@ def change_login(env: str, command: Sequence[str], *, undo: bool = False) -> dic
 
     ``command``: the command line of graphmem with its global options.
     """
-    from graphmem.cli.agents.file_changes import change_file
 
     if sys.platform == "win32":
         return {"result": "refused", "why": "start at login is for Linux and macOS"}
@@ -56,9 +56,6 @@ def start_now(env: str) -> str:
 
 
 def _login_file(env: str, words: Sequence[str]) -> AgentFile:
-    from graphmem.cli.agents.agent_table import AgentFile
-    from graphmem.cli.agents.config_files import WholeFile
-
     path = _login_path(env)
     if sys.platform == "darwin":
         job = {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from graphmem import __version__
 from graphmem.cli.session import Draw, Session, console, run_async
+from graphmem.cli.tables import pairs, plain, short, time_text
 from graphmem.errors import GraphmemError
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ def status(session: Session) -> tuple[Row, Draw]:
     state = look(session)
 
     def draw() -> None:
-        from graphmem.cli.tables import pairs, plain
-
         console.print(pairs(dict(_lines(state))))
         for problem in state["problems"]:
             sign = plain(problem["status"], "bold red" if problem["status"] == "fail" else "yellow")
@@ -172,8 +171,6 @@ def _written(change: Row) -> Row:
 
 
 def _lines(state: Row) -> Iterator[tuple[str, str]]:
-    from graphmem.cli.tables import short, time_text
-
     def known(part: Row) -> str:
         """Return whether it runs, where, in which version, and since when."""
         runs = {True: "runs", False: "does not run", None: "not known"}[part["running"]]

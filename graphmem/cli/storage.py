@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -24,10 +24,10 @@ from graphmem.cli.session import (
     tell,
     tell_progress,
 )
+from graphmem.cli.tables import List, add
+from graphmem.model import times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import Console
 
     from graphmem.checking.unused_objects import Removal
@@ -69,8 +69,6 @@ def info(session: Session) -> tuple[dict[str, Any], Draw]:
 
 
 def show_parts(rows: Sequence[Mapping[str, Any]], to: Console = console) -> None:
-    from graphmem.cli.tables import List, add
-
     table = List(None, ("part", "MB", "path"))
     for row in rows:
         size = "" if row["bytes"] is None else f"{row['bytes'] / 1e6:,.1f}"
@@ -177,7 +175,6 @@ def gc(
     """
     from graphmem.checking.unused_objects import remove_unreferenced
     from graphmem.cli.in_process import on_services
-    from graphmem.model import times
 
     async def work(services: Services) -> Removal:
         with _counting("looking at objects") as tell:
@@ -212,7 +209,6 @@ def _report(removal: Removal, grace: int) -> dict[str, Any]:
 
 
 async def _info(chosen: Settings, tell: Callable[[int], None]) -> dict[str, Any]:
-    from graphmem.model import times
     from graphmem.objects import new_object_store
 
     store = new_object_store(chosen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -119,7 +120,6 @@ def scripts(
       graphmem scripts
       graphmem scripts test
     """
-    import subprocess
 
     root = checkout()
     if root is None:

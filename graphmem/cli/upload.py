@@ -13,7 +13,9 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
+from graphmem.cli.progress import counted_files
 from graphmem.cli.session import Session, SessionCall, console, show, tell
+from graphmem.cli.tables import List, add, plain
 from graphmem.errors import FileMissing, GraphmemError, InvalidInput, PayloadTooLarge
 
 ATTEMPTS: Final = 5
@@ -83,7 +85,6 @@ def upload(
     files = list(files_of(paths, recursive))
     if not files:
         raise InvalidInput("there is no file to upload")
-    from graphmem.cli.progress import counted_files
 
     rows: list[dict[str, Any]] = []
     try:
@@ -220,8 +221,6 @@ def print_rows(
 
 
 def _draw(rows: Sequence[dict[str, Any]], counts: Mapping[str, int], not_imported: Sequence[str]) -> None:
-    from graphmem.cli.tables import List, add, plain
-
     columns = "file", "outcome", "bytes", "type", "interpretation", "entities", "source"
     table = List(None, columns, optional=("type", "interpretation"))
     for row in rows:

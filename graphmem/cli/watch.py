@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from typing import Annotated, Any, Final
 
 import typer
 
+from graphmem.cli.commands import entry_of
+from graphmem.cli.entity_names import with_ids
 from graphmem.cli.session import Session, console, tell_progress
+from graphmem.cli.tables import plain, short, time_text
 from graphmem.errors import Unavailable
+from graphmem.model import canonical
 
 WAIT_SECONDS: Final = 20
 """Seconds that one call waits for a change."""
@@ -47,9 +52,6 @@ def watch(
       graphmem watch --type task --kind entity.created --json
       graphmem watch --entity "Ada Lovelace"
     """
-    from graphmem.cli.commands import entry_of
-    from graphmem.cli.entity_names import with_ids
-    from graphmem.model import canonical
 
     entry = entry_of("changes.list")
     filters: dict[str, Any] = {"event_types": kind, "entity_types": entity_type, "fields": field}
@@ -77,10 +79,7 @@ def watch(
 
 
 def _print(change: dict[str, Any], as_json: bool) -> None:
-    import json
-
     from graphmem.changes.change_sentences import sentence
-    from graphmem.cli.tables import plain, short, time_text
     from graphmem.model import attribution
 
     if as_json:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from graphmem.cli.agents.agent_table import Agent, AgentFile, agents
+from graphmem.cli.agents.config_files import FileChange, apply, plan, plan_undo
 from graphmem.cli.session import Session, console, show, tell, tell_progress
+from graphmem.cli.tables import List, add, plain
 from graphmem.errors import ConfigurationInvalid, GraphmemError, InvalidInput
-
-if TYPE_CHECKING:
-    from graphmem.cli.agents.agent_table import Agent, AgentFile
-    from graphmem.cli.agents.config_files import FileChange
 
 
 def chosen_agents(names: Sequence[str]) -> list[Agent]:
@@ -22,7 +21,6 @@ def chosen_agents(names: Sequence[str]) -> list[Agent]:
         InvalidInput: no agent has one of the names.
         ConfigurationInvalid: no agent is installed.
     """
-    from graphmem.cli.agents.agent_table import agents
 
     known = agents()
     if unknown := [name for name in names if name not in known]:
@@ -39,8 +37,6 @@ def chosen_agents(names: Sequence[str]) -> list[Agent]:
 
 
 def change_file(name: str, file: AgentFile, dry_run: bool, undo: bool) -> dict[str, Any]:
-    from graphmem.cli.agents.config_files import apply, plan, plan_undo
-
     row = {"agent": name, "file": str(file.path)}
     try:
         change = (plan_undo if undo else plan)(file.path, file.edits)
@@ -66,8 +62,6 @@ def print_files(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _draw(rows: Sequence[Mapping[str, Any]]) -> None:
-    from graphmem.cli.tables import List, add, plain
-
     columns = ["agent", "result", "file", *(["answers"] if any("answers" in row for row in rows) else [])]
     table = List(None, tuple(columns))
     for row in rows:

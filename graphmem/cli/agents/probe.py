@@ -8,10 +8,9 @@ import subprocess
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from graphmem.cli.agents.agent_table import Agent, AgentFile, Launch, SetupScope
+from graphmem.cli.agents.agent_table import Agent, AgentFile, Launch, SetupScope
 
 ANSWER_SECONDS = 20.0
 """Seconds that a server of MCP may take for its first answer."""
