@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from graphmem.cli.progress import counted_task
-from graphmem.cli.session import Draw, Session, command, require_database, show, tell
+from graphmem.cli.session import Draw, Session, command, show, tell
 from graphmem.errors import AccountConflict, InvalidInput
 from graphmem.model import times
 
@@ -27,9 +27,11 @@ app = typer.Typer(no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the account, such as ada or ada@example.org.")]
 
 
-def on_accounts(session: Session, work: Callable[[Accounts, Settings], Awaitable[T]]) -> T:
-    """Run ``work`` on the accounts of this machine's instance."""
-    chosen = session.local_settings(reads=False)
+def on_accounts(
+    session: Session, work: Callable[[Accounts, Settings], Awaitable[T]], *, reads: bool = True
+) -> T:
+    """Run ``work`` on the accounts of this machine's instance. ``reads``: whether there has to be one."""
+    chosen = session.local_settings(reads=reads)
     from graphmem.cli.in_process import on_services, refuse_in_sandbox
 
     refuse_in_sandbox(chosen, "account")
@@ -86,7 +88,7 @@ def create(
             tell_first_credential(await accounts.is_open(chosen))
         return await accounts.create(chosen_name, scopes, secret, owner)
 
-    return _answer(on_accounts(session, work), session)
+    return _answer(on_accounts(session, work, reads=False), session)
 
 
 @command(app, "list")
@@ -99,7 +101,6 @@ def list_accounts(session: Session) -> tuple[dict[str, Any], Draw]:
     Example:
       graphmem account list
     """
-    _require_database(session)
 
     async def work(accounts: Accounts, chosen: Settings) -> tuple[list[Account], list[str]]:
         return await accounts.all(), await accounts.owners_without()
@@ -131,7 +132,8 @@ def set_password(
       graphmem account set-password ada
       graphmem account set-password ada --none
     """
-    _require_database(session)
+    # Before a password is asked for.
+    session.local_settings()
     secret = None if none else _password()
 
     async def work(accounts: Accounts, chosen: Settings) -> Account:
@@ -186,7 +188,7 @@ def delete(
       graphmem account delete ada --with-data
       graphmem account delete ada --with-data --yes
     """
-    _require_database(session)
+    session.local_settings()
     chosen_name = _refuse_local(_name(name), "deleted")
     if with_data:
         _delete_with_data(session, chosen_name, yes)
@@ -266,16 +268,9 @@ def erase(session: Session, name: str, totals: Totals) -> dict[str, int]:
 
 
 def _set_disabled(session: Session, name: str, disabled: bool) -> dict[str, Any]:
-    _require_database(session)
     chosen_name = _refuse_local(_name(name), "disabled") if disabled else _name(name)
     account = on_accounts(session, lambda accounts, _: accounts.set_disabled(chosen_name, disabled))
     return _answer(account, session)
-
-
-def _require_database(session: Session) -> None:
-    chosen = session.settings()
-    if chosen.base_url is None:
-        require_database(chosen)
 
 
 def _row(account: Account) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def code(session: Session) -> dict[str, Any]:
         text, expires_at = await accounts.create_code(account.id)
         return {"code": text, "account": account.name, "expires_at": times.render(expires_at)}
 
-    return on_accounts(session, work)
+    return on_accounts(session, work, reads=False)
 
 
 @command(app, "mcp-token")

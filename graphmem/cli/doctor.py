@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -51,15 +52,20 @@ def doctor(
 
 
 def _print(findings: list[Finding]) -> None:
+    console.print(findings_table(map(asdict, findings)))
+    counts = Counter(finding.status for finding in findings)
+    console.print(plain(f"{counts['ok']} ok, {counts['warn']} warnings, {counts['fail']} failures"))
+
+
+def findings_table(findings: Iterable[Mapping[str, Any]]) -> Table:
+    """Return what was found, each with the way to mend it."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for finding in findings:
-        sign, style = SIGNS[finding.status]
-        table.add_row(plain(sign, style), plain(finding.check), plain(finding.what))
-        if finding.fix:
-            table.add_row("", "", plain(f"→ {finding.fix}", "bold"))
-    console.print(table)
-    counts = Counter(finding.status for finding in findings)
-    console.print(plain(f"{counts['ok']} ok, {counts['warn']} warnings, {counts['fail']} failures"))
+        sign, style = SIGNS[finding["status"]]
+        table.add_row(plain(sign, style), plain(finding["check"]), plain(finding["what"]))
+        if finding["fix"]:
+            table.add_row("", "", plain(f"→ {finding['fix']}", "bold"))
+    return table

@@ -105,9 +105,12 @@ def _receive(session: Session, source_id: str, received: Received) -> None:
 
 
 def _from_client(client: Client, source_id: str, received: Received) -> None:
-    with client.content(source_id) as (content_hash, chunks):
+    from graphmem.client import segment
+
+    with client.stream("GET", f"/sources/{segment(source_id)}/content") as (headers, chunks):
         for chunk in chunks:
             received.write(chunk)
+    content_hash = headers.get("ETag", "").strip('"')
     if received.digest.hexdigest() != content_hash:
         raise ObjectDamaged(sha256=content_hash, size=received.size)
 

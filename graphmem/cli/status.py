@@ -7,9 +7,12 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from rich.console import Group
+
 from graphmem import __version__
-from graphmem.cli.session import Draw, Session, console, run_async
-from graphmem.cli.tables import pairs, plain, short, time_text
+from graphmem.cli.doctor import findings_table
+from graphmem.cli.session import Draw, Session, run_async
+from graphmem.cli.tables import pairs, short, time_text
 from graphmem.errors import GraphmemError
 
 if TYPE_CHECKING:
@@ -36,16 +39,7 @@ def status(session: Session) -> tuple[Row, Draw]:
       graphmem --base-url https://memory.example.org status
     """
     state = look(session)
-
-    def draw() -> None:
-        console.print(pairs(dict(_lines(state))))
-        for problem in state["problems"]:
-            sign = plain(problem["status"], "bold red" if problem["status"] == "fail" else "yellow")
-            console.print(sign, plain(f"{problem['check']}: {problem['what']}"), highlight=False)
-            if problem["fix"]:
-                console.print(plain(f"     → {problem['fix']}", "bold"), highlight=False)
-
-    return state, draw
+    return state, lambda: Group(pairs(dict(_lines(state))), findings_table(state["problems"]))
 
 
 def look(session: Session) -> Row:

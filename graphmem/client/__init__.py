@@ -107,7 +107,7 @@ class Client:
         """
         method, path = route
         rest = dict(raw)
-        in_path = {name: _segment(str(rest.pop(name, ""))) for name in re.findall(r"{(\w+)}", path)}
+        in_path = {name: segment(str(rest.pop(name, ""))) for name in re.findall(r"{(\w+)}", path)}
         url = path.format_map(in_path)
         sent: dict[str, Any] = {}
         if method in BODY_METHODS:
@@ -130,17 +130,6 @@ class Client:
         return body if worded == decoded else json.dumps(worded).encode()
 
     @contextlib.contextmanager
-    def content(self, source_id: str) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """Yield the content hash of a source and the chunks of its bytes, as the service sends them.
-
-        Raises:
-            GraphmemError: the error that the service answered.
-            ServiceUnreachable: no graphmem service answers, or the connection broke before the last byte.
-        """
-        with self.stream("GET", f"/sources/{_segment(source_id)}/content") as (headers, chunks):
-            yield headers.get("ETag", "").strip('"'), chunks
-
-    @contextlib.contextmanager
     def stream(
         self,
         method: str,
@@ -154,7 +143,9 @@ class Client:
             body: what is sent as JSON, if anything is.
             timeout: seconds for which the service may be silent; None: any time.
 
-        Raises: as :meth:`content`.
+        Raises:
+            GraphmemError: the error that the service answered.
+            ServiceUnreachable: no graphmem service answers, or the connection broke before the last byte.
         """
         # The bytes are wanted as they are stored: no encoding.
         sent: dict[str, Any] = {
@@ -279,7 +270,7 @@ def _registry() -> ModuleType:
     return registry
 
 
-def _segment(value: str) -> str:
+def segment(value: str) -> str:
     """Return a value as one segment of a path. Dots are escaped too, so that ``..`` stays a value."""
     return quote(value, safe="").replace(".", "%2E")
 

@@ -17,16 +17,17 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import httpx
 import platformdirs
 
 from graphmem.errors import CredentialsRefused
-from graphmem.sealing.platform_keyring import KeyringLocked, PlatformKeyring
 
-_KEYRING: Final = PlatformKeyring("graphmem")
+if TYPE_CHECKING:
+    from graphmem.sealing.platform_keyring import PlatformKeyring
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Logins:
     def save(self, login: Login) -> Login:
         """Keep a login in place of the one of the same address. Returns it with ``kept_in``."""
         secrets = asdict(login.secrets)
-        in_keyring = _KEYRING.put(login.address, json.dumps(secrets))
+        in_keyring = _keyring().put(login.address, json.dumps(secrets))
         kept = replace(login, kept_in="keyring" if in_keyring else "file")
         clear = {name: value for name, value in asdict(kept).items() if name != "secrets"}
         record = clear if in_keyring else {**clear, "secrets": secrets}
@@ -97,12 +98,12 @@ class Logins:
         with self._written():
             write_private(self._path(login.address), json.dumps(record))
         if not in_keyring:
-            _KEYRING.remove(login.address)
+            _keyring().remove(login.address)
         return kept
 
     def forget(self, address: str) -> None:
         """Forget a login. To forget it again changes nothing."""
-        _KEYRING.remove(address)
+        _keyring().remove(address)
         with self._written():
             self._path(address).unlink(missing_ok=True)
 
@@ -156,9 +157,19 @@ class Logins:
             ) from exc
 
 
+@cache
+def _keyring() -> PlatformKeyring:
+    # Its package loads what seals, which few commands need.
+    from graphmem.sealing.platform_keyring import PlatformKeyring
+
+    return PlatformKeyring("graphmem")
+
+
 def _of_keyring(address: str) -> Secrets | None:
+    from graphmem.sealing.platform_keyring import KeyringLocked
+
     try:
-        text = _KEYRING.get(address)
+        text = _keyring().get(address)
     except KeyringLocked as exc:
         raise CredentialsRefused(
             f"the keyring does not give out the login at {address} ({exc}): unlock it, or run `graphmem auth "
