@@ -7,8 +7,7 @@ deleted again. The checks work without a database, with wrong settings and witho
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graphmem import neo4j_local, settings
@@ -37,50 +36,41 @@ async def examine(
         quick: check settings, data directory, disk, memory and backups only, which takes moments.
         known: the settings of a service that asks; by default they are read anew.
     """
-    findings = await _run_local("versions", machine.versions)
+    findings = await run_check("versions", machine.versions)
     chosen: Settings | ConfigurationInvalid
     try:
         chosen = known or settings.load(**overrides)
     except ConfigurationInvalid as exc:
         chosen = exc
     # After the settings were read: the file in the data directory has set variables too.
-    findings += await _run_local("settings", machine.variables, environment)
+    findings += await run_check("settings", machine.variables, environment)
     if isinstance(chosen, ConfigurationInvalid):
         return [*findings, *_invalid(chosen)]
-    findings += await _run_local("settings", machine.contradictions, chosen, environment)
-    findings += await _run_local("data directory", machine.data_directory, chosen)
-    findings += await _run_local("disk", machine.disk, chosen)
-    findings += await _run_local("backup", machine.backup, chosen)
-    findings += await _run_local("encryption", machine.encryption, chosen)
+    findings += await run_check("settings", machine.contradictions, chosen, environment)
+    findings += await run_check("data directory", machine.data_directory, chosen)
+    findings += await run_check("disk", machine.disk, chosen)
+    findings += await run_check("backup", machine.backup, chosen)
+    findings += await run_check("encryption", machine.encryption, chosen)
     if chosen.neo4j_uri is None and not quick:
-        findings += await _run_local("engine", machine.engine, chosen, deep)
+        findings += await run_check("engine", machine.engine, chosen, deep)
     if chosen.neo4j_uri is None:
-        findings += await _run_local("memory", machine.memory, chosen)
+        findings += await run_check("memory", machine.memory, chosen)
     if quick:
         return redact(findings, chosen)
     # Its libraries take seconds to import, and the quick checks need none of them.
     from graphmem.doctor import around
 
-    of_database = await run_check("database", partial(_database, chosen, deep))
+    of_database = await run_check("database", _database, chosen, deep)
     if all(finding.check != "access" for finding in of_database):
         # Nobody knows whether a key or a password guards the instance: the settings alone decide.
-        findings += await _run_local("access", machine.access, chosen)
+        findings += await run_check("access", machine.access, chosen)
     findings += of_database
-    findings += await run_check("objects", partial(around.objects, chosen))
-    findings += await run_check("embedding", partial(around.embedding, chosen))
-    findings += await run_check("language model", partial(around.language_model, chosen))
-    findings += await run_check("parser", partial(around.parser, chosen))
-    findings += await run_check("service", partial(around.service, chosen))
+    findings += await run_check("objects", around.objects, chosen)
+    findings += await run_check("embedding", around.embedding, chosen)
+    findings += await run_check("language model", around.language_model, chosen)
+    findings += await run_check("parser", around.parser, chosen)
+    findings += await run_check("service", around.service, chosen)
     return redact(findings, chosen)
-
-
-async def _run_local(check: str, look: Callable[..., Found], *arguments: Any) -> list[Finding]:
-    """Run a check that needs no network."""
-
-    async def now() -> Found:
-        return look(*arguments)
-
-    return await run_check(check, now)
 
 
 def _invalid(exc: ConfigurationInvalid) -> Iterator[Finding]:

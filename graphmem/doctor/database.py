@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from functools import partial
 from typing import Any
 
 from graphmem.auth.accounts import Accounts
@@ -57,8 +56,7 @@ async def examine(where: InstanceLogin, settings: Settings, deep: bool) -> Found
         for check in (_access, _version, _schema, _indexes, _limits, _clock, _ahead, _vectors, _sealing):
             findings += await _run(check, database, settings)
         sound = all(item.status == "ok" for item in findings if item.check in ("schema", "indexes"))
-        look = partial(_consistency, database, settings, deep, sound)
-        return [*findings, *await run_check("consistency", look)]
+        return [*findings, *await run_check("consistency", _consistency, database, settings, deep, sound)]
     finally:
         await database.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import SecretStr
 
@@ -38,10 +38,13 @@ def fail(what: str, fix: str) -> Finding:
 Found = Finding | Iterable[Finding]
 
 
-async def run_check(check: str, look: Callable[[], Awaitable[Found]]) -> list[Finding]:
+async def run_check(
+    check: str, look: Callable[..., Found | Awaitable[Found]], *arguments: Any
+) -> list[Finding]:
     """Return the findings of a check. A check that raises becomes a finding, so that the others still run."""
     try:
-        result = await look()
+        result = look(*arguments)
+        result = await result if isinstance(result, Awaitable) else result
         findings = [result] if isinstance(result, Finding) else result
         return [replace(item, check=item.check or check) for item in findings]
     except OSError as exc:
