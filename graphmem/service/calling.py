@@ -121,7 +121,7 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
             with _starting:
                 child = _newest.get(where)
                 if child is None or child.poll() is not None:
-                    child = _newest[where] = spawn(settings, where, COMMAND)
+                    child = _newest[where] = start(settings, where)
             starts += 1
         elif child is not None and (code := child.poll()) is not None:
             child = None
@@ -129,6 +129,11 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
                 _check_starts(STARTS_LIMIT if code > 0 else starts, where)
         wait.turn(str(answer["doing"]) if answer and answer.get("doing") else "starting the local service")
         answer = greet(where)
+
+
+def start(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
+    """Start the process of the service, detached; it is not ready yet."""
+    return spawn(settings, where, COMMAND)
 
 
 def spawn(settings: Settings, where: Place, command: Sequence[str]) -> subprocess.Popen[bytes]:

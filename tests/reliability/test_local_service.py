@@ -138,7 +138,7 @@ def test_of_many_that_start_at_once_one_serves_and_the_others_end(local: Setting
 
     def begin() -> int:
         barrier.wait()
-        return calling.spawn(local, place(local), calling.COMMAND).pid
+        return calling.start(local, place(local)).pid
 
     with ThreadPoolExecutor(4) as pool:
         started = set(pool.map(lambda _: begin(), range(4)))
@@ -229,7 +229,7 @@ def test_a_start_that_failed_before_a_call_is_tried_again(local: Settings) -> No
     local.data_path.mkdir()
     (local.data_path / "logs").touch()
     where = place(local)
-    calling.spawn(local, where, calling.COMMAND)
+    calling.start(local, where)
     wait_for(lambda: where.console.exists() and "cannot start" in where.console.read_text())
     (local.data_path / "logs").unlink()
     assert store(local)["entities_created"] == 1

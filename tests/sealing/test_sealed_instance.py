@@ -135,7 +135,7 @@ def invoke(*words: str, stdin: str = "", exit_code: int = 0) -> dict[str, Any]:
 @pytest.fixture
 def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The settings of an instance that `graphmem init --encrypt` may make: no database is started."""
-    monkeypatch.setattr(initializing, "_open", lambda chosen: None)
+    monkeypatch.setattr(initializing, "open_instance", lambda chosen: None)
     monkeypatch.setenv("GRAPHMEM_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("GRAPHMEM_ROOT_KEY_DIR", str(tmp_path / "keys"))
     monkeypatch.setenv("GRAPHMEM_ENV", "test")

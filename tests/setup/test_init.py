@@ -36,7 +36,7 @@ KEPT = "# mine\nGRAPHMEM_PORT=4001\n"
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
     """The databases that were tried or opened: none is started."""
     addresses: list[str | None] = []
-    for name in ("_on_database", "_open"):
+    for name in ("_on_database", "open_instance"):
         monkeypatch.setattr(initializing, name, lambda chosen, *work: addresses.append(chosen.neo4j_uri))
     return addresses
 
