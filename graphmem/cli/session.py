@@ -66,6 +66,8 @@ class Session:
     """Connections of `graphmem session` to services over HTTP, by address; None: each command has its own."""
     chosen: Settings | None = None
     """The settings of a command that chooses them itself, in place of those of options and environment."""
+    running_for: float | None = None
+    """Seconds that a service may be silent of which only one that runs is asked; None: it is started."""
 
     def within(self, outer: Session) -> Session:
         """Return the options of a command of the session ``outer``: its own win."""
@@ -107,13 +109,8 @@ class Session:
         self.log_to_file(chosen)
         return chosen
 
-    def run(
-        self, operation: SessionCall | Listed, raw: dict[str, Any], *, running_for: float | None = None
-    ) -> bytes:
-        """Run an operation by the local service, at ``--base-url`` or in this process; return its JSON.
-
-        ``running_for``: only a service that runs is asked, and it may be silent for so many seconds.
-        """
+    def run(self, operation: SessionCall | Listed, raw: dict[str, Any]) -> bytes:
+        """Run an operation by the local service, at ``--base-url`` or in this process; return its JSON."""
         chosen = self.settings()
         if raw.get("file_path") is not None:
             from graphmem.ingest import own_files
@@ -122,31 +119,26 @@ class Session:
         if chosen.base_url is not None:
             with self.remote(chosen.base_url, chosen) as client:
                 return client.call(operation.routes[0], raw)
-        is_service = uses_service(chosen) or running_for is not None
+        is_service = uses_service(chosen) or self.running_for is not None
         if operation.reads:
             require_database(chosen, or_service=is_service)
         if is_service:
             from graphmem.service.calling import call
 
-            waits = {"timeout": running_for, "starts": running_for is None}
+            waits: Any = {"timeout": self.running_for, "starts": self.running_for is None}
             return call(chosen, operation.name, raw, "cli", tell_progress, self.account, **waits)
         self.log_to_file(chosen)
         from graphmem.cli import in_process
 
         return in_process.run(chosen, operation.name, raw, self.account)
 
-    def ask(
-        self, operation: str | SessionCall, raw: Mapping[str, Any], *, running_for: float | None = None
-    ) -> dict[str, Any]:
-        """Return the answer of an operation, which is that of a command if only its name is known.
-
-        ``running_for``: as of :meth:`run`.
-        """
+    def ask(self, operation: str | SessionCall, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer of an operation, which is that of a command if only its name is known."""
         from graphmem.cli.commands import entry_of
         from graphmem.model import canonical
 
         entry = entry_of(operation) if isinstance(operation, str) else operation
-        return canonical.decode(self.run(entry, dict(raw), running_for=running_for))
+        return canonical.decode(self.run(entry, dict(raw)))
 
     def remote(self, base_url: str, chosen: Settings) -> Client:
         from graphmem.client import Client

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Group
@@ -49,10 +48,10 @@ def look(session: Session) -> Row:
     chosen = session.settings()
     state: Row = {"version": __version__, "environment": chosen.env, "data_dir": str(chosen.data_path)}
     problems: list[Row] = []
-    if session.kept is None:
-        # One connection for all questions.
-        session.kept = {}
-    ask = partial(session.ask, running_for=TIMEOUT_SECONDS)
+    # One connection for all questions, to a service that runs already.
+    session.kept = {} if session.kept is None else session.kept
+    session.running_for = TIMEOUT_SECONDS
+    ask = session.ask
     if chosen.base_url is not None:
         state["service"], state["database"] = _remote(ask, chosen.base_url, problems)
     else:
