@@ -37,6 +37,7 @@ from graphmem.writing import Writers, forms, refolding, turn_rows, vectors
 from graphmem.writing import state as states
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import LockedOwner, LookRow, State
+from graphmem.writing.things import Things
 from graphmem.writing.write_requests import LookAgain, Touched
 
 STRETCH_SUBJECTS: Final = 2_500
@@ -412,8 +413,9 @@ class Audit:
         mendable = stretch.mendable
         if not self.fix or not mendable:
             return True
-        derived = stretch.derived
-        params = turn_rows.parameters(derived, always=mendable)
+        # All is written as if nothing were stored: what is damaged may be no JSON.
+        derived = replace(stretch.derived, entities_before=Things(), relationships_before=Things())
+        params = turn_rows.parameters(derived)
         for part in ("entities", "relationships"):
             params[part] = [row for row in params[part] if row["subject_id"] in mendable]
         params["rule_merges"] = [row for row in params["rule_merges"] if row["subject_id"] in mendable]

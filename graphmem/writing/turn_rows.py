@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -36,12 +36,8 @@ _STALE: Final = "stale"
 """The projection of a survivor with a member that was folded under other rules: no rules have this key."""
 
 
-def parameters(state: State, always: Collection[str] = ()) -> dict[str, Any]:
-    """Return the parameters of ``write.turn`` for a decided state.
-
-    Args:
-        always: ids of things that are written even if nothing of them has changed.
-    """
+def parameters(state: State) -> dict[str, Any]:
+    """Return the parameters of ``write.turn`` for a decided state."""
     owner, read, new = state.owner, state.read, state.new
     added: dict[str, list[Observation]] = {}
     for observation in new.observations.values():
@@ -55,17 +51,15 @@ def parameters(state: State, always: Collection[str] = ()) -> dict[str, Any]:
         (state.relationships_before, state.relationships, False),
     )
     for things_before, things, is_entity in sides:
-        for subject_id in sorted(
-            _changed(things_before, things) | {each for each in always if things.get(each)}
-        ):
+        for subject_id in sorted(_changed(things_before, things)):
             before = Node.of(things_before, subject_id, is_entity)
             after = Node.of(things, subject_id, is_entity)
             hash_removed += before.hash if before else 0
             hash_added += after.hash if after else 0
             count(counts, before, -1)
             count(counts, after, 1)
-            written = subject_id in added or subject_id in always
-            if after is not None and (written or before is None or before.properties != after.properties):
+            is_changed = before is None or after is None or before.properties != after.properties
+            if after is not None and (subject_id in added or is_changed):
                 rules = state.rules(after.view.kind)
                 row = (
                     _entity_row(

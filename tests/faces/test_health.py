@@ -97,6 +97,10 @@ def test_undamaged_snapshots_are_healthy(run: Call, world: list[str]) -> None:
 
 DAMAGES = {
     "a value": ("MATCH (n:Entity {id: $a}) SET n.values = ['\"Eve\"', '\"9\"']", "field name"),
+    "a value that is no JSON": (
+        "MATCH (n:Entity {id: $c}) SET n.values = [each IN n.values | left(each, size(each) - 1)]",
+        "field name",
+    ),
     "a winner": ("MATCH (n:Entity {id: $c}) SET n.winners = ['obs_x']", "field name"),
     "all fields": (
         "MATCH (n:Entity {id: $a}) SET n.fields = [], n.values = [], n.winners = []",
