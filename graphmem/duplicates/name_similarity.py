@@ -111,7 +111,7 @@ class Name:
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str, kind: Kind) -> Name | None:
+def name_of(text: str, kind: Kind) -> Name | None:
     """Parse a name for comparison, cut as an index holds it; ``None`` if no word of it counts."""
     folded, marks = index_key(fold_text(text)), list[str]()
     parts = words(_plain(folded))

@@ -175,7 +175,7 @@ class Profile:
         if is_bare and not self.name.startswith(f"{self.entity_type} {self.entity_id[4:12]}"):
             values = {fold_text(self.name): ("name", self.name)}
         parts = (
-            (name_similarity.parse(folded, self.rule.kind), text) for folded, (_, text) in values.items()
+            (name_similarity.name_of(folded, self.rule.kind), text) for folded, (_, text) in values.items()
         )
         return [(name, text) for name, text in parts if name is not None]
 
@@ -315,7 +315,7 @@ def _companies(a: Profile, b: Profile) -> tuple[float, tuple[str, str]] | None:
     if not values_a or not values_b:
         return None
     (_, vendor_a), (_, vendor_b) = min(values_a.items())[1], min(values_b.items())[1]
-    left, right = name_similarity.parse(vendor_a, "company"), name_similarity.parse(vendor_b, "company")
+    left, right = (name_similarity.name_of(vendor, "company") for vendor in (vendor_a, vendor_b))
     alike = name_similarity.similarity(left, right) if left and right else float(vendor_a == vendor_b)
     return alike, (vendor_a, vendor_b)
 

@@ -153,8 +153,8 @@ async def _kept(context: Context, subscription_id: str, raw: Mapping[str, Any]) 
     if refused:
         why = "not in a standing query: it has types, snapshot_filters and a search"
         raise invalid([{"path": path, "message": why} for path in refused])
-    filters = query.filters.field_filters
-    return await standing_queries.read(context, subscription_id, query.filters.types, filters, query.search)
+    types, filters = query.filters.types, query.filters.field_filters
+    return await standing_queries.kept_query(context, subscription_id, types, filters, query.search)
 
 
 async def standing_of(context: Context, subscription: Subscription) -> StandingAnswers | None:

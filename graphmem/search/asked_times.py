@@ -95,7 +95,7 @@ class _Reader:
         return None
 
 
-def read(question: AskedNames, now: int) -> AskedPast | None:
+def asked_past(question: AskedNames, now: int) -> AskedPast | None:
     """Return what a question asks of the past, ``None`` if it asks for what is now or will be.
 
     Args:

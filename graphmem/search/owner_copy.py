@@ -26,18 +26,14 @@ class KindKey(NamedTuple):
     schemas: str
 
 
-class _Kept(NamedTuple):
-    """The values of an entity, and the revision that wrote the entity last when they were read."""
-
-    revision: int
-    member: Member
-
-
 class KindMembers:
-    """The values of one owner's entities, by kind; the kind that was asked for longest ago gives way."""
+    """The values of one owner's entities, by kind; the kind that was asked for longest ago gives way.
+
+    Each stands beside the revision that wrote the entity last when it was read.
+    """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[KindKey, dict[str, _Kept]] = OrderedDict()
+        self._kept: OrderedDict[KindKey, dict[str, tuple[int, Member]]] = OrderedDict()
 
     @property
     def bytes(self) -> int:
@@ -47,22 +43,18 @@ class KindMembers:
     def missing(self, key: KindKey, revisions: Mapping[str, int]) -> list[str]:
         """Return the entities whose values are not kept, or were read before they changed."""
         kept = self._kept.get(key, {})
-        return [
-            entity_id
-            for entity_id, revision in revisions.items()
-            if (each := kept.get(entity_id)) is None or each.revision != revision
-        ]
+        return [each for each, revision in revisions.items() if each not in kept or kept[each][0] != revision]
 
     def put(self, key: KindKey, revisions: Mapping[str, int], members: Iterable[Member]) -> list[Member]:
         """Keep the values of some entities, drop those of entities that are gone, and return all."""
         kept, read = self._kept.pop(key, {}), list(members)
-        kept.update({each.id: _Kept(revisions[each.id], each) for each in read if each.id in revisions})
+        kept.update({each.id: (revisions[each.id], each) for each in read if each.id in revisions})
         if read or kept.keys() != revisions.keys():
             kept = {entity_id: kept[entity_id] for entity_id in revisions if entity_id in kept}
         self._kept[key] = kept
         while len(self._kept) > 1 and sum(map(len, self._kept.values())) > MEMBERS_LIMIT:
             self._kept.popitem(last=False)
-        return [each.member for each in kept.values()]
+        return [member for _, member in kept.values()]
 
 
 class Mark(NamedTuple):

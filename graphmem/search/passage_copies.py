@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count, takewhile
 from typing import Final, NamedTuple
 
 from graphmem.database import left_out
@@ -29,8 +30,12 @@ SOURCES_AT_ONCE: Final = 40
 _LAST: Final = "\uffff"
 
 
-class PassagesRow(NamedTuple):
-    """A row of ``passages/changed.cypher``. Times are microseconds."""
+class SourceRow(NamedTuple):
+    """A row of ``passages/changed.cypher``; a copy has it without texts and vectors. Times are microseconds.
+
+    ``withdrawals`` are the times when it was withdrawn, taken back, and so on; ``name`` is the newest one,
+    ``title`` that of the document. ``is_cut``: its text goes on behind its passages.
+    """
 
     source_id: str
     changed: int
@@ -50,29 +55,9 @@ class PassagesRow(NamedTuple):
         is_sound = packed is None or len(packed) == length
         return None if is_sound else "the vectors of its text are damaged, so that its text is not searched"
 
-    def without_damage(self) -> PassagesRow:
+    def without_damage(self) -> SourceRow:
         """Return the row of a file without text."""
-        return PassagesRow(self.source_id, self.changed, 0, [], None, None, False, [], None)
-
-
-@dataclass(frozen=True, slots=True)
-class CopiedSource:
-    """A source whose passages are in a copy. Times are microseconds.
-
-    Attributes:
-        withdrawals: when it was withdrawn, taken back, and so on.
-        name: its newest name.
-        title: that of the document.
-        is_cut: its text goes on behind its passages.
-        passage_count: how many passages it has.
-    """
-
-    recorded_at: int
-    withdrawals: tuple[int, ...]
-    name: str | None
-    title: str | None
-    is_cut: bool
-    passage_count: int
+        return SourceRow(self.source_id, self.changed, 0, [], None, None, False, [], None)
 
     @property
     def called(self) -> str:
@@ -99,24 +84,21 @@ class PassageCopy(MemoryCopy):
         is_behind: some passages are still being read.
     """
 
-    sources: OrderedDict[str, CopiedSource] = field(default_factory=OrderedDict)
+    sources: OrderedDict[str, SourceRow] = field(default_factory=OrderedDict)
     mark: int = 0
     left_out: set[str] = field(default_factory=set)
     is_behind: bool = False
 
-    def put(self, documents: SearchCopy, rows: list[PassagesRow], memory: int) -> None:
+    def put(self, documents: SearchCopy, rows: list[SourceRow], memory: int) -> None:
         """Put the passages of some sources in the place of earlier ones, and leave out what does not fit."""
         for row in rows:
             self.damaged.pop(row.source_id, None)
             if (fault := row.fault) is not None:
                 row, self.damaged[row.source_id] = row.without_damage(), fault
             self._remove(documents, row.source_id)
-            source = CopiedSource(
-                row.recorded_at, tuple(row.withdrawals), row.name, row.title, row.is_cut, len(row.texts)
-            )
-            self.sources[row.source_id] = source
+            self.sources[row.source_id] = row._replace(texts=[], packed=None)
             packed = row.packed or bytes(DIMENSIONS * len(row.texts))
-            name = " ".join(dict.fromkeys(words.tokens(source.called)))
+            name = " ".join(dict.fromkeys(words.tokens(row.called)))
             self.left_out.discard(row.source_id)
             documents.put(
                 EntityText(
@@ -139,9 +121,10 @@ class PassageCopy(MemoryCopy):
             documents.compact()
 
     def _remove(self, documents: SearchCopy, source_id: str) -> None:
-        source = self.sources.pop(source_id, None)
-        for number in range(source.passage_count if source else 0):
-            documents.remove(passage_id(source_id, number))
+        if self.sources.pop(source_id, None) is not None:
+            passages = (passage_id(source_id, number) for number in count())
+            for each in takewhile(lambda each: documents.number_of(each) is not None, passages):
+                documents.remove(each)
 
 
 class PassageCopies(MemoryCopies[PassageCopy]):
@@ -196,9 +179,9 @@ class PassageCopies(MemoryCopies[PassageCopy]):
         is_whole = seen >= change.sources or at[0] > change.number
         copy.mark, copy.is_behind = max(copy.mark, change.number - (not is_whole)), False
 
-    async def _read(self, queries: Queries, copy: PassageCopy, changed: int, after: str) -> list[PassagesRow]:
+    async def _read(self, queries: Queries, copy: PassageCopy, changed: int, after: str) -> list[SourceRow]:
         rows = await queries.only(
-            "passages.changed", list[PassagesRow], changed=changed, after=after, limit=SOURCES_AT_ONCE,
+            "passages.changed", list[SourceRow], changed=changed, after=after, limit=SOURCES_AT_ONCE,
             model=self._model,
         )  # fmt: skip
         await copy.in_thread(partial(copy.put, rows=rows, memory=self._memory))

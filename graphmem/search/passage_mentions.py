@@ -38,7 +38,7 @@ async def mentioned(context: Context, texts: Sequence[str]) -> list[list[Mention
     A name has a capital letter somewhere, in scripts that have these.
     """
     region = context.services.settings.phone_region
-    runs = [mentions.read(text, region, is_prose=True).runs for text in texts]
+    runs = [mentions.names_in(text, region, is_prose=True).runs for text in texts]
     pairs = {pair: None for each in runs for run in each for pair in sorted(run.pairs)}
     if not pairs:
         return [[] for _ in texts]

@@ -26,7 +26,7 @@ from graphmem.reading.as_of import NOW, Clocks
 from graphmem.search import search_ranking, terms
 from graphmem.search.entity_copy import COUNTED, IN_NAME, SearchCopy
 from graphmem.search.owner_copy import OwnerState
-from graphmem.search.passage_copies import CopiedSource, PassageCopies, PassageCopy
+from graphmem.search.passage_copies import PassageCopies, PassageCopy, SourceRow
 from graphmem.search.questions import grammar
 from graphmem.text import identifiers, words
 
@@ -106,9 +106,8 @@ class PassageRequest(NamedTuple):
 class _Ranked(NamedTuple):
     """A passage: its source, its number there, and its points."""
 
-    source_id: str
+    source: SourceRow
     number: int
-    source: CopiedSource
     points: float
 
 
@@ -164,7 +163,7 @@ async def find(context: Context, request: PassageRequest, state: OwnerState | No
         return FoundPassages(notes=notes)
     numbers: dict[str, list[int]] = {}
     for each in ranked:
-        numbers.setdefault(each.source_id, []).append(each.number)
+        numbers.setdefault(each.source.source_id, []).append(each.number)
     rows = await context.graph.all("passages.texts", _Texts, sources=list(numbers.items()))
     texts = {(row.source_id, each.number): each for row in rows for each in row.texts}
     identifier = [tuple(words.tokens(request.query))] if request.identifies else []
@@ -172,7 +171,7 @@ async def find(context: Context, request: PassageRequest, state: OwnerState | No
     passages: list[FoundPassage] = []
     whole: list[str] = []
     for each in ranked:
-        _, text, place = texts.get((each.source_id, each.number), (0, None, None))
+        _, text, place = texts.get((each.source.source_id, each.number), (0, None, None))
         # The words of a name or an identifier need not stand in a row.
         is_named = text is None or not request.only_about or _has_any(text, phrases)
         is_identified = not identifier or _has_any(f"{text} | {each.source.called}", identifier)
@@ -279,7 +278,7 @@ def _ranked(
     ranked: list[_Ranked] = []
     for number in numbers:
         source_id, _, place = documents.ids[number].partition(" ")
-        ranked.append(_Ranked(source_id, int(place), copy.sources[source_id], float(ranking.points[number])))
+        ranked.append(_Ranked(copy.sources[source_id], int(place), float(ranking.points[number])))
     return ranked, len(ranking.hits), match.spellings
 
 
@@ -310,7 +309,7 @@ def _has_any(text: str, phrases: Iterable[Sequence[str]]) -> bool:
 def _answered(ranked: _Ranked, text: str, place: Passage, quoted_words: Collection[str]) -> FoundPassage:
     source = ranked.source
     passage: FoundPassage = {
-        "source_id": ranked.source_id,
+        "source_id": source.source_id,
         "original_filename": source.name,
         "line": place.line,
         "start": place.start,

@@ -78,7 +78,7 @@ async def by_identifier(
         "list_limit": limits.search_identified,
     }
     row = (
-        await texts_with_identifiers.read(context, search, sought, exact, VALUE_CHARACTERS)
+        await texts_with_identifiers.rows_of_copy(context, search, sought, exact, VALUE_CHARACTERS)
         if context.services.database.is_sealed
         else await context.graph.only(
             "search.identifier",

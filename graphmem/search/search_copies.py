@@ -19,9 +19,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import structlog
 
@@ -31,7 +30,7 @@ from graphmem.errors import GraphmemError, SearchMemoryExceeded, ServiceBusy
 from graphmem.search import owner_copy
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.memory_copies import Key, MemoryCopies
-from graphmem.search.owner_copy import CopyRows, ExactMatch, FollowRows, Mark, OwnerCopy, OwnerState
+from graphmem.search.owner_copy import CopyRows, FollowRows, Mark, OwnerCopy, OwnerState
 from graphmem.settings import Limits
 
 ROWS_AT_ONCE: Final = 1_000
@@ -59,27 +58,21 @@ _LAST: Final = "\uffff"
 """A text after every id."""
 
 
-class Followed(NamedTuple):
-    """The copy of an owner, the entities that identifiers name, and other names of types, as of one read.
-
-    There is no copy if the search is answered without one, and no state if there is no such owner.
-    """
-
-    copy: OwnerCopy | None
-    exact: list[ExactMatch]
-    aliases: Mapping[str, str]
-    state: OwnerState | None
-
-
 class SearchCopies(MemoryCopies[OwnerCopy]):
     """The copies of one process, each of the entities of an owner with the vectors of a model."""
 
-    async def follow(self, owner: str, model: str, identifiers: dict[str, Any], limits: Limits) -> Followed:
+    async def follow(
+        self, owner: str, model: str, identifiers: dict[str, Any], limits: Limits
+    ) -> tuple[OwnerCopy | None, FollowRows]:
         """Bring the copy of an owner up to date, and read the entities that identifiers name.
 
         Args:
             model: the model whose vectors count.
             identifiers: parameters of ``search.follow``.
+
+        Returns:
+            The copy, ``None`` if the search is answered without one, and what was read with it. Its state is
+            ``None`` if there is no such owner.
 
         Raises:
             ServiceBusy: the copy of an owner whose entities must be compared exactly is still being read.
@@ -95,21 +88,20 @@ class SearchCopies(MemoryCopies[OwnerCopy]):
                 # It was read meanwhile: these rows do not say what changed since.
                 is_read = True
                 rows, damaged = await self._read(owner, copy, identifiers)
-            aliases = {alias.name: alias.type for alias in rows.aliases}
             if rows.state is None:
                 self._drop(key)
-                return Followed(OwnerCopy(model=model), [], {}, None)
+                return OwnerCopy(model=model), rows
             if not is_read:
                 is_given_up = copy.is_too_large or copy.failures > 0
                 if is_given_up or self._exceeds(copy, limits):
                     if self._database.is_sealed:
                         raise _unread(copy)
-                    return Followed(None, rows.exact, aliases, rows.state)
+                    return None, rows
                 continue
             if await self._bring_up_to_date(key, copy, rows, rows.state, damaged):
                 for entity_id, reason in copy.damaged.items():
                     note(entity_id, reason)
-                return Followed(copy, rows.exact, aliases, rows.state)
+                return copy, rows
         raise ServiceBusy("this owner's entities change faster than they can be read: try again in a moment")
 
     async def _wait_for(self, key: Key, copy: OwnerCopy, limits: Limits) -> None:

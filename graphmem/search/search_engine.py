@@ -22,16 +22,15 @@ from graphmem.reading.pages import Page
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.search import asked_times, passage_search, what_is_meant, written_identifiers
-from graphmem.search.asked_times import AskedPast
 from graphmem.search.context.context_lines import with_histories
-from graphmem.search.owner_copy import OwnerState
+from graphmem.search.owner_copy import FollowRows, OwnerCopy, OwnerState
 from graphmem.search.questions import mentions, naming
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Asking, Named
 from graphmem.search.search_by_copy import by_copy
 from graphmem.search.search_by_identifier import by_identifier
 from graphmem.search.search_by_index import by_index
-from graphmem.search.search_copies import Followed, SearchCopies
+from graphmem.search.search_copies import SearchCopies
 from graphmem.search.search_results import BY_INDEX, Ranked, Results, Search
 from graphmem.text import identifiers
 
@@ -64,9 +63,9 @@ async def search(context: Context, search: Search) -> Results:
         # Nothing rather than something similar.
         results = await by_identifier(context, search, sought, whole)
         return await _with_passages(context, search, results, results.state, identifies=True)
-    question = mentions.read(search.query, region)
+    question = mentions.names_in(search.query, region)
     pairs = whole | question.pairs | ({identifiers.ME} if question.selves else set())
-    followed = await services.of(SearchCopies).follow(
+    copy, rows = await services.of(SearchCopies).follow(
         context.graph.owner,
         services.embedder.model,
         {
@@ -78,8 +77,8 @@ async def search(context: Context, search: Search) -> Results:
         },
         services.limits,
     )
-    results = await _results(context, search, question, followed)
-    return await _with_passages(context, search, results, followed.state)
+    results = await _results(context, search, question, copy, rows)
+    return await _with_passages(context, search, results, rows.state)
 
 
 async def _with_passages(
@@ -101,9 +100,11 @@ async def _with_passages(
     return replace(results, passages=passages, notes=[*results.notes, *passages.notes])
 
 
-async def _results(context: Context, search: Search, question: AskedNames, followed: Followed) -> Results:
-    copy, exact, aliases, _ = followed
-    past = asked_times.read(question, times.now())
+async def _results(
+    context: Context, search: Search, question: AskedNames, copy: OwnerCopy | None, rows: FollowRows
+) -> Results:
+    exact = rows.exact
+    past = asked_times.asked_past(question, times.now())
     named = naming.by_names(question, search.query, exact)
     unknown = question.unknown_identifier((each.start, each.end) for each in named)
     holders = None if unknown is None else await _holders(context, search, unknown)
@@ -121,7 +122,7 @@ async def _results(context: Context, search: Search, question: AskedNames, follo
     else:
         me = await naming.who_asks(context, exact)
         asking = Asking(context, copy, question, search.types, past, me)
-        meant = await what_is_meant.meant(asking, named, aliases)
+        meant = await what_is_meant.meant(asking, named, dict(rows.aliases))
         named, kind, of_kind = meant.named, meant.kind, [] if meant.kind is None else meant.kind.named
         if meant.leads_nowhere:
             # What is similar to the question is not what is at the end of the relationships.
@@ -133,18 +134,13 @@ async def _results(context: Context, search: Search, question: AskedNames, follo
         results = await by_copy(context, search, copy, named, kind)
         notes = [*meant.notes, *naming.doubts(named), *results.notes]
         results = replace(results, way=list(meant.way), notes=notes)
-    results = _with_past(results, past)
+    # Results have values of now.
+    if past is not None and not (results.understood is not None and "time" in results.understood):
+        results = replace(results, past=past, notes=[*results.notes, OF_NOW])
     if holders is None or holders.named:
         return results
     notes = [*results.notes, f"no entity has the identifier {unknown}"]
     return replace(results, unknown=unknown, notes=notes)
-
-
-def _with_past(results: Results, past: AskedPast | None) -> Results:
-    """Return results that say what the question asks of the past; they have values of now."""
-    if past is None or (results.understood is not None and "time" in results.understood):
-        return results
-    return replace(results, past=past, notes=[*results.notes, OF_NOW])
 
 
 async def _holders(context: Context, search: Search, identifier: str) -> Results:
@@ -228,20 +224,17 @@ async def search_page(
         results = replace(results, is_exact=results.is_exact and not results.is_cut)
         return page, results
     ids = [each.id for each in ranked]
-    last = ranked[-1] if ranked else None
     total, least = results.total, None
     if clocks.now and results.past is not None:
         rows, histories = await with_histories(context, ids)
-        truncated, results = len(rows) < len(ids), replace(results, earlier=histories)
-        last = next((each for each in ranked if rows and each.id == rows[-1].id), last)
+        results = replace(results, earlier=histories)
+        read = ids.index(rows[-1].id) + 1 if rows and len(rows) < len(ids) else len(ids)
     elif clocks.now:
         rows, read = await rows_of(context, ids, request)
-        truncated = read < len(ids)
-        last = ranked[read - 1] if truncated else last
     else:
         rows, read = await as_of.first_entities(context, ids, clocks)
-        truncated = read < len(ids)
-        last = ranked[read - 1] if truncated else last
+    truncated, last = read < len(ids), ranked[read - 1] if ranked else None
+    if not clocks.now:
         # Only what was read is known to have lived then.
         is_whole = place is None and not (text_search.offset or truncated or results.has_more)
         total, least = len(rows) if is_whole else None, len(rows)

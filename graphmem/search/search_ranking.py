@@ -25,7 +25,7 @@ hits are compared without what is common to all of them, their sum: two of ``n``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -110,7 +110,7 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
     matched: list[npt.NDArray[np.bool_]] = []
     labelled = np.zeros(size, np.int32)
     groups = _groups(copy, question)
-    labels = [_label_terms(group) for group in groups]
+    labels = [sorted(question_words.labels(group)) for group in groups]
     postings = list(copy.postings([*groups, *labels]))
     between = _between_words(question, [len(posting.documents) for posting in postings])
     listed = zip(question.concepts, postings, postings[len(groups) :], strict=False)
@@ -171,11 +171,6 @@ def _called(among: npt.NDArray[np.bool_], *postings: Posting) -> Documents:
     return np.flatnonzero(called & among)
 
 
-def _label_terms(group: Iterable[str]) -> list[str]:
-    """Return the words of types and fields that some words ask for besides: birth for "birthday"."""
-    return sorted({meant for term in group for meant in question_words.LABELS.get(term, ())})
-
-
 def _between_words(question: Question, having: Sequence[int]) -> set[int]:
     """Return the pairs of characters that are the end of one word and the beginning of the next one.
 
@@ -225,7 +220,6 @@ class Ranking:
         words: BM25 of each document, rounded.
         similarities: of each document to the question, rounded.
         parts: of the points of each document, rounded, by the name of the part.
-        fixed: the points of documents that have only these, by number.
     """
 
     ids: Sequence[str]
@@ -234,12 +228,9 @@ class Ranking:
     words: Scores
     similarities: Scores
     parts: Mapping[Part, Scores]
-    fixed: Mapping[int, float]
 
     def parts_of(self, number: int) -> dict[Part, float]:
         """Return the parts of a document's points that are not 0; their sum is its points."""
-        if number in self.fixed:
-            return {"exact": self.fixed[number]}
         parts: dict[Part, float] = {name: float(scores[number]) for name, scores in self.parts.items()}
         parts["newest_first"] = round(float(self.points[number]) - sum(parts.values()), DIGITS)
         return {name: part for name, part in parts.items() if part}
@@ -317,9 +308,10 @@ def rank(
         points = raise_newest(copy, points, hits[bonuses[hits] == 0])
         points = raise_newest(copy, points + NEWEST_ROOM * (bonuses > 0), hits[bonuses[hits] > 0])
     numbers, values = _of_documents(copy, fixed)
+    for name, each in parts.items():
+        each[numbers] = values if name == "exact" else 0.0
     points[numbers] = values
-    fixed_numbers = dict(zip(numbers.tolist(), values.tolist(), strict=True))
-    return Ranking(copy.ids, hits, points, np.round(match.scores, DIGITS), similarities, parts, fixed_numbers)
+    return Ranking(copy.ids, hits, points, np.round(match.scores, DIGITS), similarities, parts)
 
 
 def _of_documents(copy: SearchCopy, values: Mapping[str, float]) -> tuple[Numbers, Scores]:

@@ -151,7 +151,7 @@ def _says_overdue(plan: KindPlan) -> bool:
     return any(state.meaning == "overdue" for state in plan.phrase.states)
 
 
-async def read(
+async def kept_query(
     context: Context,
     subscription_id: str,
     types: Sequence[str],
@@ -169,7 +169,7 @@ async def read(
     kept = KeptQuery(subscription_id, frozenset(types), filters)
     if search is None:
         return kept
-    question = mentions.read(search, context.services.settings.phone_region)
+    question = mentions.names_in(search, context.services.settings.phone_region)
     in_use = types or await names_in_use.types_of(context)
     rows = {row.entity_type: row for row in await kind_lookup.shapes_of(context, in_use)}
     shapes = [kind_lookup.shape_of(rows.get(each) or SchemaShape(each, None, [], [])) for each in in_use]

@@ -52,7 +52,7 @@ class _Text(NamedTuple):
     values: list[str] | None
 
 
-async def read(
+async def rows_of_copy(
     context: Context, search: Search, sought: Sought, exact: Mapping[str, Any], characters: int
 ) -> IdentifierRows:
     """Return the entities that an identifier names, and those whose text has its words in a row.
@@ -65,11 +65,11 @@ async def read(
         SearchMemoryExceeded, ServiceBusy: the owner's entities are not in memory.
     """
     services, limit = context.services, exact["list_limit"]
-    followed = await services.of(SearchCopies).follow(
+    copy, rows = await services.of(SearchCopies).follow(
         context.graph.owner, services.embedder.model, dict(exact), services.limits
     )
-    assert followed.copy is not None, "a sealed instance has a copy, or refuses the search"
-    ids, total = await followed.copy.look(partial(_having, sought=sought, search=search))
+    assert copy is not None, "a sealed instance has a copy, or refuses the search"
+    ids, total = await copy.look(partial(_having, sought=sought, search=search))
     read = []
     for start in range(0, min(limit, len(ids)), READ_AT_ONCE):
         part = ids[start : min(limit, start + READ_AT_ONCE)]
@@ -79,10 +79,10 @@ async def read(
     texts = [_proposed(each, sought, characters) for each in read]
     hits = [
         StrategyHit(each.id, each.strength)
-        for each in followed.exact
+        for each in rows.exact
         if search.among is None or each.id in search.among
     ]
-    return IdentifierRows(hits, len(ids), [each for each in texts if each], total, followed.state)
+    return IdentifierRows(hits, len(ids), [each for each in texts if each], total, rows.state)
 
 
 def _having(copy: SearchCopy, *, sought: Sought, search: Search) -> tuple[list[str], int]:

@@ -69,7 +69,7 @@ async def meant(asking: Asking, by_names: list[Named], aliases: Mapping[str, str
     # "My Brother's House" may be a name.
     used_places = {place for each in named for place in range(each.start, each.end)}
     selves = [each for each in every_self if each.start not in used_places]
-    chain = chains.read(question, [*named, *selves])
+    chain = chains.longest_chain(question, [*named, *selves])
     is_about_own = await _is_about_own(asking, types, aliases)
     decided = None if chain is None else await _by_chain(asking, chain, named, selves)
     # "My cat" may be one of which nothing says whose it is.
@@ -196,7 +196,7 @@ async def _unknown(asking: Asking, bases: Sequence[Named], chain: Chain | None) 
     elif not all(each.kind == naming.SELF for each in bases):
         words = [word for word in words if question_words.says_role(word, with_types=True)]
         words = words if "person" in answer_kinds else []
-    labels = {label for word in words for label in question_words.LABELS.get(word, ())}
+    labels = question_words.labels(words)
     if answer_kinds == {"place"}:
         labels -= _OF_TIMES
     roles = {role for word in words for role in question_words.role_of(word).words}
@@ -210,9 +210,7 @@ async def _unsaid(asking: Asking, followed: list[Named]) -> list[Named]:
 
     An address says more than the city in which somebody lives.
     """
-    tokens = [piece.token for piece in asking.question.pieces]
-    labels = {label for token in tokens for label in question_words.LABELS.get(token, ())}
-    labels &= question_words.PLACES
+    labels = question_words.labels(piece.token for piece in asking.question.pieces) & question_words.PLACES
     if asking.question.answer_kinds != {"place"} or not labels:
         return followed
     return [each for each in followed if not await asking.have_any([each.related_to or ""], labels, IN_LABEL)]

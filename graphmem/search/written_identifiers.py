@@ -167,7 +167,7 @@ class Sought:
                 span = LineSpan(start, start + len(part))
                 start = span.end + len(" / ")
                 is_apart = is_list or line_spans.is_apart(line, span)
-                if is_apart and self._is_number(part) and written_dates.parse(part) is None:
+                if is_apart and self._is_number(part) and written_dates.date_of(part) is None:
                     yield span
 
     def _is_number(self, written: str) -> bool:
@@ -179,9 +179,13 @@ class Sought:
         return identifiers.normalise_phone(written) in self.phones
 
     def _in_atom(self, line: str, atom: LineSpan) -> Iterator[LineSpan]:
+        """Yield where an atom is an e-mail address, an address on the web, or a code but for a group."""
         text = line[atom.start : atom.end]
+        is_whole_code = self.codes and codes.GROUP.fullmatch(text) is None
         for offset, part in line_spans.parts_of(text):
             span = LineSpan(atom.start + offset, atom.start + offset + len(part))
+            if is_whole_code and self._is_code(line, span, tuple(codes.SEPARATORS.split(part))):
+                yield span
             if self.email is not None and part == self.email:
                 yield span
             if self.address is not None and (address_span := self._address_in(line, span, part)):
@@ -199,7 +203,7 @@ class Sought:
         return span if identifiers.parse_url(text) == self.address else None
 
     def _in_groups(self, line: str, atoms: Sequence[LineSpan]) -> Iterator[LineSpan]:
-        """Yield where a line has a code: as one atom, or as groups with blanks between them."""
+        """Yield where a line has a code as groups with blanks between them."""
         texts = [line[atom.start : atom.end] for atom in atoms]
         place = 0
         while place < len(atoms):
@@ -211,11 +215,6 @@ class Sought:
                     end += 1
                 for first, last in codes.number_spans(line, atoms, texts, place, end):
                     yield from self._in_run(line, atoms, texts, first, last)
-            else:
-                for offset, part in line_spans.parts_of(texts[place]):
-                    span = LineSpan(atoms[place].start + offset, atoms[place].start + offset + len(part))
-                    if self._is_code(line, span, tuple(codes.SEPARATORS.split(part))):
-                        yield span
             place = end
 
     def _in_run(
@@ -243,7 +242,7 @@ class Sought:
         text = line[span.start : span.end]
         if text.isdecimal() and not codes.is_apart_number(line, span):
             return False
-        return written_dates.parse(text) is None
+        return written_dates.date_of(text) is None
 
 
 def sought(looked_up: str, region: str | None = None) -> Sought | None:
@@ -252,7 +251,7 @@ def sought(looked_up: str, region: str | None = None) -> Sought | None:
     text = line_spans.bare(folded)
     if not text or codes.YEAR.fullmatch(text):
         return None
-    date = written_dates.parse(text)
+    date = written_dates.date_of(text)
     if date is not None:
         year, month, day = date.iso[:10].split("-")
         spellings = (Spelling((year, month, day), "t"), Spelling((f"{year}{month}{day}",), "t"))

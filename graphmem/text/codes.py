@@ -47,7 +47,7 @@ def code_spellings(folded: str) -> list[str]:
     A code without them may be stored with one between letters and digits, and behind a year.
     """
     is_code = is_atom(folded.replace(" ", "")) and all(map(has_digit, folded.split()))
-    if not is_code or written_dates.parse(folded) is not None:
+    if not is_code or written_dates.date_of(folded) is not None:
         return [folded]
     groups = groups_of(folded)
     joined = "".join(groups)
@@ -81,7 +81,7 @@ def is_grouped(folded: str) -> bool:
 
 def is_plain(folded: str) -> bool:
     """Return whether a word with digits is a date, a time, a year, a quantity or a small number."""
-    if YEAR.fullmatch(folded) or _TIME.fullmatch(folded) or written_dates.parse(folded) is not None:
+    if YEAR.fullmatch(folded) or _TIME.fullmatch(folded) or written_dates.date_of(folded) is not None:
         return True
     if folded.isdecimal():
         return len(folded) < _LONG_NUMBER and not folded.startswith("0")

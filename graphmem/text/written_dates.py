@@ -27,7 +27,7 @@ _MONTH_NAMES: Final = (
 )  # fmt: skip
 
 
-def parse(folded: str) -> WrittenDate | None:
+def date_of(folded: str) -> WrittenDate | None:
     """Return the date that a text is: in the forms of :mod:`graphmem.model.dates`, or as ``31.01.2026``."""
     dotted = _DOTTED.fullmatch(folded)
     if dotted:
@@ -39,7 +39,7 @@ def parse(folded: str) -> WrittenDate | None:
 def dates_of(line: str) -> Iterator[tuple[LineSpan, WrittenDate]]:
     """Yield the dates of a line, and where they stand."""
     for match in _WRITTEN_DATE.finditer(line):
-        date = parse(match[0])
+        date = date_of(match[0])
         if date is not None:
             yield LineSpan(*match.span()), date
 

@@ -192,7 +192,7 @@ class Told:
     def __init__(self, loop: Loop, context: Context, place: Place, number: int) -> None:
         self.loop, self.context, self.place = loop, context, place
         types, filters, search = STANDING[number]
-        read = partial(standing_queries.read, context, f"sub_{number}", types, filters, search)
+        read = partial(standing_queries.kept_query, context, f"sub_{number}", types, filters, search)
         self.answers = StandingAnswers(context, loop.run(read()), read)
         self.changes: list[Change] = []
         self.first = set[str]()

@@ -97,7 +97,7 @@ def says(entity: dict[str, Any], query: str, begins: bool) -> bool:
 
 def is_words(query: str) -> bool:
     """Return whether a query neither is nor has an identifier."""
-    return written_identifiers.sought(query) is None and mentions.read(query).unknown_identifier() is None
+    return written_identifiers.sought(query) is None and mentions.names_in(query).unknown_identifier() is None
 
 
 def holds(words: list[str], run: list[str], open_ended: bool) -> bool:

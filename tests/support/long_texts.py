@@ -112,7 +112,7 @@ _BY_FORM: Final[dict[str, Callable[[str], object]]] = {
     "int": lambda _: NOW,
     "Builder": lambda _: Builder(DocumentLimits(), BY_NAME["text"]),
     "DocumentLimits": lambda _: DocumentLimits(),
-    "AskedNames": mentions.read,
+    "AskedNames": mentions.names_in,
     "Issues": lambda _: Issues(),
     "Kind": lambda _: "person",
     "str | bytes": str.encode,
@@ -195,9 +195,13 @@ def _compared(entity_type: str, field: str, text: str) -> object:
 
 
 def _read(text: str) -> object:
-    question = mentions.read(text)
+    question = mentions.names_in(text)
     parts = question.runs, question.parts({"ada"}), question.name_words, question.written_names
-    return parts, question.unknown_identifier(), kind_questions.read(question, {"person", "task"}, {}, NOW)
+    return (
+        parts,
+        question.unknown_identifier(),
+        kind_questions.kinds(question, {"person", "task"}, {}, NOW),
+    )
 
 
 ADAPTERS: Final[dict[str, Callable[[str], object]]] = {
@@ -216,7 +220,7 @@ ADAPTERS: Final[dict[str, Callable[[str], object]]] = {
         }.items()
         for field in fields
     },
-    "questions.mentions.read and kinds": _read,
+    "questions.mentions.names_in and kinds": _read,
     "text.languages.stems": lambda text: languages.stems("en", text.split()),
 }
 

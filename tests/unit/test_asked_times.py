@@ -15,7 +15,7 @@ NOW = times.parse("2026-11-25T12:00:00Z")
 
 
 def read(question: str) -> AskedPast | None:
-    return asked_times.read(mentions.read(question), NOW)
+    return asked_times.asked_past(mentions.names_in(question), NOW)
 
 
 @walk_over(

@@ -13,7 +13,7 @@ NAMES = ("Edda", "Kalle Berg")
 
 
 def read(question: str) -> Chain | None:
-    asked = mentions.read(question)
+    asked = mentions.names_in(question)
     texts = [piece.text for piece in asked.pieces]
     named = [
         Named(name, 0, name, place, place + len(name.split()))
@@ -21,7 +21,7 @@ def read(question: str) -> Chain | None:
         for place in range(len(texts))
         if texts[place : place + len(name.split())] == name.split()
     ]
-    return chains.read(asked, [*named, *naming.selves(asked, "me")])
+    return chains.longest_chain(asked, [*named, *naming.selves(asked, "me")])
 
 
 @walk_over(
@@ -58,7 +58,7 @@ def test_a_chain_leads_from_a_name_over_nouns(
     chain = read(question)
     assert chain is not None
     assert (chain.steps, chain.has_more) == (steps, has_more)
-    texts = [piece.text for piece in mentions.read(question).pieces[chain.start : chain.end]]
+    texts = [piece.text for piece in mentions.names_in(question).pieces[chain.start : chain.end]]
     assert " ".join(texts) == base or base == "me"
 
 
@@ -75,10 +75,10 @@ def test_other_words_beside_a_name_are_no_chain(question: str) -> None:
 
 
 def test_a_name_that_begins_with_my_is_no_chain() -> None:
-    asked = mentions.read("My Brother's House")
+    asked = mentions.names_in("My Brother's House")
     me, house = naming.selves(asked, "me"), Named("house", 0, "My Brother's House", 0, 3)
-    assert chains.read(asked, me) is not None
-    assert chains.read(asked, [house, *me]) is None
+    assert chains.longest_chain(asked, me) is not None
+    assert chains.longest_chain(asked, [house, *me]) is None
 
 
 @pytest.mark.parametrize(
@@ -107,5 +107,5 @@ def test_what_is_at_the_end_alone_is_meant_where_no_word_has_another_meaning(
     ],
 )  # fmt: skip
 def test_words_mean_who_asks(question: str, words: list[str]) -> None:
-    asked = mentions.read(question)
+    asked = mentions.names_in(question)
     assert [asked.spellings[place].rstrip("?") for place in asked.selves] == words

@@ -19,7 +19,7 @@ TYPES = ("car", "company", "event", "invoice", "message", "person", "pet", "proj
 
 
 def phrases(question: str) -> list[Phrase]:
-    return kind_questions.read(mentions.read(question), TYPES, {"errand": "task"}, NOW)
+    return kind_questions.kinds(mentions.names_in(question), TYPES, {"errand": "task"}, NOW)
 
 
 @walk_over(
@@ -150,7 +150,7 @@ def test_deadlines_are_of_every_type() -> None:
     ],
 )  # fmt: skip
 def test_what_is_due_may_be_of_every_type(question: str, meanings: list[str], time: str | None) -> None:
-    (phrase,) = kind_agenda.read(mentions.read(question), TYPES, {}, NOW)
+    (phrase,) = kind_agenda.kinds(mentions.names_in(question), TYPES, {}, NOW)
     assert (phrase.kind.types, phrase.rest) == ((), ())
     assert [state.meaning for state in phrase.states] == meanings
     assert (phrase.period.words if phrase.period else None) == time
@@ -184,7 +184,7 @@ def test_what_is_due_may_be_of_every_type(question: str, meanings: list[str], ti
 def test_a_question_without_a_type_asks_for_an_agenda(
     question: str, kind: str, time: str | None, anchored: bool
 ) -> None:
-    (phrase,) = kind_agenda.read(mentions.read(question), TYPES, {}, NOW)
+    (phrase,) = kind_agenda.kinds(mentions.names_in(question), TYPES, {}, NOW)
     assert phrase.kind.singular == kind
     assert (phrase.period.words if phrase.period else None) == time
     assert (bool(phrase.anchors), phrase.needs_name) == (anchored, anchored)
@@ -200,7 +200,7 @@ def test_a_question_without_a_type_asks_for_an_agenda(
     ],
 )  # fmt: skip
 def test_other_sentences_ask_for_no_agenda(question: str) -> None:
-    assert kind_agenda.read(mentions.read(question), TYPES, {}, NOW) == []
+    assert kind_agenda.kinds(mentions.names_in(question), TYPES, {}, NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -212,13 +212,13 @@ def test_other_sentences_ask_for_no_agenda(question: str) -> None:
     ],
 )  # fmt: skip
 def test_an_agenda_is_to_come_unless_the_question_is_in_the_past(question: str, start: str) -> None:
-    (phrase,) = kind_agenda.read(mentions.read(question), TYPES, {}, NOW)
+    (phrase,) = kind_agenda.kinds(mentions.names_in(question), TYPES, {}, NOW)
     assert phrase.period is not None
     assert times.render(phrase.period.start or 0)[:10] == start
 
 
 def test_a_whole_name_is_no_time() -> None:
-    question = mentions.read("Friday")
+    question = mentions.names_in("Friday")
     assert kind_lookup.phrases(question, [], TYPES, {}, NOW) != []
     assert kind_lookup.phrases(question, [Named("ent_1", 0, "Friday", 0, 1)], TYPES, {}, NOW) == []
 

@@ -29,14 +29,14 @@ NAMES = {
 def test_names_are_looked_up_inside_a_question(question: str, named: str) -> None:
     kinds = ("email",) if "@" in named else ("phone",) if "+" in named else ("name",)
     wanted = {pair for pair in identifiers.candidates(named) if pair[0] in kinds}
-    assert wanted <= mentions.read(question).pairs
+    assert wanted <= mentions.names_in(question).pairs
 
 
 def test_what_cannot_be_a_name_is_not_looked_up() -> None:
-    pairs = mentions.read("What is the 1 of A?").pairs
+    pairs = mentions.names_in("What is the 1 of A?").pairs
     assert not {("name", "what is"), ("name", "the"), ("external_id", "1")} & pairs
     assert ("name", "the 1") in pairs
-    assert len(mentions.read("word " * 10_000).pairs) < 1_000
+    assert len(mentions.names_in("word " * 10_000).pairs) < 1_000
 
 
 @walk_over(
@@ -105,7 +105,7 @@ def test_what_cannot_be_a_name_is_not_looked_up() -> None:
     ],
 )
 def test_words_of_a_question_are_parts_of_names(question: str, parts: list[str]) -> None:
-    assert [" ".join(part.words) for part in mentions.read(question).parts(NAMES)] == parts
+    assert [" ".join(part.words) for part in mentions.names_in(question).parts(NAMES)] == parts
 
 
 @pytest.mark.parametrize(
@@ -122,11 +122,11 @@ def test_words_of_a_question_are_parts_of_names(question: str, parts: list[str])
     ],
 )
 def test_initials_beside_a_part_of_a_name_belong_to_it(question: str, initials: tuple[str, ...]) -> None:
-    assert mentions.read(question).parts(NAMES)[0].initials == initials
+    assert mentions.names_in(question).parts(NAMES)[0].initials == initials
 
 
 def test_words_of_a_whole_name_are_no_parts_of_another() -> None:
-    question = mentions.read("Is Tom Ek here?")
+    question = mentions.names_in("Is Tom Ek here?")
     (run,) = [run for run in question.runs if run.text == "Tom Ek"]
     assert question.parts(NAMES, range(run.start, run.end)) == []
 
@@ -174,11 +174,11 @@ def test_words_of_a_whole_name_are_no_parts_of_another() -> None:
     ],
 )
 def test_identifiers_in_a_question_mean_themselves(question: str, identifiers_in_it: list[str]) -> None:
-    assert [each.text for each in mentions.read(question).asked_identifiers] == identifiers_in_it
+    assert [each.text for each in mentions.names_in(question).asked_identifiers] == identifiers_in_it
 
 
 def test_an_identifier_that_is_named_is_known() -> None:
-    question = mentions.read("Has Tom paid ORD-77 or ORD-78?")
+    question = mentions.names_in("Has Tom paid ORD-77 or ORD-78?")
     assert question.unknown_identifier() == "ORD-77"
     assert question.unknown_identifier([(1, 2), (3, 4)]) == "ORD-78"
     assert question.unknown_identifier([(0, 6)]) is None
@@ -186,7 +186,7 @@ def test_an_identifier_that_is_named_is_known() -> None:
 
 def test_a_long_identifier_is_looked_up_whole() -> None:
     iban = "FR14 2004 1010 0505 0001 3M02 606"
-    assert ("external_id", iban.lower()) in mentions.read(f"Whose is {iban}?").pairs
+    assert ("external_id", iban.lower()) in mentions.names_in(f"Whose is {iban}?").pairs
 
 
 @walk_over(
@@ -219,7 +219,7 @@ def test_a_long_identifier_is_looked_up_whole() -> None:
     ],
 )
 def test_a_question_asks_for_relationships(question: str, outgoing: set[str], incoming: set[str]) -> None:
-    read = mentions.read(question)
+    read = mentions.names_in(question)
     (part,) = read.parts(NAMES)
     types = {**BUILTIN, "CEO_OF": RelationshipKind("CEO_OF")}
     tokens = [piece.token for piece in read.pieces]

@@ -258,11 +258,11 @@ def test_a_part_that_is_left_out_is_one_of_the_product(part: str) -> None:
 )
 def test_a_language_that_is_left_out_is_not_read(language: str, question: str) -> None:
     def phrases() -> list[kind_questions.Phrase]:
-        return kind_questions.read(mentions.read(question), ["task", "invoice"], {}, 0)
+        return kind_questions.kinds(mentions.names_in(question), ["task", "invoice"], {}, 0)
 
     assert phrases()
     with pytest.MonkeyPatch.context() as patch:
         ablation.PARTS[language](patch)
         assert not phrases()
-        assert kind_questions.read(mentions.read("open tasks"), ["task"], {}, 0)
+        assert kind_questions.kinds(mentions.names_in("open tasks"), ["task"], {}, 0)
     assert phrases()

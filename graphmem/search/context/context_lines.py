@@ -349,7 +349,7 @@ def _fields(
         newest = max(winners.split(","), key=lambda winner: (observed_at[winner], winner))
         current = Observed(name, value, observed_at[newest], newest, "")
         others = [] if merged_arrays.is_union(rank) else history.get(name, [])
-        had = context_past.stretches((row for row in others if not row.contests), current)
+        had = context_past.successive((row for row in others if not row.contests), current)
         is_whole = past is None or not past.end
         line = Line(
             place=place,
@@ -366,7 +366,7 @@ def _fields(
                 *(lines_of.compared(text, focus) for text in words.strings_of(value)),
             ),
             contested=_contests(others, current),
-            since=had[-1].since if past is not None else None,
+            since=had[-1].observed_at if past is not None else None,
             # What was read up to a time does not tell what came after it.
             earlier=context_past.values_for_line(had[:-1])[:EARLIER_LIMIT] if is_whole else (),
             is_of_kind=is_of_kind,

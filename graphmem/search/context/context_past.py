@@ -8,7 +8,7 @@ from typing import Final
 
 from graphmem.model import times
 from graphmem.search.asked_times import AskedPast
-from graphmem.search.context.context_ranking import Focus, Line, Observed, Stretch
+from graphmem.search.context.context_ranking import Focus, Line, Observed
 from graphmem.text import words
 
 BESIDE_FACTOR: Final = 0.5
@@ -18,29 +18,29 @@ VALUE_WORDS: Final = 8
 NONE_EARLIER: Final = "no earlier value is known"
 
 
-def stretches(earlier: Iterable[Observed], current: Observed) -> list[Stretch]:
+def successive(earlier: Iterable[Observed], current: Observed) -> list[Observed]:
     """Return the values that a field had, one after the other; the last one is the current one."""
-    field_values: list[Stretch] = []
+    field_values: list[Observed] = []
     for row in [*sorted(earlier, key=lambda row: (row.observed_at, row.observation_id)), current]:
         # Values may differ by their type alone, as a schema may have converted one.
-        if field_values and (field_values[-1].value or "").strip('"') == row.text.strip('"'):
+        if field_values and field_values[-1].text.strip('"') == row.text.strip('"'):
             continue
         if field_values:
             field_values[-1] = field_values[-1]._replace(until=row.observed_at)
-        field_values.append(Stretch(row.value, row.observed_at, None, row.observation_id))
-    return [each for each in field_values if each.until != each.since]
+        field_values.append(row)
+    return [each for each in field_values if each.until != each.observed_at]
 
 
-def values_for_line(values: Iterable[Stretch]) -> tuple[Stretch, ...]:
+def values_for_line(values: Iterable[Observed]) -> tuple[Observed, ...]:
     """Return those of some earlier values that a line can tell, the latest first."""
     return tuple(each for each in values if each.value not in (None, "null"))[::-1]
 
 
-def former_lines(line: Line, values: Sequence[Stretch]) -> list[Line]:
+def former_lines(line: Line, values: Sequence[Observed]) -> list[Line]:
     return [
         replace(
-            line, value=each.value, observed_at=each.since, observation_id=each.observation_id,
-            since=each.since, until=each.until, contested=(), earlier=(),
+            line, value=each.text, observed_at=each.observed_at, observation_id=each.observation_id,
+            since=each.observed_at, until=each.until, contested=(), earlier=(),
         )
         for each in values_for_line(values)
     ]  # fmt: skip

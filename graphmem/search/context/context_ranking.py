@@ -55,7 +55,8 @@ ENDED_WEIGHT_FACTOR: Final = 0.8
 class Observed(NamedTuple):
     """An observation of a field; ``value`` is canonical JSON, ``None`` if it is too long to be read.
 
-    ``contests``: it did not win although it is not older than the winner.
+    ``contests``: it did not win although it is not older than the winner. ``until`` is when the next value of
+    the field was observed first, in microseconds, of a value that held before it.
     """
 
     field: str
@@ -64,23 +65,12 @@ class Observed(NamedTuple):
     observation_id: str
     observation_source: str
     contests: bool = False
+    until: int | None = None
 
     @property
     def text(self) -> str:
         """The value, empty if it is too long."""
         return self.value or ""
-
-
-class Stretch(NamedTuple):
-    """A value of a field, from its first observation up to that of the next value, in microseconds.
-
-    ``until`` is ``None`` for the value of now.
-    """
-
-    value: str | None
-    since: int
-    until: int | None
-    observation_id: str
 
 
 class About(NamedTuple):
@@ -143,7 +133,7 @@ class Line:
     resembles: bool = False
     since: int | None = None
     until: int | None = None
-    earlier: tuple[Stretch, ...] = ()
+    earlier: tuple[Observed, ...] = ()
     is_then: bool = False
     note: str = ""
 

@@ -146,7 +146,7 @@ def _spans(line: Line) -> str:
     if line.until is not None:
         return line.note or f"{_month(line.since)} to {_month(line.until)}"
     return ", ".join(
-        f"{_plain(each.value or '', frozenset(), EARLIER_CHARACTERS)} until {_month(each.until)}"
+        f"{_plain(each.text, frozenset(), EARLIER_CHARACTERS)} until {_month(each.until)}"
         for each in line.earlier
     )
 
@@ -287,8 +287,8 @@ def earlier_values(line: Line) -> list[EarlierValue]:
     """Return the earlier values of a field for an answer, the latest first."""
     return [
         {
-            "value": orjson.Fragment(lines_of.excerpt(each.value or "", frozenset(), EARLIER_CHARACTERS)[0]),
-            "since": times.render(each.since),
+            "value": orjson.Fragment(lines_of.excerpt(each.text, frozenset(), EARLIER_CHARACTERS)[0]),
+            "since": times.render(each.observed_at),
             "until": times.render(each.until or times.LATEST),
             "observation_id": each.observation_id,
         }

@@ -48,7 +48,7 @@ CHANGES_NOTE: Final = (
 )
 
 
-def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str], now: int) -> list[Phrase]:
+def kinds(question: AskedNames, types: Collection[str], aliases: Mapping[str, str], now: int) -> list[Phrase]:
     """Return what a question asks for that names no type, at most one phrase.
 
     Args:

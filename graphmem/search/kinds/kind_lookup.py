@@ -188,10 +188,10 @@ def phrases(
     """Return the kinds that a question may ask for, the likeliest first; a name is no kind."""
     spans = [(each.start, each.end) for each in named if each.end]
     phrases: list[Phrase] = []
-    for read in (kind_questions.read, kind_agenda.read):
+    for kinds in (kind_questions.kinds, kind_agenda.kinds):
         phrases += [
             phrase
-            for phrase in read(question, types, aliases, now)
+            for phrase in kinds(question, types, aliases, now)
             if not any(_covers(span, phrase) for span in spans)
         ]
         # Of "bills to pay", "pay" may be a name.

@@ -382,7 +382,7 @@ def reader_of(question: AskedNames, types: Collection[str], aliases: Mapping[str
     return Reader(question, types, aliases, now, tokens)
 
 
-def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str], now: int) -> list[Phrase]:
+def kinds(question: AskedNames, types: Collection[str], aliases: Mapping[str, str], now: int) -> list[Phrase]:
     """Return the kinds that the words of a question may ask for, the one that says most first.
 
     Args:

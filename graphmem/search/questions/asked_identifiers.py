@@ -83,7 +83,7 @@ def _is_number_in_groups(texts: Sequence[str]) -> bool:
     text = " ".join(texts)
     if _AMOUNT.fullmatch(text) and not text.startswith("0"):
         return False
-    if any(written_dates.parse(each) is not None for each in texts):
+    if any(written_dates.date_of(each) is not None for each in texts):
         return False
     if identifiers.is_phone(text) and not all(map(_YEAR.fullmatch, texts)):
         digits = sum(map(str.isdigit, text))
@@ -96,7 +96,7 @@ def _is_identifier(pieces: Sequence[Piece], texts: Sequence[str], place: int) ->
     text = texts[place].removeprefix("mailto:")
     if _EMAIL.fullmatch(text) or ENTITY_ID.fullmatch(text) or _URL.fullmatch(text) or _HASH.fullmatch(text):
         return True
-    if not codes.has_digit(text) or written_dates.parse(text) is not None:
+    if not codes.has_digit(text) or written_dates.date_of(text) is not None:
         return False
     if any(shape.fullmatch(text) for shape in (_AMOUNT, _YEARS, _VERSION, _QUANTITY)):
         return False

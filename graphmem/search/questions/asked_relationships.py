@@ -78,15 +78,9 @@ async def by_relationships(
     followed = await _followed(asking, named, kind, described)
     if not followed.words:
         return []
-    rows = await related(
-        asking,
-        list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT],
-        outgoing=sorted(followed.outgoing),
-        incoming=sorted(followed.incoming),
-        types=list(asking.types),
-        scanned=SCANNED_LIMIT,
-        limit=RELATED_LIMIT,
-    )
+    ids = list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT]
+    outgoing, incoming = sorted(followed.outgoing), sorted(followed.incoming)
+    rows = await related(asking, ids, outgoing=outgoing, incoming=incoming, types=list(asking.types))
     people = [each for each in rows.related if not described or each.described[0] in question_words.PERSONS]
     return in_role(people, {each.id: each for each in named}, followed.words, described)
 
@@ -149,7 +143,7 @@ async def related(
         entity_ids=entity_ids,
         characters=METADATA_LIMIT,
         describing=_DESCRIBING,
-        **{"fields": [], **params},
+        **{"fields": [], "scanned": SCANNED_LIMIT, "limit": RELATED_LIMIT, **params},
     )
     refuse_stale_keys((each.relationship_key, each.refold) for each in row.related)
     now, past = times.now(), asking.past

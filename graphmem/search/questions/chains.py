@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from graphmem.model import canonical
 from graphmem.search.entity_copy import IN_NAMES, SearchCopy
 from graphmem.search.questions import asked_relationships, grammar, question_words
-from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT, RELATED_LIMIT, SCANNED_LIMIT
+from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames
 from graphmem.search.questions.naming import RELATIONSHIP, Asking, Named
 from graphmem.search.questions.pieces import Piece
@@ -76,7 +76,7 @@ class Way(NamedTuple):
     note: str = ""
 
 
-def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
+def longest_chain(question: AskedNames, named: Iterable[Named]) -> Chain | None:
     """Return the longest chain of a question, ``None`` if it has none; ``named``: with who asks."""
     # Of names that begin with one word, the longest counts.
     names = dict(sorted((each.start, each.end) for each in named if each.end))
@@ -218,7 +218,7 @@ async def _step(
     role = question_words.role_of(step)
     rows = await asked_relationships.related(
         asking, list(ends), outgoing=sorted(role.outgoing), incoming=sorted(role.incoming), types=[],
-        fields=list(role.words), scanned=SCANNED_LIMIT, limit=RELATED_LIMIT, is_between=is_between,
+        fields=list(role.words), is_between=is_between,
     )  # fmt: skip
     reached = {each.id: each for each in asked_relationships.in_role(rows.related, ends, [step])}
     names = {each.other_id: each.other_name for each in rows.related}

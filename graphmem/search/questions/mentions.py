@@ -303,7 +303,7 @@ class AskedNames:
         return False
 
 
-def read(text: str, region: str | None = None, *, is_prose: bool = False) -> AskedNames:
+def names_in(text: str, region: str | None = None, *, is_prose: bool = False) -> AskedNames:
     """Return the words of a question.
 
     Args:

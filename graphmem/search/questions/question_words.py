@@ -119,6 +119,13 @@ _WORDS: Final[Mapping[str, frozenset[tuple[str, str]]]] = {
 
 LABELS: Final[Mapping[str, frozenset[str]]] = grammar.synonyms("labels_asked", "kinds", "kinds_singular")
 """For a word of a question, the words of types and of names of fields that it asks for besides itself."""
+
+
+def labels(words: Iterable[str]) -> set[str]:
+    """Return the words of types and of fields' names that some words ask for: birth for "birthday"."""
+    return {label for word in words for label in LABELS.get(word, ())}
+
+
 _ASKED_BY: Final[Mapping[str, frozenset[str]]] = {
     label: frozenset(word for word, labels in LABELS.items() if label in labels)
     for label in frozenset[str]().union(*LABELS.values())
