@@ -13,12 +13,13 @@ import contextlib
 import ipaddress
 import math
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from cachetools import LRUCache
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
@@ -54,9 +55,8 @@ class Windows:
     """The moments of the requests of each key: the name of a limit, and who is limited."""
 
     def __init__(self, keys_limit: int = KEYS_LIMIT, clock: Clock = time.monotonic) -> None:
-        self._keys_limit = keys_limit
         self._clock = clock
-        self._moments: OrderedDict[tuple[str, str, int], deque[float]] = OrderedDict()
+        self._moments: LRUCache[tuple[str, str, int], deque[float]] = LRUCache(keys_limit)
 
     def __len__(self) -> int:
         return len(self._moments)
@@ -80,9 +80,6 @@ class Windows:
         moments = self._moments.get(key)
         if moments is None:
             moments = self._moments[key] = deque()
-            if len(self._moments) > self._keys_limit:
-                self._moments.popitem(last=False)
-        self._moments.move_to_end(key)
         while moments and moments[0] <= since:
             moments.popleft()
         return moments
@@ -161,7 +158,7 @@ class RateLimits:
         self._credentials = Windows(clock=clock)
         self._addresses = Windows(clock=clock)
         self._refusals = Windows(clock=clock)
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._known: LRUCache[str, bool] = LRUCache(KNOWN_LIMIT)
         token = settings.bearer_token
         self._always_known = digest_of(f"Bearer {token.get_secret_value()}") if token else ""
         self._trusted = frozenset(settings.trusted_proxies)
@@ -208,10 +205,7 @@ class RateLimits:
         return digest in self._known or digest == self._always_known
 
     def succeeded(self, digest: str) -> None:
-        self._known[digest] = None
-        self._known.move_to_end(digest)
-        if len(self._known) > KNOWN_LIMIT:
-            self._known.popitem(last=False)
+        self._known[digest] = True
 
     @staticmethod
     def _usage(windows: Windows, policy: Policy, key: str) -> Usage:

@@ -7,8 +7,8 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from math import inf
+from typing import Any, Final, NamedTuple
 
 import structlog
 
@@ -25,8 +25,7 @@ ASKED_AGAIN_SECONDS: Final = 60.0
 _log = structlog.get_logger("graphmem.auth")
 
 
-@dataclass(frozen=True, slots=True)
-class _Fetched:
+class _Answer(NamedTuple):
     """The keys of an issuer that was asked at ``begin``; after ``end`` they are no longer used."""
 
     keys: Keys
@@ -42,15 +41,17 @@ class Issuers:
     ) -> None:
         """``text`` is the JSON of the setting: the JWKS of each issuer, or null where it is asked for it."""
         trusted: dict[str, Any] = json.loads(text or "{}")
-        self._named = {issuer: _keys(jwks) for issuer, jwks in trusted.items() if jwks is not None}
-        self._asked = frozenset(trusted) - self._named.keys()
+        # An issuer whose keys the settings name has been asked for good, any other one never yet.
+        self._answers = {
+            issuer: _Answer({}, -inf, -inf) if jwks is None else _Answer(_keys(jwks), inf, inf)
+            for issuer, jwks in trusted.items()
+        }
         self._fetcher = fetcher or Fetcher()
         self._clock = clock
-        self._fetched: dict[str, _Fetched] = {}
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def __contains__(self, issuer: str) -> bool:
-        return issuer in self._named or issuer in self._asked
+        return issuer in self._answers
 
     async def key(self, issuer: str, key_id: str | None) -> AgentKey:
         """Return a key of a trusted issuer.
@@ -58,9 +59,7 @@ class Issuers:
         Raises:
             AgentSignatureInvalid: the issuer has no such key, or does not answer.
         """
-        keys = self._named.get(issuer)
-        if keys is None:
-            keys = self._known(issuer, key_id)
+        keys = self._known(issuer, key_id)
         if keys is None:
             async with self._turns[issuer]:
                 keys = self._known(issuer, key_id)
@@ -72,31 +71,27 @@ class Issuers:
         return key
 
     def _known(self, issuer: str, key_id: str | None) -> Keys | None:
-        """Return the keys that were fetched; None if the issuer is to be asked, as for a new key."""
-        fetched, now = self._fetched.get(issuer), self._clock()
-        if fetched is None:
-            return None
-        keys = fetched.keys if now < fetched.end else {}
-        is_asked = key_id not in keys and now - fetched.begin >= ASKED_AGAIN_SECONDS
+        """Return the keys of the last answer; None if the issuer is to be asked, as for a new key."""
+        answer, now = self._answers[issuer], self._clock()
+        keys = answer.keys if now < answer.end else {}
+        is_asked = key_id not in keys and now - answer.begin >= ASKED_AGAIN_SECONDS
         return None if is_asked else keys
 
     async def _ask(self, issuer: str) -> Keys:
         """Fetch the keys of an issuer. After a failure those that it named before are used to their end."""
-        before, now = self._fetched.get(issuer), self._clock()
+        before, now = self._answers[issuer], self._clock()
         try:
             document = await self._fetcher.fetch_json(f"{issuer}/.well-known/{DOCUMENT}")
             if document.members.get("issuer") != issuer:
                 raise FetchRefused("document", f"the document of {issuer} is that of another issuer")
             jwks = await self._fetcher.fetch_json(str(document.members.get("jwks_uri")))
             kept = min(max(jwks.kept_seconds, ASKED_AGAIN_SECONDS), KEPT_SECONDS_LIMIT)
-            fetched = _Fetched(_keys(jwks.members), now, now + kept)
+            answer = _Answer(_keys(jwks.members), now, now + kept)
         except FetchRefused as exc:
             _log.warning("the keys of an issuer cannot be fetched", issuer=issuer, reason=str(exc))
-            fetched = _Fetched({}, now, now)
-            if before is not None and now < before.end:
-                fetched = _Fetched(before.keys, now, before.end)
-        self._fetched[issuer] = fetched
-        return fetched.keys
+            answer = _Answer(before.keys if now < before.end else {}, now, before.end)
+        self._answers[issuer] = answer
+        return answer.keys
 
 
 def _keys(jwks: Mapping[str, Any]) -> Keys:

@@ -11,9 +11,9 @@ so on; so are columns without a name. A name that comes again gets its number: `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice, pairwise
+from typing import Any, NamedTuple
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import FileSpan, PartField
@@ -94,52 +94,81 @@ def header_of(head: Sequence[Sequence[str]]) -> tuple[int, bool]:
     return 0, bool(head) and is_header(head[0], head[1] if len(head) > 1 else ())
 
 
-def row_fields(columns: Columns, values: Sequence[Any], spans: Iterable[FileSpan]) -> list[PartField]:
-    """Return the fields of a row: one for each value that is neither empty nor a day of zeros alone."""
-    cells = zip(columns.upto(len(values)), values, spans, strict=False)
+class TableRow(NamedTuple):
+    """A row, whose number counts from 1. ``values`` are those of its cells where they are no texts."""
+
+    number: int
+    texts: Sequence[str]
+    values: Sequence[Any] | None = None
+
+
+def numbered(rows: Iterable[Sequence[str]]) -> Iterator[TableRow]:
+    """Yield the rows that have a text."""
+    return (TableRow(number, texts) for number, texts in enumerate(rows, 1) if any(texts))
+
+
+def row_fields(
+    columns: Columns, texts: Sequence[str], spans: Iterable[FileSpan], values: Sequence[Any] | None = None
+) -> list[PartField]:
+    """Return the fields of a row: one for each text that is neither empty nor a day of zeros alone."""
+    cells = zip(columns.upto(len(texts)), texts, spans, values or texts, strict=False)
     return [
-        PartField(name, value, span) for name, value, span in cells if value and not NO_DAY.fullmatch(value)
+        PartField(name, value, span)
+        for name, text, span, value in cells
+        if text and not NO_DAY.fullmatch(text)
     ]
 
 
 def add_row(
     builder: Builder,
-    cells: Sequence[str],
+    row: TableRow,
     columns: Columns | None,
-    number: int,
     page: int | None = None,
     header: bool | None = None,
+    address: Callable[[int, int], str] | None = None,
 ) -> Columns:
     """Add a row as one line, its cells between tabs, and return the columns of the table.
 
-    ``columns`` is None for the first row of a table: it may be the ``header``, which has no part.
+    ``columns`` is None for the first row of a table: it may be the ``header``, which has no part. ``address``
+    names the cell of a column and a row.
     """
-    builder.count_cells(len(cells))
+    number, texts, values = row
+    builder.count_cells(len(texts))
     if header is None:
-        header = columns is None and is_header(cells)
-    columns = columns or Columns(cells if header else [])
-    start, line = builder.position, builder.line
-    spans = [builder.add(cell, "\t" if index + 1 < len(cells) else "") for index, cell in enumerate(cells)]
-    end = builder.position
+        header = columns is None and is_header(texts)
+    columns = columns or Columns(texts if header else [])
+    place = FileSpan(page=page, line=builder.line, row=number, start=builder.position)
+    spans: list[FileSpan] = []
+    for column, text in enumerate(texts, 1):
+        span = builder.add(text, "\t" if column < len(texts) else "")
+        cell = address(column, number) if address is not None else None
+        spans.append(place._replace(line=span.line, cell=cell, start=span.start, end=span.end))
+    place = place._replace(end=builder.position)
     builder.add("", "\n")
     if not header:
-        fields = row_fields(columns, cells, (span._replace(page=page, row=number) for span in spans))
-        builder.part("row", FileSpan(page=page, line=line, row=number, start=start, end=end), fields)
+        builder.part("row", place, row_fields(columns, texts, spans, values))
     return columns
 
 
-def add_rows(builder: Builder, rows: Iterable[Sequence[str]], page: int | None = None) -> None:
-    filled = [(number, cells) for number, cells in enumerate(rows, 1) if any(cells)]
-    above, header = header_of([cells for _, cells in filled[:HEAD_ROWS]])
-    for _, cells in filled[:above]:
-        builder.add(" ".join(filter(None, cells)), "\n")
+def add_rows(
+    builder: Builder,
+    rows: Iterator[TableRow],
+    page: int | None = None,
+    address: Callable[[int, int], str] | None = None,
+) -> None:
+    head = list(islice(rows, HEAD_ROWS))
+    # A sheet may begin with empty columns.
+    empty = min((next(filter(row.texts.__getitem__, range(len(row.texts)))) for row in head), default=0)
+    above, header = header_of([row.texts[empty if address is not None else 0 :] for row in head])
+    for row in head[:above]:
+        builder.add(" ".join(filter(None, row.texts)), "\n")
     columns: Columns | None = None
-    for number, cells in filled[above:]:
-        columns = add_row(builder, cells, columns, number, page, header if columns is None else None)
+    for row in chain(head[above:], rows):
+        columns = add_row(builder, row, columns, page, header and columns is None, address)
 
 
 def add_table(builder: Builder, rows: Iterable[Sequence[str]]) -> None:
     start, line, place = builder.position, builder.line, builder.reserve()
-    add_rows(builder, rows)
+    add_rows(builder, numbered(rows))
     if builder.position > start:
         builder.part("table", FileSpan(line=line, start=start, end=builder.position - 1), place=place)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from graphmem.objects.backend import Backend, Leftovers, StoredObject
 from graphmem.objects.object_store import ListedObject, ObjectStore, Source
-from graphmem.objects.sealed import SealedObjects
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,12 +19,11 @@ def new_object_store(settings: Settings, keys: InstanceKeys | None = None) -> Ob
 
     ``keys``: those of the instance, None where it is not sealed.
     """
-    sealed = None if keys is None else SealedObjects(keys)
     if settings.objects_bucket is None:
-        return ObjectStore("directory", str(settings.objects_path), lambda: _backend(settings), sealed)
+        return ObjectStore("directory", str(settings.objects_path), lambda: _backend(settings), keys)
     where = f" at {settings.objects_endpoint}" if settings.objects_endpoint else ""
     place = f"s3://{settings.objects_bucket}/{settings.objects_prefix}{where}"
-    return ObjectStore("s3", place, lambda: _backend(settings), sealed)
+    return ObjectStore("s3", place, lambda: _backend(settings), keys)
 
 
 def _backend(settings: Settings) -> Backend:

@@ -24,7 +24,9 @@ from graphmem.objects.backend import (
     StoredObject,
 )
 from graphmem.objects.keys import key_below, object_key, owner_of, owner_segment, parse_key
-from graphmem.objects.sealed import SealedObjects, SealedStaged
+from graphmem.objects.sealed import SealedReader, SealedStaged, is_newest
+from graphmem.sealing import InstanceKeys
+from graphmem.sealing.sealed_files import object_name, plain_size
 
 THREADS = 8
 """Puts, reads and look-ups that run at once in one process; others wait."""
@@ -53,19 +55,19 @@ class ObjectStore:
         kind: ``directory`` or ``s3``.
         place: where the objects are, for people.
         open_backend: returns the backend; called once, in a thread.
-        sealed: what seals objects, None where the instance is not sealed.
+        keys: those of the instance, None where it is not sealed.
 
     Every method raises:
         ObjectStoreUnavailable: the store is down, full, or refuses access.
     """
 
     def __init__(
-        self, kind: str, place: str, open_backend: Callable[[], Backend], sealed: SealedObjects | None = None
+        self, kind: str, place: str, open_backend: Callable[[], Backend], keys: InstanceKeys | None = None
     ) -> None:
         self.kind = kind
         self.place = place
         self._open_backend = open_backend
-        self._sealed = sealed
+        self._keys = keys
         self._opening = threading.Lock()
         self._opened: Backend | None = None
         # Threads of its own: a store that hangs must not keep other work of the process from a thread.
@@ -139,7 +141,7 @@ class ObjectStore:
         entry = await self._find(owner, sha256)
         if entry is None:
             raise ObjectMissing(sha256=sha256)
-        return entry.size if self._sealed is None else self._sealed.size(entry.size)
+        return entry.size if self._keys is None else plain_size(entry.size)
 
     async def exists(self, owner: str, sha256: str) -> bool:
         return await self._find(owner, sha256) is not None
@@ -150,8 +152,8 @@ class ObjectStore:
         Raises:
             ObjectMissing, ObjectDamaged: as :meth:`read`.
         """
-        sealed, key = self._sealed, self._key(owner, sha256)
-        if sealed is None or await self._run(lambda: sealed.is_newest(self._backend(), owner, key)):
+        keys, key = self._keys, self._key(owner, sha256)
+        if keys is None or await self._run(lambda: is_newest(keys, self._backend(), owner, key)):
             return False
         await self.put(owner, self.read(owner, sha256))
         return True
@@ -162,10 +164,7 @@ class ObjectStore:
 
     async def names(self, owner: str, hashes: Iterable[str]) -> set[str]:
         """Return the names that listed objects of an owner with these SHA-256 have."""
-        if self._sealed is None:
-            return set(hashes)
-        name = self._sealed.name
-        return await self._run(lambda: {name(owner, sha256) for sha256 in hashes})
+        return await self._run(lambda: {self._name(owner, sha256) for sha256 in hashes})
 
     async def keys(self, owner: str | None = None) -> AsyncIterator[ListedObject]:
         """Yield the objects of an owner, or of all owners, in the order of keys. Other files are left out."""
@@ -254,24 +253,29 @@ class ObjectStore:
 
     def _key(self, owner: str, sha256: str) -> str:
         key = object_key(owner, sha256)
-        if self._sealed is None:
-            return key
-        return key_below(owner_segment(owner), self._sealed.name(owner, sha256))
+        return key if self._keys is None else key_below(owner_segment(owner), self._name(owner, sha256))
+
+    def _name(self, owner: str, sha256: str) -> str:
+        return sha256 if self._keys is None else object_name(self._keys.first_of(owner), sha256)
 
     def _stage(self, owner: str) -> Staged | SealedStaged:
-        return self._backend().stage() if self._sealed is None else self._sealed.stage(self._backend(), owner)
+        staged = self._backend().stage()
+        try:
+            return staged if self._keys is None else SealedStaged(self._keys, owner, staged)
+        except BaseException:
+            staged.close()
+            raise
 
     def _commit(self, owner: str, sha256: str, staged: Staged | SealedStaged) -> None:
         key = self._key(owner, sha256)
-        whole = staged if isinstance(staged, Staged) else staged.finish(key.rpartition("/")[2])
-        self._backend().commit(key, whole)
+        self._backend().commit(key, staged.finish(key.rpartition("/")[2]))
 
     def _open(self, owner: str, sha256: str, start: int, end: int | None) -> ByteReader:
         key = self._key(owner, sha256)
-        if self._sealed is None:
+        if self._keys is None:
             return self._backend().open(key, start, end)
         try:
-            return self._sealed.open(self._backend(), owner, key, start, end)
+            return SealedReader(self._keys, self._backend(), owner, key, start, end)
         except ObjectMissing as exc:
             # The caller knows it by its hash.
             raise ObjectMissing(sha256=sha256) from exc

@@ -20,8 +20,6 @@ from graphmem.sealing.sealed_files import (
     FileOpener,
     FileSealer,
     key_id,
-    object_name,
-    plain_size,
 )
 
 
@@ -44,7 +42,7 @@ class SealedStaged:
         return StoredObject(self._digest.hexdigest(), self._size)
 
     def finish(self, name: str) -> Staged:
-        """Seal the last bytes for the name of the object; return what a backend commits."""
+        """Seal the last bytes for the name of the object."""
         self._sealer.finish()
         self._staged.replace_beginning(self._sealer.head(name))
         return self._staged
@@ -109,41 +107,13 @@ class SealedReader(ByteReader):
             ) from exc  # fmt: skip
 
 
-class SealedObjects:
-    """What an object store does otherwise in a sealed instance."""
-
-    def __init__(self, keys: InstanceKeys) -> None:
-        self._keys = keys
-
-    def name(self, owner: str, sha256: str) -> str:
-        return object_name(self._keys.first_of(owner), sha256)
-
-    def stage(self, backend: Backend, owner: str) -> SealedStaged:
-        staged = backend.stage()
-        try:
-            return SealedStaged(self._keys, owner, staged)
-        except BaseException:
-            staged.close()
-            raise
-
-    def open(
-        self, backend: Backend, owner: str, key: str, start: int = 0, end: int | None = None
-    ) -> ByteReader:
-        """Open the bytes from ``start`` up to ``end``, or to the last; ObjectMissing: there is no object."""
-        return SealedReader(self._keys, backend, owner, key, start, end)
-
-    def is_newest(self, backend: Backend, owner: str, key: str) -> bool:
-        """Return whether the newest key of its owner sealed an object; ObjectMissing: there is no object."""
-        reader = backend.open(key, 0, HEAD_BYTES)
-        try:
-            return key_id(_exactly(reader, HEAD_BYTES)) == self._keys.of(owner).id
-        finally:
-            reader.close()
-
-    @staticmethod
-    def size(size: int) -> int:
-        """Return how many bytes an object of some size has before they are sealed."""
-        return plain_size(size)
+def is_newest(keys: InstanceKeys, backend: Backend, owner: str, key: str) -> bool:
+    """Return whether the newest key of its owner sealed an object; ObjectMissing: there is no object."""
+    reader = backend.open(key, 0, HEAD_BYTES)
+    try:
+        return key_id(_exactly(reader, HEAD_BYTES)) == keys.of(owner).id
+    finally:
+        reader.close()
 
 
 def _exactly(reader: ByteReader, count: int) -> bytes:

@@ -50,8 +50,8 @@ def objects(loop: Loop, tmp_path: Path) -> Iterator[ObjectStore]:
 @pytest.fixture
 def dumps(loop: Loop, services: Services, owner: str, tmp_path: Path, objects: ObjectStore) -> Dumps:
     """Dumps of a sealed instance."""
-    assert objects._sealed is not None
-    sealed = replace(services, objects=objects, keys=objects._sealed._keys)
+    assert objects._keys is not None
+    sealed = replace(services, objects=objects, keys=objects._keys)
     return Dumps(loop, sealed, owner, tmp_path)
 
 

@@ -13,7 +13,7 @@ from graphmem.ingest import archives
 from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.formats.office import describe
-from graphmem.ingest.tabular import add_rows
+from graphmem.ingest.tabular import add_rows, numbered
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
@@ -44,7 +44,7 @@ def _add_slide(builder: Builder, slide: Any, number: int) -> None:
                 builder.title = builder.title or text
         elif getattr(shape, "has_table", False) and shape.has_table:
             rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows)
-            add_rows(builder, rows, number)
+            add_rows(builder, numbered(rows), number)
     has_notes = slide.has_notes_slide and len(slide.notes_slide.element)
     if has_notes and slide.notes_slide.notes_text_frame is not None:
         notes = _text(slide.notes_slide.notes_text_frame)

@@ -9,7 +9,7 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import ParseFailed
-from graphmem.ingest.tabular import Columns, add_row
+from graphmem.ingest.tabular import Columns, TableRow, add_row
 
 CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 CHARSET_BYTES = 2_048
@@ -149,7 +149,7 @@ class PageText:
             cells, row.cells = row.cells, None
             row.row += 1
             if any(cells):
-                row.columns = add_row(self._builder, cells, row.columns, row.row)
+                row.columns = add_row(self._builder, TableRow(row.row, cells), row.columns)
         elif tag in BLOCKS:
             self._flush()
         if tag == "table" and self._tables:

@@ -41,9 +41,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
         if isinstance(block, Paragraph):
             _add_paragraph(builder, block, styles)
         else:
-            rows = [_cells(row) for row in block.rows]
-            builder.count_cells(sum(map(len, rows)))
-            add_table(builder, rows)
+            add_table(builder, map(_cells, block.rows))
 
 
 def _opened(data: bytes) -> WordDocument:
