@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphmem.api.application import Application, Endpoint
-from graphmem.api.body import Bounded, read_json
+from graphmem.api.body import read_json
 from graphmem.api.headers import allowed
 from graphmem.api.intake import Intake
 from graphmem.api.limits import RateLimits
@@ -59,9 +59,8 @@ def create_app(
         app.add(path, _endpoint(path, operation, services, intake), [method])
     for route in ROUTES:
         app.add(route.path, _rest_endpoint(route), [route.method])
-    bounded = Bounded(endpoint, services.settings)
     for path in MCP_PATHS:
-        app.add(path, bounded)
+        app.add(path, endpoint)
     app.gate = Gate(
         app.dispatch,
         services.settings,

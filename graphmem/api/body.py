@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from graphmem.auth.agent_keys import refused
 from graphmem.errors import AgentSignatureInvalid, InvalidJson, PayloadTooLarge, UnsupportedMediaType
@@ -215,22 +215,6 @@ class Replayed:
         if self._is_large and message["type"] == "http.request":
             self._take(message.get("body", b""), is_last=not message.get("more_body"))
         return message
-
-
-class Bounded:
-    """An ASGI application that gets each request body in one piece, within the limits of every body.
-
-    A body may hold a file, as an argument of a tool.
-    """
-
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app = app
-        self.settings = settings
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = Replayed(scope, receive, self.settings, holds_file=True)
-        await body.read()
-        await self.app(scope, body.receive, send)
 
 
 async def refusal(data: bytearray, rest: AsyncIterator[bytes], settings: Settings) -> PayloadTooLarge:

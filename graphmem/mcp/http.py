@@ -75,18 +75,19 @@ class McpEndpoint:
         return chosen[name]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # A body may hold a file, as an argument of a tool.
+        body = Replayed(scope, receive, self._settings, holds_file=True)
+        content = await body.read()
         if scope["method"] != "POST":
             raise MethodNotAllowed
         manager = self._manager(scope)
         actor = request_actor(scope)
         if not actor.scopes >= self._scopes:
-            replayed = Replayed(scope, receive, self._settings)
-            _check_scope(actor, await replayed.read())
-            receive = replayed.receive
+            _check_scope(actor, content)
         token = _actor.set(actor.named("mcp") if actor.client == "rest" else actor)
         try:
-            with waited_for(Request(scope, receive).is_disconnected):
-                await manager.asgi_app(scope, receive, send)
+            with waited_for(Request(scope, body.receive).is_disconnected):
+                await manager.asgi_app(scope, body.receive, send)
         finally:
             _actor.reset(token)
 
