@@ -84,7 +84,11 @@ async def _chunks(
                 if time.monotonic() - checked > CHECK_SECONDS:
                     checked = time.monotonic()
                     await holds()
-                events = b"".join([await _frames(context, part, filters, values=values) for part in parts])
+                events = b"".join([
+                    await _written(context, part, change, values=values)
+                    for part in parts
+                    for change in filters.among(context.actor.owner, part.changes)
+                ])  # fmt: skip
                 if sent is None:
                     # So that a client that comes again before the first change misses none.
                     cursor = await change_cursors.at_end(context, at.sequence, at.clock)
@@ -96,13 +100,8 @@ async def _chunks(
         yield _frame("error", exc.envelope(new_trace_id()))
 
 
-async def _frames(context: Context, part: Part, filters: WantedChanges, *, values: bool) -> bytes:
-    """Return the events of the wanted changes of a transaction; each is written once for all streams."""
-    changes = filters.among(context.actor.owner, part.changes)
-    return b"".join([await _written(context, part, change, values=values) for change in changes])
-
-
 async def _written(context: Context, part: Part, change: Change, *, values: bool) -> bytes:
+    """Return the event of a change of a transaction; it is written once for all streams."""
     written = part.written.get((change.index, values))
     if written is None:
         node_key = context.services.of(ChangeFeed).node_key(context.actor.owner)

@@ -22,12 +22,9 @@ def page(template: str, status: int, form_action: str = "'none'", **values: Any)
     text = _template(template).render(nonce=nonce, **values)
     return Response(text, status, media_type="text/html", headers={
         "Content-Security-Policy": policy,
-        "X-Frame-Options": "DENY",
-        "X-Content-Type-Options": "nosniff",
         # With no-referrer, browsers send the form with `Origin: null`.
         "Referrer-Policy": "same-origin",
         "Cross-Origin-Opener-Policy": "same-origin",
-        "Cache-Control": "no-store",
     })  # fmt: skip
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -45,16 +44,6 @@ _NO_KEY: Final = "An API key does not allow a program to make keys: enter your p
 _NOT_ALLOWED: Final = "This account itself may do nothing of what the program asks for."
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """What the page shows besides the request: an error, the name that was entered, and the secrets."""
-
-    cookie: str
-    csrf: str
-    error: str = ""
-    account_name: str = ""
-
-
 def _cookie_name(oauth: OAuth, secret: str) -> str:
     # One for each request, so that two pages of one browser do not disturb each other.
     prefix = "__Host-" if oauth.base.startswith("https://") else ""
@@ -78,7 +67,7 @@ async def show(request: Request) -> Response:
     if waiting is None:
         return _message(_ENDED, 400)
     cookie = cookie_of(request, oauth, secret) or secrets.token_urlsafe(32)
-    return _page(oauth, waiting, secret, _Page(cookie, _csrf(cookie, secret)), 200)
+    return _page(oauth, waiting, secret, cookie)
 
 
 async def decide(request: Request) -> Response:
@@ -113,7 +102,7 @@ async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -
     proof = await oauth.accounts.prove(name, form.get("secret", ""))
 
     def refused(reason: str) -> Response:
-        return _page(oauth, waiting, secret, _Page(cookie, _csrf(cookie, secret), reason, name), 403)
+        return _page(oauth, waiting, secret, cookie, reason, name)
 
     if proof is None:
         return refused(_UNPROVEN)
@@ -127,7 +116,10 @@ async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -
     return redirect(f"{oauth.base}/mcp/oauth/authorize", 303, code=code, state=secret)
 
 
-def _page(oauth: OAuth, waiting: AuthorizationRequest, secret: str, shown: _Page, status: int) -> Response:
+def _page(
+    oauth: OAuth, waiting: AuthorizationRequest, secret: str, cookie: str, error: str = "", name: str = ""
+) -> Response:
+    """Return the page of a request. ``name``: that of the account as it was entered."""
     client_host = (
         client_rules.redirect_destination(waiting.client_id)
         if client_rules.is_client_id_url(waiting.client_id)
@@ -135,7 +127,7 @@ def _page(oauth: OAuth, waiting: AuthorizationRequest, secret: str, shown: _Page
     )
     answer = page(
         "consent.html",
-        status,
+        403 if error else 200,
         f"'self' {_form_target(waiting.redirect_uri)}",
         action=f"{oauth.base}/mcp/oauth/consent",
         instance=urlsplit(oauth.base).netloc,
@@ -149,10 +141,12 @@ def _page(oauth: OAuth, waiting: AuthorizationRequest, secret: str, shown: _Page
         resource=waiting.resource,
         days=REFRESH_SECONDS // 86_400,
         request=secret,
-        page=shown,
+        csrf=_csrf(cookie, secret),
+        error=error,
+        account_name=name,
     )
     answer.set_cookie(
-        _cookie_name(oauth, secret), shown.cookie, max_age=REQUEST_SECONDS, path="/", httponly=True,
+        _cookie_name(oauth, secret), cookie, max_age=REQUEST_SECONDS, path="/", httponly=True,
         samesite="strict", secure=oauth.base.startswith("https://"),
     )  # fmt: skip
     return answer
