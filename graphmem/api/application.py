@@ -23,7 +23,7 @@ class Application(FastAPI):
     """The routes of a service, found in a table, and the gate before them.
 
     FastAPI tries its 250 patterns one after the other. A request over HTTP is dispatched here instead, by a
-    look into the table. State, list of routes and lifespan are those of FastAPI.
+    look into the table. State, routes with their patterns, and lifespan are those of FastAPI.
 
     Attributes:
         gate: what every request over HTTP passes; by default nothing.
@@ -52,11 +52,11 @@ class Application(FastAPI):
         """Add a route; without methods, ``endpoint`` is an ASGI application that gets every method."""
         routes = [Route(prefix + path, endpoint, methods=methods) for prefix in PREFIXES]
         self.router.routes.extend(routes)
-        self._table.add(path, endpoint, routes[0].methods)
+        self._table.add(routes[0])
 
     def methods(self, path: str) -> set[str]:
         """Return the methods of a path besides OPTIONS, none for an unknown path."""
-        return {method for methods in self._table.methods_of(path) for method in methods or ("POST",)}
+        return {method for route, _ in self._table.matching(path) for method in route.methods or ("POST",)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -75,58 +75,44 @@ class Application(FastAPI):
         if match is None:
             answer: ASGIApp = await self._no_route(Request(scope, receive))
         else:
-            endpoint, scope["path_params"], is_application = match
-            answer = endpoint if is_application else await endpoint(Request(scope, receive))
+            route, scope["path_params"] = match
+            answer = (
+                route.endpoint if route.methods is None else await route.endpoint(Request(scope, receive))
+            )
         await answer(scope, receive, send)
 
 
 class Table:
-    """Endpoints by path and method. A path without a place is found at once, before every path with one."""
+    """Routes by path and method. A path without a place is found at once, before every path with one."""
 
     def __init__(self) -> None:
-        self._fixed: dict[str, list[_Entry]] = {}
-        self._placed: dict[tuple[int, str], list[_Entry]] = {}
+        self._fixed: dict[str, list[Route]] = {}
+        self._placed: dict[tuple[int, str], list[Route]] = {}
         """By the number of segments and the first one."""
 
-    def add(self, path: str, endpoint: Any, methods: set[str] | None) -> None:
-        entry = _Entry(path, endpoint, methods)
-        if entry.places:
-            self._placed.setdefault((len(entry.segments), entry.segments[1]), []).append(entry)
+    def add(self, route: Route) -> None:
+        if route.param_convertors:
+            self._placed.setdefault(_beginning(route.path), []).append(route)
         else:
-            self._fixed.setdefault(path, []).append(entry)
+            self._fixed.setdefault(route.path, []).append(route)
 
-    def find(self, method: str, path: str) -> tuple[Any, dict[str, str], bool] | None:
-        """Return an endpoint, the values in its path, and whether it is an ASGI application."""
-        for entry, values in self._matching(path):
-            if entry.methods is None or method in entry.methods:
-                return entry.endpoint, values, entry.methods is None
+    def find(self, method: str, path: str) -> tuple[Route, dict[str, str]] | None:
+        """Return a route and the values in its path. One without methods gets every method."""
+        for route, values in self.matching(path):
+            if route.methods is None or method in route.methods:
+                return route, values
         return None
 
-    def methods_of(self, path: str) -> Iterator[set[str] | None]:
-        return (entry.methods for entry, _ in self._matching(path))
-
-    def _matching(self, path: str) -> Iterator[tuple[_Entry, dict[str, str]]]:
+    def matching(self, path: str) -> Iterator[tuple[Route, dict[str, str]]]:
         if path.startswith("/api/"):
             path = path[4:]
-        for entry in self._fixed.get(path, ()):
-            yield entry, {}
-        segments = path.split("/")
-        for entry in self._placed.get((len(segments), segments[1] if len(segments) > 1 else ""), ()):
-            if (values := entry.values(segments)) is not None:
-                yield entry, values
+        for route in self._fixed.get(path, ()):
+            yield route, {}
+        for route in self._placed.get(_beginning(path), ()):
+            if (match := route.path_regex.match(path)) is not None:
+                yield route, match.groupdict()
 
 
-class _Entry:
-    """An endpoint with the segments of its path, of which some are places for values."""
-
-    def __init__(self, path: str, endpoint: Any, methods: set[str] | None) -> None:
-        self.endpoint = endpoint
-        self.methods = methods
-        self.segments = path.split("/")
-        self.places = {i: part[1:-1] for i, part in enumerate(self.segments) if part.startswith("{")}
-
-    def values(self, segments: list[str]) -> dict[str, str] | None:
-        for i, (own, sent) in enumerate(zip(self.segments, segments, strict=True)):
-            if own != sent and (i not in self.places or not sent):
-                return None
-        return {name: segments[i] for i, name in self.places.items()}
+def _beginning(path: str) -> tuple[int, str]:
+    segments = path.split("/", 2)
+    return path.count("/"), segments[1] if len(segments) > 1 else ""
