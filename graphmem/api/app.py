@@ -16,7 +16,6 @@ from graphmem.api.intake import Intake
 from graphmem.api.limits import RateLimits
 from graphmem.api.middleware import Gate
 from graphmem.api.refusals import refusal
-from graphmem.api.rest_endpoints import ENDPOINTS
 from graphmem.api.rest_routes import ROUTES, RestRoute, services_of
 from graphmem.arguments import BODY_METHODS, from_query
 from graphmem.auth import Actor, request_actor
@@ -115,7 +114,7 @@ def _endpoint(path: str, operation: Operation[Any], services: Services, intake: 
 
 def _rest_endpoint(route: RestRoute) -> Endpoint:
     """Return the endpoint of a route of REST alone: it counts, and it wants the scope of the route."""
-    answer = ENDPOINTS[route.name]
+    answer = route.load()
 
     async def endpoint(request: Request) -> Response:
         actor = request_actor(request.scope)

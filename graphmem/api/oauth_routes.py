@@ -8,7 +8,7 @@ the page of :mod:`graphmem.api.oauth_consent`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from graphmem.api.body import read_bytes, read_json
+from graphmem.api.refusals import METADATA_PATH
 from graphmem.api.rest_routes import FORM, services_of
 from graphmem.arguments import Arguments, read
 from graphmem.auth import SUPPORTED_SCOPES, Scope, client_rules
@@ -378,20 +379,16 @@ async def server_metadata(request: Request) -> Response:
     })  # fmt: skip
 
 
-def resource_metadata(path: str) -> Callable[[Request], Awaitable[Response]]:
-    """Return the endpoint of the metadata of a resource (RFC 9728): of the base and a path."""
-
-    async def endpoint(request: Request) -> Response:
-        base = oauth_of(request).base
-        return _json({
-            "resource": f"{base}{path}",
-            "authorization_servers": [base],
-            "scopes_supported": SUPPORTED_SCOPES,
-            "bearer_methods_supported": ["header"],
-            "resource_name": "graphmem",
-        })  # fmt: skip
-
-    return endpoint
+async def resource_metadata(request: Request) -> Response:
+    """Answer the metadata of a resource (RFC 9728), whose path is the end of the request's."""
+    base = oauth_of(request).base
+    return _json({
+        "resource": f"{base}{request.scope['path'].partition(METADATA_PATH)[2]}",
+        "authorization_servers": [base],
+        "scopes_supported": SUPPORTED_SCOPES,
+        "bearer_methods_supported": ["header"],
+        "resource_name": "graphmem",
+    })  # fmt: skip
 
 
 def _json(answer: Any, status: int = 200) -> Response:

@@ -1,28 +1,18 @@
-"""The functions of the routes that REST alone has, by the names of the table in ``rest_routes``."""
+"""The functions of the small routes that REST alone has."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict
-from typing import Final
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from graphmem import doctor
-from graphmem.api import (
-    backup_stream,
-    downloads,
-    event_stream,
-    inspector,
-    oauth_consent,
-    oauth_routes,
-    openapi,
-)
-from graphmem.api.application import Endpoint
+from graphmem.api import inspector, openapi
 from graphmem.api.refusals import accepts_pages
-from graphmem.api.rest_routes import JSON, RESOURCES, services_of
+from graphmem.api.rest_routes import JSON, services_of
 from graphmem.auth import signed_requests
 from graphmem.observability import metrics
 
@@ -66,28 +56,3 @@ async def examine(request: Request) -> Response:
     is_ok = all(finding.status != "fail" for finding in findings)
     answer = {"ok": is_ok, "findings": [asdict(finding) for finding in findings]}
     return Response(orjson.dumps(answer), media_type=JSON)
-
-
-ENDPOINTS: Final[dict[str, Endpoint]] = {
-    "get_faces": name_faces,
-    "get_page_file": inspector.load,
-    "get_openapi": describe,
-    "get_metrics": measure,
-    "get_findings": examine,
-    "create_backup": backup_stream.back_up,
-    "oauth_initiate": oauth_routes.initiate,
-    "oauth_authorize": oauth_routes.authorize,
-    "oauth_show_consent": oauth_consent.show,
-    "oauth_decide": oauth_consent.decide,
-    "oauth_token": oauth_routes.token,
-    "oauth_register": oauth_routes.register,
-    "oauth_revoke": oauth_routes.revoke,
-    "oauth_authorization_server": oauth_routes.server_metadata,
-    "oauth_authorization_server_mcp": oauth_routes.server_metadata,
-    "openid_configuration": oauth_routes.server_metadata,
-    **{name: oauth_routes.resource_metadata(path) for name, path in RESOURCES.items()},
-    "aauth_resource": describe_signing,
-    "stream_changes": event_stream.stream,
-    "get_source_content": downloads.content,
-    "get_signed_file": downloads.signed_content,
-}

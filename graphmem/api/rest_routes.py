@@ -1,17 +1,19 @@
 """The routes that REST alone has: pages, documents, redirects, files. Operations have theirs in the registry.
 
-:mod:`graphmem.api.rest_endpoints` has their functions, :mod:`graphmem.api.app` adds them, and
-:mod:`graphmem.api.openapi` describes them. A function finds the services by :func:`services_of`.
+:mod:`graphmem.api.app` adds them, and :mod:`graphmem.api.openapi` describes them. Their functions find the
+services by :func:`services_of`.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from graphmem.auth import Scope, file_urls, signed_requests
 from graphmem.auth.rates import RateClass
@@ -85,7 +87,8 @@ class RestRoute:
     """One route of REST alone.
 
     Attributes:
-        name: the ``operationId``; :mod:`graphmem.api.rest_endpoints` has the function of each name.
+        name: the ``operationId``.
+        endpoint: its function, as ``module:function`` in this folder; imported when a service begins.
         scope: the scope that its caller needs; None: any caller may call it.
         rate_class: the limit that counts it.
         path_parameters: the schema of each parameter of the path.
@@ -114,6 +117,11 @@ class RestRoute:
     is_oauth: bool = False
     is_page: bool = False
     sandbox: bool = True
+    endpoint: str = field(kw_only=True)
+
+    def load(self) -> Callable[[Request], Awaitable[Response]]:
+        module, _, function = self.endpoint.partition(":")
+        return getattr(importlib.import_module(f"graphmem.api.{module}"), function)
 
     @property
     def is_public(self) -> bool:
@@ -168,17 +176,14 @@ _TOKEN_BODY: Final = _body(
 _URIS: Final = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 20}
 _REGISTRATION: Final = {**_OBJECT, "properties": {"redirect_uris": _URIS}, "required": ["redirect_uris"]}
 _REVOKE_BODY: Final = _body("token", "token_type_hint", "client_id", required=("token",))
-RESOURCES: Final = {
-    f"oauth_resource{path.replace('/', '_')}": path
-    for path in ("", "/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
-}
-"""The paths that are resources of their own, by the names of the routes of their metadata."""
+_RESOURCES: Final = ("", "/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
+"""The paths that are resources of their own."""
 _SERVER: Final = ("oauth-authorization-server", "oauth-authorization-server/mcp", "openid-configuration")
 """Where clients look for the metadata of the authorization server; some take the address of MCP for it."""
 _OAUTH: Final = (
     RestRoute(
         "POST", "/mcp/oauth/initiate", "oauth_initiate", "Begin the OAuth flow of a program.",
-        "oauth", sandbox=False, rate_class=RateClass.AUTH,
+        "oauth", sandbox=False, rate_class=RateClass.AUTH, endpoint="oauth_routes:initiate",
         answers=(Answer(schema=_OBJECT),),
         bodies={JSON: _body(
             "auth_provider", "redirect_uri", "client_id", "client_name", "scope", "resource", "state",
@@ -189,7 +194,8 @@ _OAUTH: Final = (
     RestRoute(
         "GET", "/mcp/oauth/authorize", "oauth_authorize",
         "Begin the OAuth flow of a client (RFC 6749, 4.1.1), or end it with code and state.",
-        "oauth", sandbox=False, rate_class=RateClass.AUTH, answers=(Answer(302, ""),),
+        "oauth", sandbox=False, rate_class=RateClass.AUTH, endpoint="oauth_routes:authorize",
+        answers=(Answer(302, ""),),
         query=_texts(
             "response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge",
             "code_challenge_method", "resource", "code",
@@ -198,13 +204,13 @@ _OAUTH: Final = (
     ),
     RestRoute(
         "GET", "/mcp/oauth/consent", "oauth_show_consent", "The page on which a person allows or denies.",
-        "oauth", sandbox=False, rate_class=RateClass.AUTH,
+        "oauth", sandbox=False, rate_class=RateClass.AUTH, endpoint="oauth_consent:show",
         answers=(Answer(200, _PAGE, _TEXT), Answer(400, _PAGE, _TEXT)), query=_texts("request"),
         errors=_DATABASE, is_page=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/consent", "oauth_decide", "Allow or deny, from the page's own form.",
-        "oauth", sandbox=False, rate_class=RateClass.AUTH,
+        "oauth", sandbox=False, rate_class=RateClass.AUTH, endpoint="oauth_consent:decide",
         answers=(Answer(303, ""), Answer(400, _PAGE, _TEXT), Answer(403, _PAGE, _TEXT)),
         bodies={FORM: _body(
             "request", "csrf", "decision", "name", "secret", required=("request", "csrf", "decision")
@@ -213,7 +219,7 @@ _OAUTH: Final = (
     ),
     RestRoute(
         "POST", "/mcp/oauth/token", "oauth_token", "Exchange a code or a refresh token for tokens.",
-        "oauth", sandbox=False, rate_class=RateClass.AUTH,
+        "oauth", sandbox=False, rate_class=RateClass.AUTH, endpoint="oauth_routes:token",
         answers=(Answer(schema=_OBJECT),),
         bodies={FORM: {**_TOKEN_BODY, "required": ["grant_type"]}, JSON: _TOKEN_BODY},
         errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType),
@@ -221,35 +227,35 @@ _OAUTH: Final = (
     ),
     RestRoute(
         "POST", "/mcp/oauth/register", "oauth_register", "Register an OAuth client (RFC 7591).",
-        "oauth", sandbox=False, rate_class=RateClass.REGISTRATION,
+        "oauth", sandbox=False, rate_class=RateClass.REGISTRATION, endpoint="oauth_routes:register",
         answers=(Answer(201, schema=_OBJECT),), bodies={JSON: _REGISTRATION}, errors=_REFUSALS, is_oauth=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/revoke", "oauth_revoke", "Revoke a token (RFC 7009).",
-        "oauth", sandbox=False, rate_class=RateClass.AUTH,
+        "oauth", sandbox=False, rate_class=RateClass.AUTH, endpoint="oauth_routes:revoke",
         answers=(Answer(schema=_OBJECT),),
         bodies={FORM: _REVOKE_BODY, JSON: _REVOKE_BODY},
         errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType), is_oauth=True,
     ),
     *(
         RestRoute(
-            "GET", f"/.well-known/oauth-protected-resource{path}", name,
+            "GET", f"/.well-known/oauth-protected-resource{path}", f"oauth_resource{path.replace('/', '_')}",
             f"The metadata of {path or 'the base'} as a resource (RFC 9728).", "oauth", sandbox=False,
-            answers=(Answer(schema=_OBJECT),),
+            answers=(Answer(schema=_OBJECT),), endpoint="oauth_routes:resource_metadata",
         )
-        for name, path in RESOURCES.items()
+        for path in _RESOURCES
     ),
     *(
         RestRoute(
             "GET", f"/.well-known/{name}", re.sub(r"\W", "_", name),
             "The metadata of the authorization server (RFC 8414).", "oauth", sandbox=False,
-            answers=(Answer(schema=_OBJECT),),
+            answers=(Answer(schema=_OBJECT),), endpoint="oauth_routes:server_metadata",
         )
         for name in _SERVER
     ),
     RestRoute(
         "GET", signed_requests.PATH, "aauth_resource", "How agents sign their requests.", "oauth",
-        answers=(Answer(schema=_OBJECT),),
+        answers=(Answer(schema=_OBJECT),), endpoint="rest_endpoints:describe_signing",
     ),
 )  # fmt: skip
 
@@ -272,13 +278,13 @@ _FILE_ERRORS: Final = (
 _FILES: Final = (
     RestRoute(
         "GET", "/sources/{source_id}/content", "get_source_content", "The bytes of a stored file.",
-        "sources", scope=Scope.READ, answers=_FILE,
+        "sources", scope=Scope.READ, answers=_FILE, endpoint="downloads:content",
         path_parameters=_texts("source_id"), headers=_texts("Range", "If-None-Match", "If-Range"),
         errors=_FILE_ERRORS,
     ),
     RestRoute(
         "GET", file_urls.PATH, "get_signed_file", "The bytes of the file of a signed URL.",
-        "sources", answers=_FILE,
+        "sources", answers=_FILE, endpoint="downloads:signed_content",
         query=_texts(*file_urls.PARAMETERS, "signature"),
         headers=_texts("Range", "If-None-Match", "If-Range"), errors=(FileUrlRefused, *_FILE_ERRORS),
     ),
@@ -300,7 +306,7 @@ _STREAM: Final = RestRoute(
         **_texts("event_type", "entity_type", "entity_id", "field", "after", "subscription_id"),
         **_texts("by_account", "by_key", "by_client", "by_agent"), "values": {"type": "boolean"},
     },
-    headers=_texts("Last-Event-ID"),
+    headers=_texts("Last-Event-ID"), endpoint="event_stream:stream",
     errors=(
         CursorOfAnotherDatabase, NotFound, SubscriptionInactive, ServiceBusy, InvalidInput, UnknownField,
         *_DATABASE,
@@ -311,7 +317,7 @@ ROUTES: Final = (
     RestRoute(
         "GET", "/", "get_faces", "The paths of the faces; for a browser, the page at which a person looks.",
         answers=(Answer(schema=_FACES_SCHEMA), Answer(200, _PAGE, _TEXT), Answer(304, "")),
-        headers=_texts("If-None-Match"),
+        headers=_texts("If-None-Match"), endpoint="rest_endpoints:name_faces",
     ),
     RestRoute(
         "GET", "/app/{version}/{folder}/{file}", "get_page_file", "A file that the page at `/` loads.",
@@ -320,28 +326,30 @@ ROUTES: Final = (
             Answer(304, ""),
         ),
         path_parameters=_texts("version", "folder", "file"), headers=_texts("If-None-Match"),
-        errors=(NotFound,),
+        errors=(NotFound,), endpoint="inspector:load",
     ),
     RestRoute(
         "GET", "/openapi.yaml", "get_openapi", "This description.",
-        answers=(Answer(media_type="application/yaml"),),
+        answers=(Answer(media_type="application/yaml"),), endpoint="rest_endpoints:describe",
     ),
     *_OAUTH,
     *_FILES,
     RestRoute(
         "GET", "/metrics", "get_metrics",
         "The metrics of this process in the text format of Prometheus.",
-        scope=Scope.ADMIN, answers=(Answer(media_type="text/plain", schema={"type": "string"}),),
+        scope=Scope.ADMIN, answers=(Answer(media_type="text/plain", schema=_TEXT),),
+        endpoint="rest_endpoints:measure",
     ),
     RestRoute(
         "GET", "/doctor", "get_findings",
         "What `graphmem doctor` finds on the machine of the service, with the way to mend each fault.",
         scope=Scope.ADMIN, rate_class=RateClass.HEAVY, sandbox=False, answers=(Answer(schema=_FINDINGS),),
+        endpoint="rest_endpoints:examine",
     ),
     RestRoute(
         "POST", "/backup", "create_backup",
         "A backup of all owners with their files, or of those named, as `graphmem backup restore` takes it.",
-        scope=Scope.ADMIN, rate_class=RateClass.HEAVY, sandbox=False,
+        scope=Scope.ADMIN, rate_class=RateClass.HEAVY, sandbox=False, endpoint="backup_stream:back_up",
         answers=(Answer(200, "application/octet-stream", _BYTES),),
         bodies={JSON: {"type": "object", "additionalProperties": False, "required": ["files"], "properties": {
             "owners": {"type": "array", "items": {"type": "string"}}, "files": {"type": "boolean"},

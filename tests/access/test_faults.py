@@ -16,11 +16,10 @@ import httpx
 import pytest
 from neo4j.exceptions import ClientError, ServiceUnavailable
 
-from graphmem.api import app as application
 from graphmem.api import middleware
 from graphmem.api.app import create_app
 from graphmem.api.refusals import OAuthEnvelope
-from graphmem.api.rest_routes import ROUTES, route_of
+from graphmem.api.rest_routes import ROUTES, RestRoute, route_of
 from graphmem.context import Services
 from graphmem.errors import CATALOGUE, Envelope
 from graphmem.mcp import memory_tools
@@ -112,7 +111,7 @@ def test_fault_of_any_other_endpoint_answers_the_envelope_alone(
     loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch,
     log: pytest.LogCaptureFixture, fault: str,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(application, "ENDPOINTS", {route.name: broken_by(FAULTS[fault]) for route in ROUTES})
+    monkeypatch.setattr(RestRoute, "load", lambda _: broken_by(FAULTS[fault]))
     with serving(loop, create_app(services, always(full_actor(owner)), limited=False)) as http:
         for route in ROUTES:
             answer = http(route.method, route.path, headers={"Accept": "application/json"})
