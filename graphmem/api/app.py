@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.requests import Request
@@ -54,8 +54,9 @@ def create_app(
     app = Application(lifespan, _no_route)
     app.state.services = services
     intake = Intake(services.settings)
-    for method, path, operation in sorted(_routes(), key=_static_first):
-        app.add(path, _endpoint(path, operation, services, intake), [method])
+    for operation in REGISTRY.values():
+        for method, path in operation.routes:
+            app.add(path, _endpoint(path, operation, services, intake), [method])
     for route in ROUTES:
         app.add(route.path, _rest_endpoint(route), [route.method])
     for path in MCP_PATHS:
@@ -70,17 +71,6 @@ def create_app(
         limits=RateLimits(services.settings) if limited else None,
     )
     return app
-
-
-def _routes() -> Iterator[tuple[str, str, Operation[Any]]]:
-    for operation in REGISTRY.values():
-        if Face.REST in operation.faces:
-            yield from ((method, path, operation) for method, path in operation.routes)
-
-
-def _static_first(route: tuple[str, str, Operation[Any]]) -> list[bool]:
-    """Sort key of routes: ``/entities/duplicates`` must be tried before ``/entities/{entity_id}``."""
-    return [segment.startswith("{") for segment in route[1].split("/")]
 
 
 def _endpoint(path: str, operation: Operation[Any], services: Services, intake: Intake) -> Endpoint:

@@ -40,7 +40,7 @@ from graphmem.errors import (
     UnknownField,
     UnsupportedMediaType,
 )
-from graphmem.registry import REGISTRY, Face, Operation, Scope
+from graphmem.registry import REGISTRY, Operation, Scope
 
 REF = "#/components/schemas/{model}"
 ERRORS_OF_ALL = (
@@ -61,8 +61,6 @@ def document() -> dict[str, Any]:
     components: dict[str, Any] = {}
     paths: dict[str, dict[str, Any]] = {}
     for operation in REGISTRY.values():
-        if Face.REST not in operation.faces:
-            continue
         for position, (method, path) in enumerate(operation.routes):
             described = _describe(operation, method, path, position, components)
             paths.setdefault(path, {})[method.lower()] = described
