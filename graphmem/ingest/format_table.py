@@ -192,7 +192,7 @@ FORMATS: tuple[Format, ...] = (
         "workbook",
         ("row", "sheet"),
         ("openpyxl",),
-        version=3,
+        version=4,
     ),
     Format(
         "pptx",
