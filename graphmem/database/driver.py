@@ -1,8 +1,8 @@
 """The database: the only module that speaks to the Neo4j driver.
 
 A read is one auto-commit statement and one round trip. It is tried again while the database fails, for at
-most ``Settings.retry_seconds``. A write statement is tried again only after a deadlock, which wrote nothing:
-after any other failure only its writer knows whether to repeat it.
+most ``Settings.retry_seconds`` after the first failure. A write statement is tried again only after a
+deadlock, which wrote nothing: after any other failure only its writer knows whether to repeat it.
 Every query is bound to an owner here, and every driver error becomes one of :mod:`graphmem.errors`.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
+import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -17,7 +19,6 @@ from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 import neo4j
 import neo4j.exceptions
-import stamina
 import structlog
 from neo4j import AsyncGraphDatabase, Query
 
@@ -26,6 +27,7 @@ from graphmem.database import failpoints, left_out, pool
 from graphmem.database.admission import Admission
 from graphmem.database.driver_errors import (
     DEADLOCK_CODE,
+    DRIVER_ERRORS,
     RACE_CODES,
     TIMEOUT_CODES,
     FirstRunTimeout,
@@ -60,6 +62,8 @@ SLOW_PLAN_SHARE = 0.1
 """The share of a read's limit from which on its planning is slow. A text with a plan takes milliseconds."""
 PLANNING_SECONDS = 600.0
 """Seconds that the server may take to plan a text, as long as it answers pings meanwhile."""
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 1.0
+"""Seconds between two attempts of a statement: twice as long each time, and up to as much again at random."""
 ANSWER_GRACE_SECONDS = 2.0
 """Seconds that an answer may arrive after its statement's limit: the server itself ends what takes longer."""
 OnNotification = Callable[[str, str], None]
@@ -144,34 +148,22 @@ class Database:
             DatabaseUnavailable, DatabaseTimeout: it failed for ``Settings.retry_seconds``.
             ServiceBusy: it is a heavy query, and other queries held all places for ``Settings.heavy_wait``.
         """
-        text = self.query_text(name, edge_types)
-        bound = self.bound(name, params, owner)
-        await self.planning.wait_for(text)
-        start = time.monotonic()
+        text, bound = self.query_text(name, edge_types), self.bound(name, params, owner)
+        is_light = cypher.is_light(name, params)
 
         async def attempt() -> list[Row]:
-            nonlocal start
-            if cypher.is_light(name, params):
-                rows = await self._run_planned(name, text, bound, is_short=True)
-                return self.opened(name, rows, owner)
-            async with self.heavy.place(owner or "", first_run=self.first_runs.expects(text)):
-                # The wait for a place is no failure of the database.
-                start = time.monotonic()
-                rows = await self._run_planned(name, text, bound)
-                return self.opened(name, rows, owner)
+            place = (
+                contextlib.nullcontext()
+                if is_light
+                else self.heavy.place(owner or "", first_run=self.first_runs.expects(text))
+            )
+            async with place:
+                return await self._run_planned(name, text, bound, is_short=is_light)
 
-        try:
-            try:
-                return await attempt()
-            except Exception as exc:
-                # The first attempt runs without the retry library, which costs more than a statement.
-                left = self._settings.retry_seconds - (time.monotonic() - start)
-                if left <= 0 or not _is_worth_a_retry(exc):
-                    raise
-                retries = self.metrics.read_retries
-                return await _retry(attempt, exc, left, on=_is_worth_a_retry, retries=retries)
-        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
-            raise self._failed(name, exc) from exc
+        with self._translated(name):
+            await self.planning.wait_for(text)
+            rows = await self._tried(attempt, _is_worth_a_retry, self.metrics.read_retries)
+            return self.opened(name, rows, owner)
 
     async def _run_planned(
         self,
@@ -219,7 +211,7 @@ class Database:
         """Plan a text unless the server has a plan for it that it still uses, however long that takes.
 
         Raises:
-            neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError, FirstRunTimeout: it failed.
+            Exception: one of ``DRIVER_ERRORS``.
         """
         explained = cast("LiteralString", f"EXPLAIN {text}")
         self.first_runs.forget(explained)
@@ -239,24 +231,41 @@ class Database:
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it failed; whether it was written is unknown.
         """
-        bound = self.bound(name, params, owner)
-        text = self.query_text(name, edge_types)
+        text, bound = self.query_text(name, edge_types), self.bound(name, params, owner)
 
         async def attempt() -> list[Row]:
-            rows = await self._run_planned(name, text, bound, self._settings.write_timeout)
+            return await self._run_planned(name, text, bound, self._settings.write_timeout)
+
+        with self._translated(name):
+            await self.planning.wait_for(text)
+            rows = await self._tried(attempt, _is_deadlock, self.metrics.write_retries)
             return self.opened(name, rows, owner)
 
-        try:
-            await self.planning.wait_for(text)
+    async def _tried(
+        self,
+        attempt: Callable[[], Awaitable[list[Row]]],
+        may_help: Callable[[Exception], bool],
+        retries: Counter | None = None,
+    ) -> list[Row]:
+        """Attempt a statement until it succeeds, at most ``Settings.retry_seconds`` after its first failure.
+
+        Args:
+            may_help: tells whether another attempt may help after a failure.
+            retries: counts the attempts after the first one.
+        """
+        end, pause = math.inf, FIRST_PAUSE_SECONDS
+        while True:
             try:
                 return await attempt()
-            except neo4j.exceptions.TransientError as exc:
-                if not _is_deadlock(exc):
+            except Exception as exc:
+                now = time.monotonic()
+                end = min(end, now + self._settings.retry_seconds)
+                if now >= end or not may_help(exc):
                     raise
-                seconds, retries = self._settings.retry_seconds, self.metrics.write_retries
-                return await _retry(attempt, exc, seconds, on=_is_deadlock, retries=retries)
-        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
-            raise self._failed(name, exc) from exc
+            await asyncio.sleep(pause * random.uniform(1.0, 2.0))
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            if retries is not None:
+                retries.inc()
 
     def reads(self, owner: str | None) -> Queries:
         """Return the reads of one owner, or of no owner, with row classes."""
@@ -290,8 +299,8 @@ class Database:
                 else:
                     # Else the driver would commit at the end of its block.
                     await tx.rollback()
-        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
-            with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
+        except DRIVER_ERRORS as exc:
+            with contextlib.suppress(*DRIVER_ERRORS):
                 await self._planned_slowly(exc, start, statements)
             raise self._failed("transaction", exc) from exc
 
@@ -301,17 +310,12 @@ class Database:
         It is tried again, for at most ``Settings.retry_seconds``, where another process runs it at the same
         moment: ``IF NOT EXISTS`` does not keep two of them from making one index.
         """
-        try:
-            async for trial in stamina.retry_context(
-                on=_is_race, attempts=None, timeout=self._settings.retry_seconds, wait_max=1.0
-            ):
-                with trial:
-                    return await self._run_planned(
-                        failpoints.SCRIPT, text, params, self._settings.write_timeout
-                    )
-        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
-            raise self._failed("script", exc) from exc
-        raise AssertionError("unreachable: a retry context ends by returning or raising")
+
+        async def attempt() -> list[Row]:
+            return await self._run_planned(failpoints.SCRIPT, text, params, self._settings.write_timeout)
+
+        with self._translated(failpoints.SCRIPT):
+            return await self._tried(attempt, _is_race)
 
     async def stream(self, text: LiteralString, /, size: int, **params: Any) -> AsyncIterator[Row]:
         """Yield the rows of a read of administration, which may take long: as stored, ``size`` at a time.
@@ -319,12 +323,10 @@ class Database:
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it failed.
         """
-        try:
+        with self._translated(failpoints.SCRIPT):
             async with self._driver.session(database=self._database_name, fetch_size=size) as session:
                 async for record in await session.run(Query(text), params):
                     yield record.data()
-        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
-            raise self._failed(failpoints.SCRIPT, exc) from exc
 
     async def verify(self, *, with_address: bool = True) -> None:
         """Ask the database once whether it answers.
@@ -337,7 +339,7 @@ class Database:
         """
         try:
             await self._run("server.ping", self.query_text("server.ping"), 5.0, {})
-        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+        except DRIVER_ERRORS as exc:
             failure = setting_error(exc, self._settings)
             raise failure or self._failed("server.ping", exc, with_address=with_address) from exc
 
@@ -408,7 +410,7 @@ class Database:
                 if first:
                     watch = asyncio.create_task(self._end_if_silent(wait))
                 yield limit, wait
-        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+        except DRIVER_ERRORS as exc:
             if isinstance(exc, TimeoutError):
                 await pool.close_soon(self._driver)
             self.first_runs.failed(exc)
@@ -440,7 +442,7 @@ class Database:
             except neo4j.exceptions.ConnectionAcquisitionTimeoutError:
                 # Every connection is in use: nothing is known of the server.
                 continue
-            except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
+            except DRIVER_ERRORS:
                 unanswered += 1
                 if unanswered == 2:
                     wait.reschedule(asyncio.get_running_loop().time())
@@ -468,6 +470,14 @@ class Database:
             self.metrics.statement(name, time.perf_counter() - start)
         failpoints.reach("after", name)
 
+    @contextlib.contextmanager
+    def _translated(self, name: str) -> Iterator[None]:
+        """Raise what callers are told in place of an error of the driver."""
+        try:
+            yield
+        except DRIVER_ERRORS as exc:
+            raise self._failed(name, exc) from exc
+
     def _failed(self, name: str, exc: BaseException, *, with_address: bool = True) -> GraphmemError:
         error = caller_error(exc, self._settings, with_address=with_address)
         self.metrics.database_error(error.code)
@@ -480,36 +490,6 @@ class Database:
             text=str(exc)[:500],
         )
         return error
-
-
-async def _retry(
-    attempt: Callable[[], Awaitable[list[Row]]],
-    failure: Exception,
-    seconds: float,
-    *,
-    on: Callable[[Exception], bool],
-    retries: Counter,
-) -> list[Row]:
-    """Attempt a statement again and again, for some seconds after its first ``failure``.
-
-    Args:
-        on: tells whether another attempt may help after a failure.
-        retries: counts the attempts that are made here.
-    """
-    async for trial in stamina.retry_context(
-        on=on,
-        attempts=None,
-        timeout=seconds,
-        wait_initial=0.02,
-        wait_max=1.0,
-        wait_jitter=0.05,
-    ):
-        with trial:
-            if trial.num == 1:
-                raise failure
-            retries.inc()
-            return await attempt()
-    raise AssertionError("unreachable: a retry context ends by returning or raising")
 
 
 def _is_race(exc: Exception) -> bool:

@@ -20,6 +20,8 @@ from graphmem.errors import (
 )
 from graphmem.settings import Settings
 
+DRIVER_ERRORS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError)
+"""All that the driver raises; a timeout is an ``OSError``."""
 TIME_LIMIT_CODES = frozenset(
     {
         "Neo.ClientError.Transaction.TransactionTimedOut",

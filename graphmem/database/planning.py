@@ -12,9 +12,8 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import neo4j.exceptions
-
 from graphmem import cypher
+from graphmem.database.driver_errors import DRIVER_ERRORS
 from graphmem.database.first_runs import FIRST_RUN_SECONDS
 from graphmem.model import relationship
 from graphmem.settings import DEFAULT_OWNER
@@ -106,7 +105,7 @@ class Planning:
         text = self._database.query_text(name, relationship.with_builtin(edge_types))
         under_way = self._under_way[text] = asyncio.Event()
         try:
-            with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
+            with contextlib.suppress(*DRIVER_ERRORS):
                 await self._database.explain(text, params)
         finally:
             del self._under_way[text]

@@ -7,15 +7,17 @@ and no other variable of the environment chooses one.
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import Any, Final
 
 import httpx
-import stamina
 from pydantic import SecretStr
 
 from graphmem.observability.tracing import Tracer
 
 ATTEMPTS: Final = 3
+PAUSE_SECONDS: Final = (0.1, 1.0)
+"""The least and the longest pause before another attempt, where the service names none."""
 ANSWER_BYTES_LIMIT: Final = 20_000_000
 """Largest answer that is read, in bytes."""
 WAIT_LIMIT_SECONDS: Final = 60.0
@@ -85,24 +87,23 @@ class ModelService:
         last: Unanswered | None = None
         try:
             async with asyncio.timeout(self._seconds) as limit:
-                async for attempt in stamina.retry_context(
-                    on=_wait, attempts=ATTEMPTS, wait_initial=0.1, wait_max=1.0
-                ):
-                    with attempt:
-                        try:
-                            with self._tracer.call(span) as headers:
-                                return await self._send(body, headers)
-                        except Unanswered as exc:
-                            last = exc
-                            rest = (limit.when() or 0.0) - asyncio.get_running_loop().time()
-                            if exc.wait is not True and exc.wait > rest:
-                                # The time of the call ends before the service wants to be asked again.
-                                exc.wait = False
+                attempts = 0
+                while True:
+                    attempts += 1
+                    try:
+                        with self._tracer.call(span) as headers:
+                            return await self._send(body, headers)
+                    except Unanswered as exc:
+                        last = exc
+                        pause = random.uniform(*PAUSE_SECONDS) if exc.wait is True else exc.wait
+                        rest = (limit.when() or 0.0) - asyncio.get_running_loop().time()
+                        # The time of the call may end before the service wants to be asked again.
+                        if not pause or pause > rest or attempts == ATTEMPTS:
                             raise
+                    await asyncio.sleep(pause)
         except TimeoutError as exc:
             # The time may end between two attempts: the last failure says more than that.
             raise last or Unanswered("does not answer in time") from exc
-        raise AssertionError("unreachable: a retry context ends by returning or raising")
 
     async def _send(self, body: dict[str, Any], headers: dict[str, str]) -> bytes:
         is_answered = False
@@ -147,7 +148,3 @@ def _asked_pause(headers: httpx.Headers) -> float | None:
         if 0 < seconds <= WAIT_LIMIT_SECONDS:
             return seconds
     return None
-
-
-def _wait(exc: Exception) -> float | bool:
-    return isinstance(exc, Unanswered) and exc.wait

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 import orjson
-import stamina
 import structlog
 
 from graphmem.settings import Settings
@@ -79,12 +78,9 @@ def configure(
         "mcp",
         "uvicorn.access",
         "uvicorn.error",
-        "stamina",
         "urllib3",
     ):
         logging.getLogger(noisy).setLevel(logging.ERROR if noisy in ("neo4j", "urllib3") else logging.WARNING)
-    # Retries are counted by a metric, and not logged one by one.
-    stamina.instrumentation.set_on_retry_hooks([])
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
