@@ -1,0 +1,61 @@
+"""What one process read of each owner, and believes for some seconds."""
+
+from __future__ import annotations
+
+import abc
+import math
+import time
+from typing import ClassVar, Final, Generic, TypeVar
+
+from graphmem.database.driver import Database
+
+OWNERS_LIMIT: Final = 10_000
+"""Owners in a cache; beyond it the cache is emptied."""
+
+T = TypeVar("T")
+
+
+class OwnerCache(abc.ABC, Generic[T]):
+    """A cache of one answer for each owner, which a process believes for ``remembered_seconds``."""
+
+    remembered_seconds: ClassVar[float] = 5.0
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[str, tuple[float, T]] = {}
+        self._changes = 0
+
+    @abc.abstractmethod
+    async def read(self, owner: str) -> T:
+        """Read the answer from the database."""
+
+    def keeps(self, answer: T) -> bool:
+        """Return whether an answer is remembered."""
+        return True
+
+    def known(self, owner: str) -> T | None:
+        """Return the answer for an owner that is remembered, ``None`` where none is."""
+        read_at, answer = self._known.get(owner, (-math.inf, None))
+        return answer if time.monotonic() - read_at < self.remembered_seconds else None
+
+    async def of(self, owner: str) -> T:
+        """Return the answer for an owner, at most :attr:`remembered_seconds` old.
+
+        Raises:
+            Unavailable: the database failed.
+        """
+        if (known := self.known(owner)) is not None:
+            return known
+        started, changes = time.monotonic(), self._changes
+        answer = await self.read(owner)
+        # A change during the read makes what was read outdated: it is not kept.
+        if changes == self._changes and self.keeps(answer):
+            if len(self._known) >= OWNERS_LIMIT:
+                self._known.clear()
+            self._known[owner] = (started, answer)
+        return answer
+
+    def forget(self, owner: str) -> None:
+        """Read again at the next use: this process changed what is remembered of an owner."""
+        self._changes += 1
+        self._known.pop(owner, None)
