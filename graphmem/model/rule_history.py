@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -291,12 +290,6 @@ class _Entities(Merges):
             self._ruled[entity_id] = merge
             self._begun[entity_id] = self.moment
             self._into[merge.into].add(entity_id)
-
-    def noting_needs(self) -> AbstractContextManager[object]:
-        return nullcontext()
-
-    def read_needs(self) -> None:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
 
     def _merged_into(self, entity_id: str, level: int | None) -> str | None:
         """Return what an entity is merged into by a fact, or else by rule at a level."""

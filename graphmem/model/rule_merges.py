@@ -8,7 +8,7 @@ else may be meant. All functions depend on facts alone, in no order.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, NamedTuple, Protocol
 
 from graphmem.model import person_names
@@ -73,13 +73,12 @@ class Merges(Protocol):
     def noting_needs(self) -> AbstractContextManager[object]:
         """Return a context in which an entity that was not read ends the block, and is noted to be read.
 
-        So what many entities need is read at once.
+        So what many entities need is read at once. Where all entities are known, nothing is noted.
         """
-        ...
+        return nullcontext()
 
     def read_needs(self) -> None:
         """Have everything read that was noted; what was decided meanwhile is void then."""
-        ...
 
 
 def settle(merges: Merges, entity_ids: Iterable[str]) -> None:

@@ -92,8 +92,8 @@ def _may_be_merged(draft: Draft, entity_id: str) -> bool:
     return entity is None or entity.has_rule
 
 
-class _DraftMerges:
-    """The entities of a draft, as :class:`graphmem.model.rule_merges.Merges` reads and changes them."""
+class _DraftMerges(rule_merges.Merges):
+    """The entities of a draft, as the rule reads and changes them."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -105,7 +105,6 @@ class _DraftMerges:
         note_bearers(self._new_bearers, map(draft.entities.__getitem__, draft.entities.changed()))
 
     def identified(self, entity_id: str) -> Identified | None:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         row = self._rows.get(entity_id)
         entity = self._draft.entities.get(entity_id) if row is None else self._thing(entity_id)
         if entity is not None:
@@ -128,7 +127,6 @@ class _DraftMerges:
         return rule.identified(entity_id, row.evidence_by(rule)) if rule else None
 
     def borne(self, entity_id: str) -> Mapping[str, int]:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         entity = self._thing(entity_id)
         if entity is not None:
             return entity.borne
@@ -137,7 +135,6 @@ class _DraftMerges:
         return rule.borne(row.evidence_by(rule)) if row and rule else {}
 
     def near(self, entity_id: str) -> NearNames:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         entity = self._thing(entity_id)
         if entity is None or entity.rule is None:
             return NearNames({}, {}, set())
@@ -146,7 +143,6 @@ class _DraftMerges:
         return near
 
     def bearers(self, entity_id: str) -> Collection[str]:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         reads, new_bearers = self._draft.state.rule_reads, self._draft.state.new.by_rule.bearers
         if entity_id not in reads.bearers:
             self._need_bearers(entity_id)
@@ -176,7 +172,6 @@ class _DraftMerges:
         return bearers
 
     def separated(self, entity_id: str) -> Iterable[str]:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         entity = self._thing(entity_id)
         if entity is not None:
             return (*entity.separated, *entity.distinct_from)
@@ -184,28 +179,24 @@ class _DraftMerges:
         return (row.separated or ()) if row else ()
 
     def survivor(self, entity_id: str, level: int | None = None) -> str:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         if entity_id not in self._rows:
             self._need_entity(entity_id)
         *_, survivor_id = self._chain(entity_id, level)
         return survivor_id
 
     def members(self, entity_id: str, level: int | None = None) -> Iterable[str]:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         if self._thing(entity_id) is None:
             return [entity_id]
         members = [member.subject_id for member in self._draft.entities.members(entity_id)]
         return [each for each in members if self.survivor(each, level) == entity_id]
 
     def merge(self, entity_id: str) -> RuleMerge | None:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         entity = self._thing(entity_id)
         if entity is None or entity.merged_by is None or entity.into is None:
             return None
         return RuleMerge(entity.into, entity.rule.level(entity.merged_by) if entity.rule else -1)
 
     def put(self, entity_id: str, merge: RuleMerge | None) -> None:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         draft = self._draft
         entity = draft.entities.get(entity_id)
         if entity is None or (merge is not None and draft.entities.get(merge.into) is None):
@@ -222,11 +213,9 @@ class _DraftMerges:
         draft.regroup_moved(moved)
 
     def noting_needs(self) -> AbstractContextManager[object]:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         return self._needs
 
     def read_needs(self) -> None:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         self._needs.read()
 
     def _thing(self, entity_id: str) -> Thing | None:
