@@ -8,10 +8,10 @@ of the rules that it was folded under. An entity with another key than its type 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
-from typing import Any, Final, Literal
+from functools import cached_property, partial
+from typing import Any, Final, Literal, NamedTuple
 
 from graphmem.model import canonical, times
 from graphmem.model.discovery import shape_of
@@ -28,15 +28,6 @@ NULL: Final = "null"
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _SETS: Final = ("only", "hidden", "filterable")
 """The members of :class:`Rules` that are sets."""
-_UNITS = {"timestamp_s_to_iso": 1_000_000, "timestamp_ms_to_iso": 1_000}
-
-IMPLICIT: Final[Mapping[str, tuple[Converter, ...]]] = {
-    "string": ("number_to_string", "boolean_to_string"),
-    "number": ("string_to_number",),
-    "boolean": ("string_to_boolean",),
-    "array": ("string_to_array",),
-}
-"""The converters that every declared type has: those that lose nothing."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +73,6 @@ class Rules:
         """The first 16 hexadecimal digits of the digest of the rules; empty for plain rules."""
         return canonical.digest(self.text)[:16] if self.text else ""
 
-    @classmethod
-    def read(cls, text: str | None) -> Rules:
-        if not text:
-            return PLAIN
-        rules = {
-            name: value for name, value in canonical.decode(text).items() if name in cls.__dataclass_fields__
-        }
-        rules |= {name: frozenset(rules[name]) for name in _SETS if name in rules}
-        rules["converters"] = {name: tuple(all_) for name, all_ in rules.get("converters", {}).items()}
-        return cls(**{**rules, "identity": tuple(map(tuple, rules.get("identity", ())))})
-
     def policy(self, name: str) -> Policy:
         return self.policies.get(name, "last_write")
 
@@ -124,8 +104,10 @@ def convert(text: str, field_type: FieldType, further: tuple[Converter, ...] = (
     value = canonical.decode(text)
     if fits(value, field_type):
         return text
-    for converter in (*further, *IMPLICIT.get(field_type, ())):
-        converted = _converted(converter, value)
+    lossless = [name for name, each in CONVERSIONS.items() if each.is_lossless and field_type in each.gives]
+    for name in (*further, *lossless):
+        conversion = CONVERSIONS[name]
+        converted = conversion.convert(value) if fits(value, conversion.takes) else None
         if converted is not None and fits(converted, field_type):
             return canonical.encode(converted)
     return None
@@ -137,27 +119,8 @@ def fits(value: Any, field_type: str) -> bool:
     return shape == field_type or (field_type == "string" and shape == "date")
 
 
-def _converted(converter: Converter, value: Any) -> Any:
-    """Return the result of a converter, ``None`` where it does not apply."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    match converter:
-        case "number_to_string" if is_number:
-            return canonical.encode(value)
-        case "boolean_to_string" if isinstance(value, bool):
-            return canonical.encode(value)
-        case "string_to_number" if isinstance(value, str):
-            return _number(value.strip())
-        case "string_to_boolean" if isinstance(value, str):
-            return {"true": True, "false": False}.get(value.strip().lower())
-        case "string_to_array" if isinstance(value, str):
-            return _array(value)
-        case "timestamp_s_to_iso" | "timestamp_ms_to_iso" | "timestamp_nanos_to_iso" if is_number:
-            return _iso(value, converter)
-        case _:
-            return None
-
-
 def _number(text: str) -> int | float | None:
+    text = text.strip()
     if _NUMBER.fullmatch(text) is None:
         return None
     try:
@@ -179,11 +142,41 @@ def _array(text: str) -> list[Any] | None:
     return elements if isinstance(elements, list) else None
 
 
-def _iso(value: float, converter: Converter) -> str | None:
-    """Return the time of a count of seconds, milliseconds or nanoseconds since 1970, to the microsecond."""
+def _iso(value: float, factor: int | None) -> str | None:
+    """Return the time of a count of seconds, milliseconds or nanoseconds since 1970, to the microsecond.
+
+    Args:
+        factor: microseconds of one that is counted; ``None`` for nanoseconds.
+    """
     try:
-        factor = _UNITS.get(converter)
         micros = int(value) // 1000 if factor is None else round(value * factor)
         return times.render(micros) if times.EARLIEST <= micros <= times.LATEST else None
     except (OverflowError, ValueError):
         return None
+
+
+class Conversion(NamedTuple):
+    """What a converter takes and gives. One that ``is_lossless`` serves every field of a type that it gives.
+
+    ``convert`` returns ``None`` where it does not apply.
+    """
+
+    takes: FieldType
+    gives: tuple[FieldType, ...]
+    convert: Callable[[Any], Any]
+    is_lossless: bool = True
+
+
+CONVERSIONS: Final[Mapping[str, Conversion]] = {
+    "number_to_string": Conversion("number", ("string",), canonical.encode),
+    "string_to_number": Conversion("string", ("number",), _number),
+    "boolean_to_string": Conversion("boolean", ("string",), canonical.encode),
+    "string_to_boolean": Conversion(
+        "string", ("boolean",), lambda text: {"true": True, "false": False}.get(text.strip().lower())
+    ),
+    "string_to_array": Conversion("string", ("array",), _array),
+    "timestamp_s_to_iso": Conversion("number", ("date", "string"), partial(_iso, factor=1_000_000), False),
+    "timestamp_ms_to_iso": Conversion("number", ("date", "string"), partial(_iso, factor=1_000), False),
+    "timestamp_nanos_to_iso": Conversion("number", ("date", "string"), partial(_iso, factor=None), False),
+}
+"""The converters by name."""

@@ -132,7 +132,6 @@ def test_temporal_fields_are_part_of_the_rules_and_their_key():
         {}, {"bottled": "Bottled"}, {"bottled": "Filled"},
     )  # fmt: skip
     assert len({none.key, default.key, named.key}) == 3
-    assert Rules.read(named.text) == named
 
 
 def test_times_that_a_shipped_type_came_with_exclude_no_others():

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic_core import SchemaError
 
 from graphmem.model import canonical, identity, items, relationship
-from graphmem.model.rules import Converter, Policy
+from graphmem.model.rules import CONVERSIONS, Policy
 from graphmem.model.schema.fields import Constraints, compiled
 from graphmem.model.schema.schema_document import (
     DETECTION_FIELDS,
@@ -30,16 +30,6 @@ from graphmem.model.schema.shapes import (
 )
 
 _SPELLED = {"field_type": "type", "reducer_strategy": "merge"}
-_CONVERTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "number_to_string": ("number", ("string",)),
-    "string_to_number": ("string", ("number",)),
-    "boolean_to_string": ("boolean", ("string",)),
-    "string_to_boolean": ("string", ("boolean",)),
-    "string_to_array": ("string", ("array",)),
-    "timestamp_s_to_iso": ("number", ("date", "string")),
-    "timestamp_ms_to_iso": ("number", ("date", "string")),
-    "timestamp_nanos_to_iso": ("number", ("date", "string")),
-}
 _IDENTIFYING = ("string", "number", "date")
 
 
@@ -215,12 +205,12 @@ def _converters(raw: list[Any], path: str, issues: Issues) -> list[str]:
     for index, item in enumerate(raw):
         where = f"{path}[{index}]"
         converter = {"function": item} if isinstance(item, str) else item
-        if not isinstance(converter, Mapping) or str(converter.get("function")) not in get_args(Converter):
-            known = ", ".join(get_args(Converter))
+        if not isinstance(converter, Mapping) or str(converter.get("function")) not in CONVERSIONS:
+            known = ", ".join(CONVERSIONS)
             issues.add(where, f"a converter is one of {known}", "ERR_CONVERTER")
             continue
         function = str(converter["function"])
-        takes, gives = _CONVERTS[function]
+        takes, gives, *_ = CONVERSIONS[function]
         for name, fine in (("from", (takes,)), ("to", gives), ("deterministic", (True,))):
             if converter.get(name) is not None and converter[name] not in fine:
                 message = f"{function} needs {fine[0] if name != 'deterministic' else 'true'}"
@@ -317,19 +307,16 @@ def check(document: SchemaDocument, path: str, issues: Issues) -> None:
     if document.opted_out and document.canonical_name_fields:
         message = f"canonical_name_fields and identity_opt_out {OPT_OUT} exclude each other"
         issues.add(f"{path}.identity_opt_out", message, "ERR_IDENTITY")
-    for index, temporal in enumerate(document.temporal_fields):
-        if temporal.field not in fields:
-            where = f"{path}.temporal_fields[{index}].field"
-            issues.add(where, "the schema has no such field", "ERR_NO_SUCH_FIELD")
-    for index, reference in enumerate(document.kept.get(REFERENCE_FIELDS) or ()):
-        if reference["field"] not in fields:
-            where = f"{path}.{REFERENCE_FIELDS}[{index}].field"
-            issues.add(where, "the schema has no such field", "ERR_NO_SUCH_FIELD")
-    named = document.kept.get(DETECTION_FIELDS) or ()
-    for index, name in enumerate(named):
-        if name not in fields:
-            where = f"{path}.{DETECTION_FIELDS}[{index}]"
-            issues.add(where, "the schema has no such field", "ERR_NO_SUCH_FIELD")
+    references = [each["field"] for each in document.kept.get(REFERENCE_FIELDS) or ()]
+    for listed, names, end in (
+        ("temporal_fields", [temporal.field for temporal in document.temporal_fields], ".field"),
+        (REFERENCE_FIELDS, references, ".field"),
+        (DETECTION_FIELDS, document.kept.get(DETECTION_FIELDS) or (), ""),
+    ):
+        for index, name in enumerate(names):
+            if name not in fields:
+                where = f"{path}.{listed}[{index}]{end}"
+                issues.add(where, "the schema has no such field", "ERR_NO_SUCH_FIELD")
     for what, count in (("fields", len(fields)), ("hidden_fields", len(document.hidden_fields))):
         if count > FIELDS_LIMIT:
             issues.add(f"{path}.{what}", f"more than {FIELDS_LIMIT}", "ERR_TOO_LARGE")
