@@ -89,18 +89,14 @@ async def _write_turn(params: Mapping[str, Any], queries: Queries) -> bool:
 
 async def _write_form(params: Mapping[str, Any], queries: Queries) -> bool:
     if _needs_whole(params):
-        whole = _parameters("write.turn", params)
-        written = await queries.one("write.turn", int, **whole)
+        form = "write.turn"
     elif params["sourced"] or any(params[name] for name in _OF_FORM["sourced"]):
-        sourced = _parameters("write.turn[sourced]", params)
-        written = await queries.one("write.turn[sourced]", int, **sourced)
+        form = "write.turn[sourced]"
     elif params["relationships"] or params["events"] or params["superseded"] or params["renewed"]:
-        linked = _parameters("write.turn[linked]", params)
-        written = await queries.one("write.turn[linked]", int, **linked)
+        form = "write.turn[linked]"
     else:
-        plain = _parameters("write.turn[plain]", params)
-        written = await queries.one("write.turn[plain]", int, **plain)
-    return written is not None
+        form = "write.turn[plain]"
+    return await queries.one(form, int, **_parameters(form, params)) is not None
 
 
 def has_merged(look: LookRow) -> bool:

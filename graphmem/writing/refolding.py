@@ -112,21 +112,6 @@ class _MergeFactRow(NamedTuple):
         )
 
 
-class _RuleSpanRow(NamedTuple):
-    """A merge by rule; ``until`` is ``None`` while it holds."""
-
-    subject_id: str
-    into: str
-    start: int
-    until: int | None
-    alternative: str
-
-    @property
-    def span(self) -> RuleSpan:
-        end = times.LATEST if self.until is None else self.until
-        return RuleSpan(self.subject_id, self.into, self.start, end, self.alternative)
-
-
 class _TouchedEntity(NamedTuple):
     """An entity, and for each transaction that observed it [recorded_at, least observed_at]."""
 
@@ -152,13 +137,6 @@ async def observations(
             observation = replayed.of(subject_id)
             start, after = observation.observed_at, observation.id
             yield observation
-
-
-async def fold(queries: Queries, subject_id: str, rules: Rules) -> dict[str, Winner]:
-    folded: dict[str, Winner] = {}
-    async for observation in observations(queries, subject_id):
-        folded = reduction.fold(folded, observation, rules)
-    return folded
 
 
 async def observations_of(
@@ -211,10 +189,10 @@ async def histories(
 async def membership(queries: Queries, entity_ids: list[str], at_ingested: int = times.LATEST) -> Membership:
     """Return the membership of all entities that were ever merged with some, as it was known at a time."""
     entities, facts, rules = await queries.only(
-        "entity.merges", tuple[list[str], list[_MergeFactRow], list[_RuleSpanRow]], entity_ids=entity_ids,
+        "entity.merges", tuple[list[str], list[_MergeFactRow], list[RuleSpan]], entity_ids=entity_ids,
         at_ingested=at_ingested,
     )  # fmt: skip
-    return Membership.of([row.merge_fact for row in facts], entities, [row.span for row in rules])
+    return Membership.of([row.merge_fact for row in facts], entities, rules)
 
 
 async def changes(

@@ -6,12 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-import structlog
-
-from graphmem.errors import (
-    GraphmemError,
-    InternalError,
-)
+from graphmem.errors import GraphmemError, InternalError
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
 from graphmem.writing.write_requests import WriteRequest
@@ -19,9 +14,6 @@ from graphmem.writing.write_requests import WriteRequest
 IN_DOUBT = "the database did not acknowledge this write, so it may or may not be written: "
 SETTLED = frozenset({"committed", "nothing"})
 """The outcomes after which a turn is over; see :data:`graphmem.observability.metrics.TURNS`."""
-
-
-_log = structlog.get_logger("graphmem.writer")
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from graphmem.model import facts, identity_rules, ids, person_names, rule_merges
 from graphmem.model.identity_rules import Evidence, OwnRule
@@ -52,6 +52,13 @@ class Merging:
     target: str | None
     reason: str | None = None
     name_from: str | None = None
+
+
+_SETS_OF_TEXTS: Final = (
+    "keys", "transactions", "entities", "observations", "sources", "file_keys", "interpretations", "types",
+    "subjects", "writers",
+)  # fmt: skip
+"""The members of :class:`Touched` that are parameters of ``write.look`` as they are."""
 
 
 @dataclass(slots=True)
@@ -129,15 +136,8 @@ class Touched:
     @property
     def parameters(self) -> dict[str, Any]:
         return {
-            "keys": sorted(self.keys),
-            "transactions": sorted(self.transactions),
-            "entities": sorted(self.entities),
-            "observations": sorted(self.observations),
+            **{name: sorted(getattr(self, name)) for name in _SETS_OF_TEXTS},
             "relationships": sorted([key, *key.split(":")] for key in self.relationships),
-            "sources": sorted(self.sources),
-            "file_keys": sorted(self.file_keys),
-            "interpretations": sorted(self.interpretations),
-            "types": sorted(self.types),
             "names": sorted(map(list, self.names)),
             "initials": sorted({name[:1] for name in self.types if shipped(name) is None}),
             "borne": [
@@ -147,8 +147,6 @@ class Touched:
             "near": sorted([NEAR_KIND + group.basis, group.prefix] for group in self.near),
             "near_limit": self.near_limit,
             "bearers_limit": self.bearers_limit,
-            "subjects": sorted(self.subjects),
-            "writers": sorted(self.writers),
             "moved": [
                 *([[self.merging.source, self.merging.target]] if self.merging else []),
                 *([source, onto] for source, onto in sorted(self.moved, key=str)),

@@ -27,7 +27,7 @@ CALL (entities) {
   UNWIND entities AS subject_id
   MATCH (entity:Entity {id: subject_id})-[span:ruled]->(into:Entity)
   WHERE span.from <= $at_ingested
-  RETURN collect([subject_id, into.id, span.from, CASE WHEN span.until <= $at_ingested THEN span.until END,
-    span.alternative]) AS rules
+  RETURN collect([subject_id, into.id, span.from,
+    CASE WHEN span.until <= $at_ingested THEN span.until ELSE <fact._latest> END, span.alternative]) AS rules
 }
 RETURN entities, facts, rules
