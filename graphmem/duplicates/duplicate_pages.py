@@ -17,7 +17,6 @@ from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.persons import DECLARED_TEXT, DECLARED_VALUE
 from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
 from graphmem.model.schema import SchemaDocument, shipped
-from graphmem.model.schema.schema_document import Detection
 from graphmem.reading import answers
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
 from graphmem.writing import DismissedPair, dismissed_pairs
@@ -44,20 +43,22 @@ class Detections:
     thresholds: Mapping[str, float]
 
     @classmethod
-    def of(cls, types: Iterable[str], registered: Callable[[str], Detection | None]) -> Self:
+    def of(cls, types: Iterable[str], registered: Callable[[str], SchemaDocument | None]) -> Self:
         """Return what registered schemas say, or else shipped ones."""
         kinds: dict[str, Mapping[str, str]] = {}
         thresholds: dict[str, float] = {}
         for name in types:
-            document = shipped(name)
-            detection = registered(name) or (document.detection if document else None)
-            if detection is not None and detection.fields:
+            document = registered(name) or shipped(name)
+            if document is None:
+                continue
+            detection = document.detection
+            if detection.fields:
                 kinds[name] = {
                     field: COMPARED_FIELDS.get(field)
                     or (DECLARED_TEXT if kind == "string" else DECLARED_VALUE) + field
                     for field, kind in detection.fields
                 }
-            if detection is not None and detection.threshold is not None:
+            if detection.threshold is not None:
                 thresholds[name] = detection.threshold
         return cls(kinds, thresholds)
 
@@ -85,7 +86,7 @@ class Detections:
 async def detections_of(context: Context, types: Iterable[str]) -> Detections:
     types = sorted(types)
     rows = await context.graph.only("schema.documents", list[_DocumentRow], types=types)
-    documents = {each.entity_type: SchemaDocument.read(each.document).detection for each in rows}
+    documents = {each.entity_type: SchemaDocument.read(each.document) for each in rows}
     return Detections.of(types, documents.get)
 
 

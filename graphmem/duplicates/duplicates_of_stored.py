@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -50,8 +51,8 @@ async def name_likely(
         return [_not_looked_for(f"{many} entities were created, duplicates are listed for {limit}")]
     try:
         # The writer has just read the schemas of the stored types.
-        detection_of = context.services.writers.detection_of(context.actor.owner)
-        detections = Detections.of({item.entity_type for item in receipt.items}, detection_of)
+        registered = partial(context.services.writers.registered, context.actor.owner)
+        detections = Detections.of({item.entity_type for item in receipt.items}, registered)
         likely = await _likely(context, receipt, detections) if many else {}
     except (GraphmemError, TimeoutError):
         return [_not_looked_for("the database did not answer in time")]

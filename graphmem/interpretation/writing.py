@@ -207,7 +207,8 @@ class _ObservationWriter:
         if link is None:
             return None
         places = canonical.encode(self._place(proposed.span, None)) if proposed.span else None
-        return replace(link, places=places, observed_at=_time(proposed.observed_at))
+        stated = _time(proposed.observed_at)
+        return replace(link, places=places, observed_at=link.observed_at if stated is None else stated)
 
     def _place(self, span: FileSpan, value: Any) -> dict[str, Any]:
         """Return a place with the text there, unless that is the value itself."""

@@ -23,11 +23,11 @@ gets all of them at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, NotRequired, TypedDict, cast, get_args
 
 from graphmem.model import canonical, discovery, facts, identity, ids, ranks, relationship, times
-from graphmem.model.links import End, Link
+from graphmem.model.links import DEFAULT_PRIORITY, DEFAULT_SOURCE, End, Link
 
 SUPERSEDES: Final = "supersedes_correction"
 EXPECTED: Final = "expected_version"
@@ -36,8 +36,6 @@ RESERVED: Final = frozenset({
     "observation_source", "specificity_score", SUPERSEDES, EXPECTED,
 })  # fmt: skip
 OBSERVATION_SOURCES: Final = get_args(ranks.ObservationSource)
-DEFAULT_SOURCE: Final = "llm_summary"
-DEFAULT_PRIORITY: Final = 100.0
 PRIORITY_LIMIT: Final = 1e15
 ISSUES_LIMIT: Final = 100
 """Faults of one request that an answer lists; the next attempt lists the others."""
@@ -279,7 +277,7 @@ class ItemReader:
             index, meaning.name, *ends, fields, kind, path,
             given_type=type_name if is_other_name else None, is_swapped=meaning.is_swapped,
             is_symmetric=relationship.is_symmetric(self.vocabulary, meaning.name),
-            expected_version=raw.get(EXPECTED),
+            expected_version=raw.get(EXPECTED), **asdict(self.defaults),
         )  # fmt: skip
 
     def _meaning(self, index: int, path: str, type_name: str) -> relationship.Meaning | None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphmem.model import facts, relationship
 
 if TYPE_CHECKING:
     from graphmem.model.items import Item
+
+DEFAULT_SOURCE: Final = "llm_summary"
+DEFAULT_PRIORITY: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,9 @@ class End:
 class Link:
     """One relationship to write; its ends are not resolved to entities yet.
 
-    ``observed_at`` (microseconds) is its own time, where it is not that of its request. ``given_type`` is the
-    type as the request spells it, where that is another name; ``is_swapped``: whether the ends are swapped.
-    A relationship that ``is_symmetric`` may be stored with its ends swapped already. ``expected_version`` is
+    ``given_type`` is the type as the request spells it, where that is another name; ``is_swapped``: whether
+    the ends are swapped. Its time (microseconds), priority, specificity and source are as those of an item. A
+    relationship that ``is_symmetric`` may be stored with its ends swapped already. ``expected_version`` is
     the version that it must have before the request; 0: there is none, or it is deleted.
     """
 
@@ -45,6 +48,9 @@ class Link:
     path: str = ""
     places: str | None = None
     observed_at: int | None = None
+    priority: float = DEFAULT_PRIORITY
+    specificity: float = 1.0
+    observation_source: str = DEFAULT_SOURCE
     given_type: str | None = None
     is_swapped: bool = False
     is_symmetric: bool = False

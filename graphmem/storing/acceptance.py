@@ -231,7 +231,7 @@ async def accept(
         if context.actor.client in OF_PEOPLE and not (is_observing and arguments.observation_source):
             defaults = replace(defaults, observation_source="human")
     fields = transaction(context, operation_name, arguments)
-    alternatives = context.services.writers.alternatives(owner)
+    alternatives = partial(context.services.writers.alternatives, owner)
     vocabulary = await context.services.vocabulary.covering(types, owner)
     reader = ItemReader(
         owner, fields["transaction_id"], defaults, alternatives, vocabulary, spelling.nearest_type
@@ -246,10 +246,7 @@ async def accept(
         **fields,
         items=stored,
         links=cast("list[Link]", read_links),
-        observed_at=defaults.observed_at,
-        priority=defaults.priority,
-        specificity=defaults.specificity,
-        observation_source=defaults.observation_source,
+        defaults=defaults,
         source=source,
         interpretation=interpretation,
         ends_interpretation=ends_interpretation,

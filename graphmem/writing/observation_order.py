@@ -28,16 +28,15 @@ class RequestOrder:
 
     _claims: dict[tuple[str, int, facts.Kind], dict[str, _Claims]] = field(default_factory=dict)
 
-    def next_id(self, part: Item | Link, subject_id: str, observed_at: int | None, unplaced: str) -> str:
+    def next_id(self, part: Item | Link, subject_id: str, unplaced: str) -> str:
         """Return the id of the observation that the next part makes.
 
         Args:
-            observed_at: microseconds; ``None``: that of the transaction, and the id has the place.
-            unplaced: its id without a place.
+            unplaced: its id without a place; with the time of the transaction, the id has the place.
         """
-        if observed_at is None or part.kind not in facts.VALUE_KINDS:
+        if part.observed_at is None or part.kind not in facts.VALUE_KINDS:
             return unplaced
-        claims = self._claims.setdefault((subject_id, observed_at, part.kind), {})
+        claims = self._claims.setdefault((subject_id, part.observed_at, part.kind), {})
         known = [(claims[name], value) for name, value in part.fields.items() if name in claims]
         earlier = max(
             (each.observation_id if each.value != value else each.other_id for each, value in known),

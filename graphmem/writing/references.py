@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from graphmem.model import canonical, discovery, facts, identity, ids, ranks
@@ -58,9 +58,9 @@ def expanded(request: StoreRequest, items: list[Item], state: State) -> StoreReq
                 if isinstance(target, Item):
                     place = places.setdefault(target.entity_id, len(every))
                     every += [replace(target, index=place)] if place == len(every) else []
-                    links.append(_link(item, reference, End(place), len(links)))
+                    links.append(_link(request, item, reference, End(place), len(links)))
                 elif target is not None:
-                    links.append(_link(item, reference, End(entity_id=target), len(links)))
+                    links.append(_link(request, item, reference, End(entity_id=target), len(links)))
             if reference.field in item.fields:
                 referring.append(Referring(item.index, reference, start, len(links)))
     further |= {"items": every, "links": links, "referring": referring, "ending": ending}
@@ -149,13 +149,14 @@ def _identifying(state: State, entity_type: str, value: Any) -> str | None:
     return min(single, key=lambda name: (name != "email", name not in identity.NAME_FIELDS), default=None)
 
 
-def _link(item: Item, reference: Reference, target: End, index: int = 0) -> Link:
+def _link(request: StoreRequest, item: Item, reference: Reference, target: End, index: int = 0) -> Link:
     meaning, source = reference.meaning, End(entity_id=item.entity_id)
     ends = (target, source) if meaning.is_swapped else (source, target)
     return Link(
         index, meaning.name, *ends, meaning.metadata,
-        path=f"{item.path}.{reference.field}", places=item.places, observed_at=item.observed_at,
-        is_swapped=meaning.is_swapped, is_symmetric=reference.is_symmetric,
+        path=f"{item.path}.{reference.field}", places=item.places, is_swapped=meaning.is_swapped,
+        is_symmetric=reference.is_symmetric,
+        **asdict(replace(request.defaults, observed_at=item.observed_at)),
     )  # fmt: skip
 
 
@@ -176,7 +177,7 @@ def _shown(request: StoreRequest, state: State, entities: Things, item: Item, re
         target = _target(request, state, item, reference, value)
         if target is not None:
             entity_id = target.entity_id if isinstance(target, Item) else target
-            for link in _link(item, reference, End(entity_id=entity_id)).variants:
+            for link in _link(request, item, reference, End(entity_id=entity_id)).variants:
                 links[request.link_key(link)] = link
     return links
 

@@ -10,7 +10,7 @@ from graphmem.errors import IdempotencyMismatch
 from graphmem.model import facts, identity, ids, membership
 from graphmem.model.fact_records import SourceRecord
 from graphmem.model.identity_rules import own_rule
-from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item
+from graphmem.model.items import Defaults, Item
 from graphmem.model.links import Link
 from graphmem.model.reduction import Observation
 from graphmem.writing import (
@@ -36,20 +36,16 @@ from graphmem.writing.write_requests import Touched
 class StoreRequest(TransactionRequest):
     """Items and links that are stored together, or refused together, with the file that they came with.
 
-    ``observed_at`` (microseconds), ``priority``, ``specificity`` and ``observation_source`` are those of the
-    links. With an ``interpretation``, it made the items and links of its source; it ends with them, unless
-    more transactions follow. ``warnings`` are those of reading it. A plan (``commit`` false) is decided and
-    not written. The caller sent the first ``given_items`` and ``given_links`` (``None``: all). The others are
-    what ``referring`` fields of schemas made of them; ``ending`` are the keys of relationships that such
-    fields may end.
+    ``defaults`` are those of the request, which its parts have already. With an ``interpretation``, it made
+    the items and links of its source; it ends with them, unless more transactions follow. ``warnings`` are
+    those of reading it. A plan (``commit`` false) is decided and not written. The caller sent the first
+    ``given_items`` and ``given_links`` (``None``: all). The others are what ``referring`` fields of schemas
+    made of them; ``ending`` are the keys of relationships that such fields may end.
     """
 
     items: list[Item] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    observed_at: int | None = None
-    priority: float = DEFAULT_PRIORITY
-    specificity: float = 1.0
-    observation_source: str = DEFAULT_SOURCE
+    defaults: Defaults = field(default_factory=Defaults)
     source: SourceRecord | None = None
     interpretation: Interpretation | None = None
     ends_interpretation: bool = True
@@ -59,7 +55,7 @@ class StoreRequest(TransactionRequest):
     given_links: int | None = None
     referring: list[references.Referring] = field(default_factory=list)
     ending: set[str] = field(default_factory=set)
-    _ids: dict[str, list[str]] = field(init=False, default_factory=dict, repr=False, compare=False)
+    _ids: list[str] = field(init=False, default_factory=list, repr=False, compare=False)
 
     @property
     def writes_facts(self) -> bool:
@@ -96,11 +92,12 @@ class StoreRequest(TransactionRequest):
 
     @property
     def content(self) -> dict[str, Any]:
-        links = self.links[: self.given_links]
+        links, defaults = self.links[: self.given_links], self.defaults
+        of_links = [defaults.observed_at, defaults.priority, defaults.observation_source]
         return {
             "items": list(map(_item_content, self.items[: self.given_items])),
             "links": list(map(_link_content, links)),
-            "of_links": [self.observed_at, self.priority, self.observation_source] if links else [],
+            "of_links": of_links if links else [],
             **({"file": self.source.content_hash} if self.source else {}),
             **({"interpretation": self.interpretation.content} if self.interpretation else {}),
         }
@@ -110,8 +107,7 @@ class StoreRequest(TransactionRequest):
         yield from TransactionRequest.expectations(self)
         for part in (*self.items, *self.links):
             if part.expected_version is not None:
-                subject_id = part.entity_id if isinstance(part, Item) else self.link_key(part)
-                yield subject_id, part.expected_version, {"index": part.index}
+                yield self._subject_id(part), part.expected_version, {"index": part.index}
 
     def touch(self, touched: Touched) -> None:
         """Add the entities, names, relationships and types of its parts, and what may be repeated."""
@@ -137,7 +133,7 @@ class StoreRequest(TransactionRequest):
             touched.types.add(each.reference.entity_type)
         for link in (variant for each in self.links for variant in each.variants):
             touched.add_relationship(self.link_key(link))
-            if self._time_of(link) is not None:
+            if link.observed_at is not None:
                 touched.observations.add(self.link_observation_id(link))
 
     def _touch_rule(self, touched: Touched, item: Item) -> None:
@@ -244,8 +240,11 @@ class StoreRequest(TransactionRequest):
         ends = link.source.resolve(self.items), link.target.resolve(self.items)
         return ids.relationship_key(link.relationship_type, *ends)
 
+    def _subject_id(self, part: Item | Link) -> str:
+        return part.entity_id if isinstance(part, Item) else self.link_key(part)
+
     def item_observation_id(self, item: Item) -> str:
-        return self._placed_ids()["items"][item.index]
+        return self._placed_ids()[item.index]
 
     def link_observation_id(self, link: Link, key: str | None = None, place: int = 0) -> str:
         """Return the id of the observation that a link makes; links count on after the items.
@@ -254,57 +253,37 @@ class StoreRequest(TransactionRequest):
             key: the relationship that it is about, where that is another than the link names.
             place: counts the relationships that one link acts on.
         """
+        number = len(self.items) + (link.index if place == 0 else len(self.links) + place)
         if key in (None, self.link_key(link)) and place == 0:
-            return self._placed_ids()["links"][link.index]
-        number = link.index if place == 0 else len(self.links) + place
-        subject_id = self.link_key(link) if key is None else key
-        return self._observation_id(
-            link, self, subject_id, self.specificity, len(self.items) + number, self._time_of(link)
-        )
+            return self._placed_ids()[number]
+        return self._unplaced_id(link, self.link_key(link) if key is None else key, number)
 
-    def _placed_ids(self) -> dict[str, list[str]]:
-        """Return the ids of the observations that its items make, and of those that its links make."""
+    def _placed_ids(self) -> list[str]:
+        """Return the ids of the observations that its items make, then of those that its links make."""
         if not self._ids:
-            order, made = RequestOrder(), self._observation_id
-            for item in self.items:
-                about = item.entity_id, item.observed_at
-                unplaced = made(item, item, about[0], item.specificity, item.index, about[1])
-                self._ids.setdefault("items", []).append(order.next_id(item, *about, unplaced))
-            for link in self.links:
-                about, index = (self.link_key(link), self._time_of(link)), len(self.items) + link.index
-                unplaced = made(link, self, about[0], self.specificity, index, about[1])
-                self._ids.setdefault("links", []).append(order.next_id(link, *about, unplaced))
+            order = RequestOrder()
+            for number, part in enumerate((*self.items, *self.links)):
+                subject_id = self._subject_id(part)
+                unplaced = self._unplaced_id(part, subject_id, number)
+                self._ids.append(order.next_id(part, subject_id, unplaced))
         return self._ids
 
-    def _time_of(self, link: Link) -> int | None:
-        """Return when a link was observed, ``None`` for the time of the transaction."""
-        return self.observed_at if link.observed_at is None else link.observed_at
-
-    def _observation_id(
-        self,
-        part: Item | Link,
-        origin: Item | Self,
-        subject_id: str,
-        specificity: float,
-        index: int,
-        observed_at: int | None,
-    ) -> str:
+    def _unplaced_id(self, part: Item | Link, subject_id: str, number: int) -> str:
         """Return the id of the observation that a part makes.
 
         Args:
-            origin: gives priority and source: an item has its own, a link those of the request.
-            index: tells the observations of the transaction apart, if their time is the transaction's.
+            number: tells the observations of the transaction apart, if their time is the transaction's.
         """
-        if observed_at is None:
-            return ids.unplaced_observation_id(self.transaction_id, index)
+        if part.observed_at is None:
+            return ids.unplaced_observation_id(self.transaction_id, number)
         return ids.observation_id(
             subject_id=subject_id,
-            observed_at=observed_at,
+            observed_at=part.observed_at,
             fields=part.fields,
             kind=part.kind,
-            priority=origin.priority,
-            specificity=specificity,
-            observation_source=origin.observation_source,
+            priority=part.priority,
+            specificity=part.specificity,
+            observation_source=part.observation_source,
             agent=self.agent,
             source_id=self._source_id,
             interpretation_id=self._interpretation_id,
@@ -312,25 +291,8 @@ class StoreRequest(TransactionRequest):
 
     def item_observation(self, item: Item, entity_type: str, recorded_at: int) -> Observation:
         """Return the observation that an item makes; ``recorded_at`` is the time of the transaction."""
-        return Observation(
-            id=self.item_observation_id(item),
-            subject_id=item.entity_id,
-            entity_type=entity_type,
-            kind=item.kind,
-            observed_at=recorded_at if item.observed_at is None else item.observed_at,
-            recorded_at=recorded_at,
-            fields=item.fields,
-            transaction_id=self.transaction_id,
-            priority=item.priority,
-            specificity=item.specificity,
-            observation_source=item.observation_source,
-            agent=self.agent,
-            basis=item.basis,
-            shapes=item.shapes,
-            source_id=self._source_id,
-            interpretation_id=self._interpretation_id,
-            places=item.places,
-        )
+        made = self._observation(item, self.item_observation_id(item), item.entity_id, recorded_at)
+        return replace(made, entity_type=entity_type, basis=item.basis, shapes=item.shapes)
 
     def link_observation(
         self, link: Link, key: str, recorded_at: int, place: int = 0, after: int | None = None
@@ -340,24 +302,30 @@ class StoreRequest(TransactionRequest):
         Args:
             after: microseconds that it must lie after, where it takes its time from its transaction.
         """
-        unstated = recorded_at if after is None else max(recorded_at, after + 1)
-        observed_at = self._time_of(link)
+        made = self._observation(link, self.link_observation_id(link, key, place), key, recorded_at)
+        if after is None or link.observed_at is not None:
+            return made
+        return replace(made, observed_at=max(recorded_at, after + 1))
+
+    def _observation(
+        self, part: Item | Link, observation_id: str, subject_id: str, recorded_at: int
+    ) -> Observation:
         return Observation(
-            id=self.link_observation_id(link, key, place),
-            subject_id=key,
+            id=observation_id,
+            subject_id=subject_id,
             entity_type="",
-            kind=link.kind,
-            observed_at=unstated if observed_at is None else observed_at,
+            kind=part.kind,
+            observed_at=recorded_at if part.observed_at is None else part.observed_at,
             recorded_at=recorded_at,
-            fields=link.fields,
+            fields=part.fields,
             transaction_id=self.transaction_id,
-            priority=self.priority,
-            specificity=self.specificity,
-            observation_source=self.observation_source,
+            priority=part.priority,
+            specificity=part.specificity,
+            observation_source=part.observation_source,
             agent=self.agent,
             source_id=self._source_id,
             interpretation_id=self._interpretation_id,
-            places=link.places,
+            places=part.places,
         )
 
     @property

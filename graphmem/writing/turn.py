@@ -28,9 +28,8 @@ from graphmem.errors import (
     Unavailable,
 )
 from graphmem.model import state_hash, times
-from graphmem.model.identity import Alternatives
 from graphmem.model.reduction import Torn
-from graphmem.model.schema.schema_document import Detection
+from graphmem.model.schema import SchemaDocument
 from graphmem.settings import Settings
 from graphmem.writing import disk, forms, refolding, vectors
 from graphmem.writing import state as states
@@ -41,7 +40,7 @@ from graphmem.writing.waiting_requests import SETTLED, Decided, Waiting
 from graphmem.writing.write_requests import LookAgain, Needs, Touched, WriteRequest
 
 KNOWN_LIMIT: Final = 10_000
-"""Registered identity rules, and owners' revisions, that a process remembers."""
+"""Registered schemas, and owners' revisions, that a process remembers."""
 
 _log = structlog.get_logger("graphmem.writer")
 
@@ -71,13 +70,11 @@ TURN_LIMITS: Final = TurnLimits()
 class Known:
     """What the writers of a process remember of all owners.
 
-    ``alternatives`` are the registered identity rules by owner and type, ``detections`` what registered
-    schemas say of duplicates, by owner and type, where they say anything, ``revisions`` the revision of each
-    owner up to which this process sees every commit whole.
+    ``documents`` are the registered schemas by owner and type, ``revisions`` the revision of each owner up to
+    which this process sees every commit whole.
     """
 
-    alternatives: dict[tuple[str, str], Alternatives] = field(default_factory=dict)
-    detections: dict[tuple[str, str], Detection] = field(default_factory=dict)
+    documents: dict[tuple[str, str], SchemaDocument] = field(default_factory=dict)
     revisions: dict[str, int] = field(default_factory=dict)
 
 
@@ -317,7 +314,7 @@ class OwnerWriter:
             state = states.of_look(await forms.read(touched, queries), self.owner, touched, self._rules_off)
             if state is None:
                 return None
-            self._remember_alternatives(state)
+            self._remember_documents(state)
             if not self._identify(batch, state):
                 return state
 
@@ -335,27 +332,15 @@ class OwnerWriter:
     def _rules_off(self) -> Mapping[str, frozenset[str]]:
         return self.settings.merge_rules_off_by_type
 
-    def _remember_alternatives(self, state: State) -> None:
-        alternatives = self.known.alternatives
-        if len(alternatives) > KNOWN_LIMIT:
-            alternatives.clear()
+    def _remember_documents(self, state: State) -> None:
+        documents = self.known.documents
+        if len(documents) > KNOWN_LIMIT:
+            documents.clear()
         for entity_type, head in state.heads.items():
-            if head.alternatives is None:
-                alternatives.pop((self.owner, entity_type), None)
+            if head.active is None:
+                documents.pop((self.owner, entity_type), None)
             else:
-                alternatives[self.owner, entity_type] = head.alternatives
-        self._remember_detections(state)
-
-    def _remember_detections(self, state: State) -> None:
-        detections = self.known.detections
-        if len(detections) > KNOWN_LIMIT:
-            detections.clear()
-        for entity_type, head in state.heads.items():
-            detection = head.active.document.detection if head.active else Detection()
-            if detection == Detection():
-                detections.pop((self.owner, entity_type), None)
-            else:
-                detections[self.owner, entity_type] = detection
+                documents[self.owner, entity_type] = head.active.document
 
     def _identify(self, batch: list[Waiting], state: State) -> bool:
         """Identify items by the rules of the state; return whether the batch touches something else now."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 import structlog
@@ -14,7 +14,7 @@ from graphmem.embedding.meaning import Embedder
 from graphmem.errors import ServiceBusy
 from graphmem.model import ids
 from graphmem.model.identity import Alternatives
-from graphmem.model.schema.schema_document import Detection
+from graphmem.model.schema import SchemaDocument
 from graphmem.settings import Settings
 from graphmem.writing import disk, forms, supposing
 from graphmem.writing.receipt import Receipt
@@ -50,19 +50,17 @@ class Writers:
         self._writers: dict[str, OwnerWriter] = {}
         self._known = Known()
 
-    def alternatives(self, owner: str) -> Callable[[str], Alternatives | None]:
-        """Return a function from a type to its registered identity rules, as this process read them last.
+    def registered(self, owner: str, entity_type: str) -> SchemaDocument | None:
+        """Return the registered schema of a type, as the last turn of this process that touched it read it.
 
-        Every turn reads whether they still hold, and identifies its items anew where they do not.
+        Every turn reads whether its identity rule still holds, and identifies its items anew if it does not.
         """
-        return lambda entity_type: self._known.alternatives.get((owner, entity_type))
+        return self._known.documents.get((owner, entity_type))
 
-    def detection_of(self, owner: str) -> Callable[[str], Detection | None]:
-        """Return a function from a type to what its registered schema says of duplicates.
-
-        It is as the last turn of this process that touched the type read it.
-        """
-        return lambda entity_type: self._known.detections.get((owner, entity_type))
+    def alternatives(self, owner: str, entity_type: str) -> Alternatives | None:
+        """Return the registered identity rule of a type, ``None`` where the usual one holds."""
+        document = self.registered(owner, entity_type)
+        return document.alternatives() if document else None
 
     def whole_revision(self, owner: str) -> int | None:
         """Return the revision of an owner up to which this process sees every commit whole, if it knows."""

@@ -24,11 +24,12 @@ def items() -> list[Item]:
     return [item for item in read if item]
 
 
-LINK = Link(0, "KNOWS", End(0), End(1), {"n": "1"})
-STORE = StoreRequest(
-    **FIELDS, operation="store", items=items(), links=[LINK], observed_at=5, priority=1.0,
-    observation_source="human",
+LINK = Link(
+    0, "KNOWS", End(0), End(1), {"n": "1"}, observed_at=5, priority=1.0, observation_source="human"
 )  # fmt: skip
+STORE = StoreRequest(
+    **FIELDS, operation="store", items=items(), links=[LINK], defaults=Defaults(5, 1.0, "human")
+)
 MERGE = MergeRequest(**FIELDS, operation="entities.merge", merging=Merging("merge", "ent_1", "ent_2", "why"))
 SCHEMA = SchemaRequest(
     **FIELDS,
@@ -54,9 +55,10 @@ def test_the_ids_of_observations_stay():
     ]
     assert STORE.link_observation_id(LINK) == "obs_7f663202d41ec50f929ed792a5518fc1"
     assert STORE.link_observation_id(LINK, "KNOWS:x:y", 2) == "obs_a71344067b49332a559899b420cb2426"
-    undated = replace(STORE, observed_at=None)
-    assert undated.link_observation_id(LINK) == "obs_ed1b5c2b86fdeae86e55e14100000002"
-    assert undated.link_observation_id(LINK, "KNOWS:x:y", 2) == "obs_ed1b5c2b86fdeae86e55e14100000005"
+    undated = replace(LINK, observed_at=None)
+    of_undated = replace(STORE, links=[undated])
+    assert of_undated.link_observation_id(undated) == "obs_ed1b5c2b86fdeae86e55e14100000002"
+    assert of_undated.link_observation_id(undated, "KNOWS:x:y", 2) == "obs_ed1b5c2b86fdeae86e55e14100000005"
     assert MERGE.observation("person", 7).id == "obs_ed1b5c2b86fdeae86e55e14100000000"
 
 
