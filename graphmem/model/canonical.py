@@ -61,9 +61,7 @@ def encode(value: Any, path: str = "$", levels: int = MAX_DEPTH) -> str:
         return _quick(value, levels)
     except (_Unusual, ValueError):
         # Only what is refused has to know where it stands.
-        parts: list[str] = []
-        _write(value, path, levels, parts)
-        return "".join(parts)
+        return _quick(_plain(value, path, levels), levels)
 
 
 def decode(text: str | bytes) -> Any:
@@ -100,7 +98,7 @@ class _Unusual(Exception):
 
 
 def _quick(value: Any, levels: int) -> str:
-    """Return the canonical JSON of what most values are made of; several times as fast as :func:`_write`."""
+    """Return the canonical JSON of what most values are made of."""
     kind = type(value)
     if kind is str:
         if not value.isascii():
@@ -127,52 +125,37 @@ def _quick(value: Any, levels: int) -> str:
     return f"{{{','.join(members)}}}"
 
 
-def _write(value: Any, path: str, levels: int, out: list[str]) -> None:
+def _plain(value: Any, path: str, levels: int) -> Any:
+    """Return a value of the classes that :func:`_quick` knows.
+
+    Raises:
+        NotCanonical: it has no canonical form.
+    """
+    if value is None or isinstance(value, bool):
+        return value
     if isinstance(value, str):
-        out.append(_string(value, path))
-    elif value is None or isinstance(value, bool):
-        out.append(_WORDS[value])
-    elif isinstance(value, int):
-        out.append(_integer(value, path))
-    elif isinstance(value, float):
-        out.append(_float(value, path))
-    elif levels < 1:
-        raise NotCanonical(path, "too many levels of nesting")
-    elif isinstance(value, Mapping):
-        _write_object(value, path, levels, out)
-    elif isinstance(value, list | tuple):
-        out.append("[")
-        for index, item in enumerate(value):
-            if index:
-                out.append(",")
-            _write(item, f"{path}[{index}]", levels - 1, out)
-        out.append("]")
-    else:
-        raise NotCanonical(path, f"{type(value).__name__} is no JSON value")
-
-
-def _write_object(value: Mapping[Any, Any], path: str, levels: int, out: list[str]) -> None:
-    for name in value:
-        if not isinstance(name, str):
-            raise NotCanonical(path, "a member's name must be a string")
-        _string(name, path)
-    out.append("{")
-    for index, name in enumerate(sorted(value, key=name_order)):
-        if index:
-            out.append(",")
-        out.append(f"{encode_basestring(name)}:")
-        _write(value[name], f"{path}.{name}", levels - 1, out)
-    out.append("}")
-
-
-def _string(value: str, path: str) -> str:
-    # Lone surrogates cannot be encoded: they would be refused far later, by the database driver.
-    if not value.isascii():
+        # Lone surrogates cannot be encoded: they would be refused far later, by the database driver.
         try:
             value.encode()
         except UnicodeEncodeError:
             raise NotCanonical(path, "a lone surrogate is not a character") from None
-    return encode_basestring(value)
+        return str.__str__(value)
+    if isinstance(value, int):
+        _integer(value, path)
+        return int(value)
+    if isinstance(value, float):
+        _float(value, path)
+        return float(value)
+    if levels < 1:
+        raise NotCanonical(path, "too many levels of nesting")
+    if isinstance(value, list | tuple):
+        return [_plain(element, f"{path}[{index}]", levels - 1) for index, element in enumerate(value)]
+    if not isinstance(value, Mapping):
+        raise NotCanonical(path, f"{type(value).__name__} is no JSON value")
+    if not all(isinstance(name, str) for name in value):
+        raise NotCanonical(path, "a member's name must be a string")
+    names = sorted((_plain(name, path, levels) for name in value), key=name_order)
+    return {name: _plain(value[name], f"{path}.{name}", levels - 1) for name in names}
 
 
 def _integer(value: int, path: str) -> str:
@@ -186,7 +169,7 @@ def _integer(value: int, path: str) -> str:
 
 
 def _float(value: float, path: str) -> str:
-    """Write the shortest digits that read back as ``value``, laid out as in ECMA-262 Number::toString."""
+    """Return the shortest digits that read back as ``value``, laid out as in ECMA-262 Number::toString."""
     if not math.isfinite(value):
         raise NotCanonical(path, "NaN and infinities are no JSON numbers")
     if value == 0:
