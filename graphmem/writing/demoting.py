@@ -136,13 +136,13 @@ class ReleaseRequest(StoreRequest):
         """Warn of the fields that were corrected together with one that is named: they are held no more."""
         named = {name for _, name, _ in self._superseded()}
         for name in sorted({*correction.fields} - named):
-            draft.warn_once({
-                "code": "RELEASED_TOGETHER",
-                "field": name,
-                "observation_id": correction.observation_id,
-                "message": f"{name} was corrected together with what is released, so that a newer value wins "
-                "now: POST /correct holds it again",
-            })  # fmt: skip
+            message = (
+                f"{name} was corrected together with what is released, so that a newer value wins now: "
+                "POST /correct holds it again"
+            )
+            draft.warn(
+                "RELEASED_TOGETHER", message, once=True, field=name, observation_id=correction.observation_id
+            )
 
     def _answer(self, draft: Draft, entity_id: str, name: str) -> dict[str, Any]:
         """Return what the receipt says of the entity whose field is released."""

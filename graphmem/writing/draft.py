@@ -108,10 +108,18 @@ class Draft:
         """Note why an item or a link is refused; ``name`` is its key that is at fault."""
         self.refuse(code, f"{part.path}.{name}", message, part.index)
 
-    def warn_once(self, warning: dict[str, Any]) -> None:
-        """Add a warning, unless one with its message is there."""
-        if all(each["message"] != warning["message"] for each in self.warnings):
-            self.warnings.append(warning)
+    def warn(
+        self, code: str, message: str, index: int | None = None, *, once: bool = False, **more: Any
+    ) -> None:
+        """Add a warning; ``once``: unless one with its message is there.
+
+        Args:
+            index: counts the item or relationship that it is about.
+        """
+        if once and any(each["message"] == message for each in self.warnings):
+            return
+        about = {} if index is None else {"index": index}
+        self.warnings.append({"code": code, **about, **more, "message": message})
 
     def raise_issues(self) -> None:
         """Refuse the request if anything of it is refused.

@@ -72,14 +72,11 @@ def warn(draft: Draft, item: Item, entity: Thing) -> None:
     else:
         return
     target = namesake.entity_id
-    draft.warnings.append({
-        "code": code,
-        "index": item.index,
-        "entity_id": entity.subject_id,
-        "target_id": target,
-        "message": f"this is a new {entity.kind}, and {target} {reason}: if they are the same, store with "
-        f"target_id {target}, and merge {entity.subject_id} into it",
-    })  # fmt: skip
+    message = (
+        f"this is a new {entity.kind}, and {target} {reason}: if they are the same, store with "
+        f"target_id {target}, and merge {entity.subject_id} into it"
+    )
+    draft.warn(code, message, item.index, entity_id=entity.subject_id, target_id=target)
 
 
 def forget_merged(draft: Draft) -> None:

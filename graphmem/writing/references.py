@@ -225,9 +225,5 @@ def _delete(draft: Draft, request: StoreRequest, link: Link, since: int) -> None
 
 
 def _warn(draft: Draft, item: Item, reference: Reference, reason: str) -> None:
-    draft.warnings.append({
-        "code": "REFERENCE_NOT_LINKED",
-        "index": item.index,
-        "field": reference.field,
-        "message": f"{reference.field} makes no {reference.meaning.name}: {reason}",
-    })  # fmt: skip
+    message = f"{reference.field} makes no {reference.meaning.name}: {reason}"
+    draft.warn("REFERENCE_NOT_LINKED", message, item.index, field=reference.field)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from graphmem.model import identity, schema
 from graphmem.model.items import Item
@@ -35,17 +35,12 @@ def warn(draft: Draft, item: Item, entity_type: str) -> None:
     in_use = head.seen.keys() | declared.keys()
     for name in new[:FIELDS_COMPARED]:
         if near := spelling.nearest(name, in_use):
-            draft.warnings.append(_new_field(item, name, near, f"the type {entity_type}"))
+            _warn_of_field(draft, item, name, near, f"the type {entity_type}")
 
 
-def _new_field(item: Item, name: str, near: str, subject: str) -> dict[str, Any]:
-    return {
-        "code": "NEW_FIELD",
-        "index": item.index,
-        "field": name,
-        "nearest": near,
-        "message": f"{name} is a new field of {subject}: did you mean {near}?",
-    }
+def _warn_of_field(draft: Draft, item: Item, name: str, near: str, subject: str) -> None:
+    message = f"{name} is a new field of {subject}: did you mean {near}?"
+    draft.warn("NEW_FIELD", message, item.index, field=name, nearest=near)
 
 
 def _warn_of_second_field(draft: Draft, item: Item) -> None:
@@ -58,7 +53,7 @@ def _warn_of_second_field(draft: Draft, item: Item) -> None:
             other for other in known if kind in _CONTACTS and identifiers.FIELDS.get(other) == kind
         )
         if alike:
-            draft.warnings.append(_new_field(item, name, alike[0], f"the entity {item.entity_id}"))
+            _warn_of_field(draft, item, name, alike[0], f"the entity {item.entity_id}")
 
 
 def _warn_of_type(draft: Draft, item: Item, entity_type: str) -> None:
@@ -67,12 +62,8 @@ def _warn_of_type(draft: Draft, item: Item, entity_type: str) -> None:
         entity_type, {*schema.shipped_types(), *state.read.types_in_use, *state.heads, *draft.heads}
     )
     if near:
-        draft.warnings.append({
-            "code": "NEW_TYPE",
-            "index": item.index,
-            "nearest": near,
-            "message": f"{entity_type} is a new type: did you mean {near}?",
-        })  # fmt: skip
+        message = f"{entity_type} is a new type: did you mean {near}?"
+        draft.warn("NEW_TYPE", message, item.index, nearest=near)
 
 
 def _is_usual(name: str) -> bool:

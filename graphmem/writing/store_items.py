@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graphmem.model import facts, identity, merged_arrays, times
 from graphmem.model.items import Item
@@ -66,7 +66,7 @@ def settled(draft: Draft, index: int, item: StoredItem) -> StoredItem:
     by_rule = is_merged and draft.entities[subject_id].merged_by is not None
     action = "matched_existing" if by_rule and item.action == "created" else item.action
     if by_rule and not after.live and item.entity_id != survivor_id:
-        draft.warnings.append(_deleted(index, after))
+        _warn_of_deleted(draft, index, after)
     return item._replace(
         entity_id=survivor_id,
         action=action,
@@ -76,14 +76,13 @@ def settled(draft: Draft, index: int, item: StoredItem) -> StoredItem:
     )
 
 
-def _deleted(index: int, entity: Thing) -> dict[str, Any]:
-    return {
-        "code": "ENTITY_DELETED",
-        "index": index,
-        "entity_id": entity.subject_id,
-        "message": "the entity is deleted: the observation is stored and stays hidden until "
-        f"POST /restore_entity with entity_id {entity.subject_id}",
-    }
+def _warn_of_deleted(draft: Draft, index: int, entity: Thing) -> None:
+    entity_id = entity.subject_id
+    message = (
+        "the entity is deleted: the observation is stored and stays hidden until "
+        f"POST /restore_entity with entity_id {entity_id}"
+    )
+    draft.warn("ENTITY_DELETED", message, index, entity_id=entity_id)
 
 
 def _action(known: Thing | None, item: Item) -> str:
@@ -113,61 +112,52 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
         winner = after.fold.get(name)
         if winner is None:
             continue
-        # An item says the name by which its entity is found whether or not the name is shown.
-        if name not in item.basis.split("+") and _is_hidden(draft, observation, name, winner):
-            draft.warnings.append({
-                "code": "OTHER_MEMBER_SHOWN",
-                "index": item.index,
-                "field": name,
-                "observation_id": winner.observation_id,
-                "message": f"the observation is stored, and {after.subject_id} shows the value of "
-                f"{winner.observation_id}, which another merged entity has: a null clears only the value of "
-                "its own entity, and a merge keeps the name of its target: act on the entity that has it",
-            })  # fmt: skip
-        elif _is_held(draft, observation, name, winner):
-            draft.warnings.append({
-                "code": "HELD_BY_CORRECTION",
-                "index": item.index,
-                "field": name,
-                "observation_id": winner.observation_id,
-                "message": f"the observation is stored, and the snapshot keeps the value of the correction "
-                f"{winner.observation_id}: another correction of {name} ends that, an item with "
-                '"supersedes_correction": true, or POST /correct with release',
-            })  # fmt: skip
-        elif _is_lost(draft, observation, name, winner):
-            draft.warnings.append({
-                "code": "EQUAL_TIME_LOST",
-                "index": item.index,
-                "field": name,
-                "observation_id": winner.observation_id,
-                "message": f"the observation is stored, and {name} keeps the value of "
-                f"{winner.observation_id}, which has the same observed_at and the greater id: store it with "
-                "a later observed_at, or POST /correct",
-            })  # fmt: skip
-        if value != "null" or old is None or old.value == "null":
-            continue
-        if winner.value == "null" and winner.observation_id == observation.id:
-            draft.warnings.append({
-                "code": "NULL_CLEARED_FIELD",
-                "index": item.index,
-                "field": name,
-                "message": f"null is now the value of {name}: the snapshot no longer shows it",
-            })  # fmt: skip
+        if (lost := _lost(draft, item, observation, name, after)) is not None:
+            draft.warn(*lost, item.index, field=name, observation_id=winner.observation_id)
+        is_cleared = value == "null" and old is not None and old.value != "null"
+        if is_cleared and winner.value == "null" and winner.observation_id == observation.id:
+            message = f"null is now the value of {name}: the snapshot no longer shows it"
+            draft.warn("NULL_CLEARED_FIELD", message, item.index, field=name)
     if not after.live and item.kind in facts.VALUE_KINDS:
-        draft.warnings.append(_deleted(item.index, after))
+        _warn_of_deleted(draft, item.index, after)
     if item.basis == identity.CONTENT and before is None:
         alternatives = item.alternatives or identity.rule(observation.entity_type)[:-1]
         # The rule of a shipped type repeats names of the general rule.
         rules = " or ".join(dict.fromkeys(" + ".join(names) for names in alternatives))
-        draft.warnings.append({
-            "code": "CONTENT_IDENTITY",
-            "index": item.index,
-            "message": "no field of the item identifies the entity, so other content will be another entity: "
-            f"give {rules}, or target_id to add to this entity",
-        })  # fmt: skip
+        message = (
+            "no field of the item identifies the entity, so other content will be another entity: "
+            f"give {rules}, or target_id to add to this entity"
+        )
+        draft.warn("CONTENT_IDENTITY", message, item.index)
     if before is None:
         namesakes.warn(draft, item, after)
         namesakes.add(draft, after)
+
+
+def _lost(
+    draft: Draft, item: Item, observation: Observation, name: str, after: Thing
+) -> tuple[str, str] | None:
+    """Return code and message of the warning of a value that is stored, while its field shows another one."""
+    winner = after.fold[name]
+    # An item says the name by which its entity is found whether or not the name is shown.
+    if name not in item.basis.split("+") and _is_hidden(draft, observation, name, winner):
+        return "OTHER_MEMBER_SHOWN", (
+            f"the observation is stored, and {after.subject_id} shows the value of {winner.observation_id}, "
+            "which another merged entity has: a null clears only the value of its own entity, and a merge "
+            "keeps the name of its target: act on the entity that has it"
+        )
+    if _is_held(draft, observation, name, winner):
+        return "HELD_BY_CORRECTION", (
+            f"the observation is stored, and the snapshot keeps the value of the correction "
+            f"{winner.observation_id}: another correction of {name} ends that, an item with "
+            '"supersedes_correction": true, or POST /correct with release'
+        )
+    if _is_outranked_by_id(draft, observation, name, winner):
+        return "EQUAL_TIME_LOST", (
+            f"the observation is stored, and {name} keeps the value of {winner.observation_id}, which has "
+            "the same observed_at and the greater id: store it with a later observed_at, or POST /correct"
+        )
+    return None
 
 
 def _claim(draft: Draft, observation: Observation, name: str, winner: Winner) -> Winner | None:
@@ -187,7 +177,7 @@ def _is_hidden(draft: Draft, observation: Observation, name: str, winner: Winner
     return is_newer and _claim(draft, observation, name, winner) is not None
 
 
-def _is_lost(draft: Draft, observation: Observation, name: str, winner: Winner) -> bool:
+def _is_outranked_by_id(draft: Draft, observation: Observation, name: str, winner: Winner) -> bool:
     """Return whether only the greater id of another observation decided against a value."""
     claim = _claim(draft, observation, name, winner)
     return claim is not None and claim.rank == winner.rank and not merged_arrays.is_union(claim.rank)

@@ -51,13 +51,12 @@ def _as_stored(draft: Draft, request: StoreRequest, link: Link) -> Link:
         stored = link.swapped
     name = link.given_type or link.relationship_type
     if link.given_type is not None or stored.is_swapped:
-        draft.warn_once({
-            "code": "RELATIONSHIP_STORED_AS",
-            "index": link.index,
-            "relationship_type": stored.relationship_type,
-            "message": f"{name[:80]} is stored as {stored.relationship_type}"
-            + (" with source and target swapped" if stored.is_swapped else ""),
-        })  # fmt: skip
+        kind, swapped = (
+            stored.relationship_type,
+            " with source and target swapped" if stored.is_swapped else "",
+        )
+        message = f"{name[:80]} is stored as {kind}{swapped}"
+        draft.warn("RELATIONSHIP_STORED_AS", message, link.index, once=True, relationship_type=kind)
     return stored
 
 

@@ -174,8 +174,7 @@ class StoreRequest(TransactionRequest):
         links += references.apply(draft, self, before)
         draft.raise_issues()
         result = self._add_source(draft, self.source) if self.source else {}
-        if warning := withdrawing.warning(draft, self._source_id):
-            draft.warnings.append(warning)
+        withdrawing.warn(draft, self._source_id)
         if self.interpretation is not None:
             if self.interpretation.id in draft.state.known:
                 # Another process, or another run of the worker, was faster.

@@ -15,10 +15,7 @@ from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
 from graphmem.writing.write_requests import Touched, WriteRequest
 
-_WITHHELD: Final = {
-    "code": "WRITER_QUARANTINED",
-    "message": "what this writer writes is kept, and does not count until POST /agents/release",
-}
+_WITHHELD: Final = "what this writer writes is kept, and does not count until POST /agents/release"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +80,7 @@ class TransactionRequest(WriteRequest):
         if any(not membership.counts(toggles) for toggles in draft.writings):
             if not self.can_be_withheld:
                 raise WriterQuarantined(operation=self.operation)
-            draft.warn_once(_WITHHELD)
+            draft.warn("WRITER_QUARANTINED", _WITHHELD, once=True)
         self._check_versions(draft)
         receipt = replace(self.apply(draft), warnings=draft.warnings)
         draft.raise_issues()

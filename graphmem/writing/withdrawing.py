@@ -143,15 +143,10 @@ def withdraw(
     return withdrawal_id
 
 
-def warning(draft: Draft, source_id: str | None) -> dict[str, Any] | None:
-    """Return the warning for what is stored with a withdrawn source; ``None`` where it counts."""
-    if source_id is None or membership.counts(draft.state.read.toggles.get(source_id)):
-        return None
-    return {
-        "code": "SOURCE_WITHDRAWN",
-        "source_id": source_id,
-        "message": withdrawn_message(source_id),
-    }
+def warn(draft: Draft, source_id: str | None) -> None:
+    """Warn of what is stored with a withdrawn source."""
+    if source_id is not None and not membership.counts(draft.state.read.toggles.get(source_id)):
+        draft.warn("SOURCE_WITHDRAWN", withdrawn_message(source_id), source_id=source_id)
 
 
 def withdrawn_message(source_id: str) -> str:
