@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import abc
 import asyncio
-from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 
 from neo4j import AsyncManagedTransaction, AsyncResult, AsyncTransaction
 
@@ -95,18 +96,11 @@ class Transaction(Queries):
         return database.opened(name, rows, self._owner)
 
 
-class Run(Protocol):
-    """:meth:`Database.read` or :meth:`Database.write`."""
-
-    async def __call__(
-        self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> list[Row]: ...
-
-
 class Statements(Queries):
     """Single statements of one owner, or of no owner: reads or writes."""
 
-    def __init__(self, run: Run, owner: str | None) -> None:
+    def __init__(self, run: Callable[..., Awaitable[list[Row]]], owner: str | None) -> None:
+        """``run`` is :meth:`Database.read` or :meth:`Database.write`."""
         self._run = run
         self._owner = owner
 

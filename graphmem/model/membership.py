@@ -149,12 +149,17 @@ class Membership:
         """Return the membership that merge facts and merges by rule, in any order, come to."""
         return cls(tuple(sorted(facts, key=attrgetter("place"))), frozenset(entity_ids), tuple(sorted(rules)))
 
+    def _counting(self, at: int, at_ingested: int) -> Iterator[MergeFact]:
+        """Yield the facts that count as of two clocks, in order."""
+        for fact in self.facts:
+            if fact.at <= at and fact.recorded_at <= at_ingested and counts(fact.toggles, at_ingested):
+                yield fact
+
     def separated(self, at_ingested: int = times.LATEST) -> dict[str, set[str]]:
         """Return the entities that somebody separated from each entity, either way round, as of a time."""
         separated: dict[str, set[str]] = {}
-        for fact in self.facts:
-            is_known = fact.recorded_at <= at_ingested and counts(fact.toggles, at_ingested)
-            for other in fact.separated if is_known else ():
+        for fact in self._counting(times.LATEST, at_ingested):
+            for other in fact.separated:
                 separated.setdefault(fact.subject_id, set()).add(other)
                 separated.setdefault(other, set()).add(fact.subject_id)
         return separated
@@ -162,19 +167,17 @@ class Membership:
     def merged_into(self, at: int = times.LATEST, at_ingested: int = times.LATEST) -> dict[str, str]:
         """Return what each merged entity is merged into, as of two clocks."""
         merged: dict[str, str] = {}
-        for fact in self.facts:
-            if fact.at <= at and fact.recorded_at <= at_ingested and counts(fact.toggles, at_ingested):
-                _apply(fact, merged)
+        for fact in self._counting(at, at_ingested):
+            _apply(fact, merged)
         return _with_rules(merged, [rule for rule in self.rules if rule.holds(at_ingested)])
 
     def merge_rules(self, at: int = times.LATEST, at_ingested: int = times.LATEST) -> dict[str, str]:
         """Return the rule of each entity that a fact of rule version 2 merged, as of two clocks."""
         merged, rules = dict[str, str](), dict[str, str | None]()
-        for fact in self.facts:
-            if fact.at <= at and fact.recorded_at <= at_ingested and counts(fact.toggles, at_ingested):
-                _apply(fact, merged)
-                if merged.get(fact.subject_id) == fact.into:
-                    rules[fact.subject_id] = fact.rule
+        for fact in self._counting(at, at_ingested):
+            _apply(fact, merged)
+            if merged.get(fact.subject_id) == fact.into:
+                rules[fact.subject_id] = fact.rule
         return {subject_id: rule for subject_id, rule in rules.items() if rule and subject_id in merged}
 
     def spans(self, at: int = times.LATEST) -> Mapping[str, list[MemberSpan]]:

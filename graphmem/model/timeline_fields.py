@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from graphmem.model import canonical, changed_instances, dates, ids, merged_arrays
 from graphmem.model.dates import Precision
@@ -79,8 +78,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])", re.ASCII)
 _BREAK = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class DatedEvent:
+class DatedEvent(NamedTuple):
     """A time of an entity: ``at`` in microseconds, ``text`` as it was written, by which observation."""
 
     id: str

@@ -24,6 +24,7 @@ from graphmem.storing.acceptance import (
 )
 from graphmem.storing.withdrawal_plans import EntityChange, changes
 from graphmem.writing import MergeRequest, Merging, Receipt
+from graphmem.writing.supposing import suppose_written
 
 
 class Merge(Expecting, DryRun, Sized):
@@ -110,7 +111,8 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
         if not arguments.is_preview:
             receipt = await submit(context, request)
             return {**_answer(receipt), "merged_at": times.render(receipt.recorded_at)}
-        receipt, supposition = await context.services.writers.suppose(request)
+        services = context.services
+        receipt, supposition = await suppose_written(services.database, request, services.embedder)
     ends = [arguments.target_entity_id, arguments.source_entity_id]
     entities, _ = await changes(context, supposition, ends, [])
     return {**_answer(receipt), "transaction_id": None, "dry_run": True, "changes": entities}

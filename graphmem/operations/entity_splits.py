@@ -36,6 +36,7 @@ from graphmem.storing.applying import apply_withdrawals
 from graphmem.storing.withdrawal_plans import EntityChange, RelationshipChange, changes
 from graphmem.writing import Receipt, SplitRequest, UnsplitRequest
 from graphmem.writing.splitting import REFUSED, SPLIT_LIMIT, Selection
+from graphmem.writing.supposing import suppose_written
 
 EXAMPLE_SPLIT_ID = "spl_0123456789abcdef01234567"
 
@@ -245,7 +246,8 @@ def _result(receipt: Receipt) -> SplitResult:
 
 
 async def _plan(context: Context, request: SplitRequest) -> SplitResult:
-    receipt, supposition = await context.services.writers.suppose(request)
+    services = context.services
+    receipt, supposition = await suppose_written(services.database, request, services.embedder)
     result = receipt.result
     entity_ids = [result["source"], result["target"]]
     entities, relationships = await changes(context, supposition, entity_ids, result["relationships"])

@@ -20,17 +20,11 @@ def listed(owner: str, view: Thing | None, rules: Rules) -> dict[str, dict[str, 
         return {}
     return {
         event.id: {
-            "id": event.id,
+            **event._asdict(),
             "owner": owner,
             "entity_id": view.subject_id,
             "entity_type": view.kind,
-            "event_type": event.event_type,
-            "field": event.field,
-            "at": event.at,
             "listed_at": event.at,
-            "text": event.text,
-            "precision": event.precision,
-            "observation_id": event.observation_id,
         }
         for event in timeline_fields.events(owner, view.subject_id, view.kind, view.fold, rules).values()
     }

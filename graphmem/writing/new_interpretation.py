@@ -17,6 +17,13 @@ ENDED: Final = "ERR_INTERPRETATION_ENDED"
 """The code of the issue that refuses an interpretation that has ended already."""
 
 
+_RECORDED: Final = (
+    "id", "source_id", "interpreter", "version", "config", "run", "model", "parser", "created_at",
+    "started_at", "error",
+)  # fmt: skip
+"""The members of an interpretation that its record has as they are."""
+
+
 class Status(StrEnum):
     """How far an interpretation is. Once it is completed or failed, it never changes."""
 
@@ -101,33 +108,15 @@ class Interpretation:
         Args:
             counts: ``observations``, ``entities`` and ``relationships`` that its last transaction made.
         """
-        made: Mapping[str, Any] = counts if self.made is None else self.made
-        queued: Mapping[str, Any] = {} if self.created_at is None else {"created_at": self.created_at}
+        members = {name: getattr(self, name) for name in _RECORDED}
+        if self.created_at is None:
+            del members["created_at"]
+        made = counts if self.made is None else self.made
         return fact_records.InterpretationRecord.model_construct(
-            id=self.id,
-            source_id=self.source_id,
-            interpreter=self.interpreter,
-            version=self.version,
-            config=self.config,
-            run=self.run,
-            model=self.model,
-            parser=self.parser,
-            started_at=self.started_at,
-            error=self.error,
-            warnings=list(self.warnings),
-            **made,
-            **queued,
+            **{**members, "warnings": list(self.warnings), **made}
         )
 
     @property
     def identity(self) -> dict[str, Any]:
-        return {
-            "owner": self.owner,
-            "source_id": self.source_id,
-            "interpreter": self.interpreter,
-            "version": self.version,
-            "config": self.config,
-            "config_hash": self.config_hash,
-            "run": self.run,
-            "replaces": list(self.replaces) or None,
-        }
+        names = ("owner", "source_id", "interpreter", "version", "config", "config_hash", "run")
+        return {**{name: getattr(self, name) for name in names}, "replaces": list(self.replaces) or None}

@@ -145,7 +145,7 @@ class Thing:
     @property
     def evidence_text(self) -> str | None:
         """Its evidence as canonical JSON; ``None`` where the winners of plain rules say the same."""
-        if self.rule is None or (not self.projection and self.evidence == evidence_of_fold(self)):
+        if self.rule is None or (not self.projection and self.evidence == evidence_of(self.rule, self.texts)):
             return None
         return canonical.encode(sorted(map(list, self.evidence)))
 
@@ -155,13 +155,13 @@ class Thing:
         return sum(len(winner.value) for winner in self.fold.values())
 
     @property
-    def naming_texts(self) -> dict[str, str]:
-        """The canonical JSON of the current values that can name the entity."""
+    def texts(self) -> dict[str, str]:
+        """The canonical JSON of its current values, by field."""
         return {name: winner.value for name, winner in self.fold.items()}
 
     @cached_property
     def name(self) -> str:
-        return identity.name_of(self.kind, self.subject_id, self.naming_texts)
+        return identity.name_of(self.kind, self.subject_id, self.texts)
 
     @cached_property
     def identifiers(self) -> set[tuple[str, str]]:
@@ -229,11 +229,6 @@ def evidence_of(rule: OwnRule | None, texts: Mapping[str, str], basis: str | Non
     evidence = rule.evidence({name: canonical.decode(text) for name, text in fields.items()})
     by_content = evidence and basis == identity.CONTENT and rule.entity_type in identity.PEOPLE
     return evidence | identity_rules.BY_CONTENT if by_content else evidence
-
-
-def evidence_of_fold(thing: Thing) -> Evidence:
-    """Return the evidence of the winners of an entity without its members."""
-    return evidence_of(thing.rule, {name: winner.value for name, winner in thing.fold.items()})
 
 
 def note_bearers(bearers: dict[str, set[str]], entities: Iterable[Thing]) -> None:
@@ -468,5 +463,4 @@ class ThingRow(NamedTuple):
     def entity(self, rule: OwnRule | None, *, whole: bool = True) -> Thing:
         """Return an entity with its evidence; see :meth:`thing`."""
         thing = self.thing(whole=whole)
-        texts = {name: winner.value for name, winner in thing.fold.items()}
-        return replace(thing, rule=rule, evidence=stored_evidence(rule, self.evidence, texts))
+        return replace(thing, rule=rule, evidence=stored_evidence(rule, self.evidence, thing.texts))

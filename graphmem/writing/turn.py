@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import random
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -184,7 +184,7 @@ class OwnerWriter:
                 observations += first.request.observation_count
                 characters += first.characters
                 is_full = observations > self.limits.observations or characters > self.limits.characters
-                if batch and (is_full or not _share_turn(first.request, batch[0].request)):
+                if batch and (is_full or not (first.request.shares_turn and batch[0].request.shares_turn)):
                     break
                 batch.append(first)
             self.waiting.popleft()
@@ -311,7 +311,9 @@ class OwnerWriter:
         """Return what the batch touches; it is read again where an identity rule has changed."""
         while True:
             touched = self._touched(batch)
-            state = states.of_look(await forms.read(touched, queries), self.owner, touched, self._rules_off)
+            state = states.of_look(
+                await forms.read(touched, queries), self.owner, touched, self.settings.merge_rules_off_by_type
+            )
             if state is None:
                 return None
             self._remember_documents(state)
@@ -320,17 +322,15 @@ class OwnerWriter:
 
     def _touched(self, batch: list[Waiting]) -> Touched:
         """Return what a batch touches, with what its decision has needed."""
-        touched = _touched(waiting.request for waiting in batch)
+        touched = Touched()
+        for waiting in batch:
+            waiting.request.touch(touched)
         touched.add(self.further)
         return touched
 
     def _empty(self, batch: list[Waiting]) -> State:
         """Return the state of an owner who has written nothing yet."""
-        return states.empty(self.owner, self._touched(batch), self._rules_off)
-
-    @property
-    def _rules_off(self) -> Mapping[str, frozenset[str]]:
-        return self.settings.merge_rules_off_by_type
+        return states.empty(self.owner, self._touched(batch), self.settings.merge_rules_off_by_type)
 
     def _remember_documents(self, state: State) -> None:
         documents = self.known.documents
@@ -348,7 +348,7 @@ class OwnerWriter:
         for waiting in batch:
             old, new = waiting.request, waiting.request.identified(state)
             if new is not old:
-                changed = changed or _touched([new]) != _touched([old])
+                changed = changed or _touched_by(new) != _touched_by(old)
                 waiting.request = new
         return changed
 
@@ -405,12 +405,7 @@ async def _inform(batch: list[Waiting], queries: Queries, state: State) -> None:
         waiting.request = await waiting.request.informed(queries, state)
 
 
-def _share_turn(request: WriteRequest, other: WriteRequest) -> bool:
-    return request.shares_turn and other.shares_turn
-
-
-def _touched(requests: Iterable[WriteRequest]) -> Touched:
+def _touched_by(request: WriteRequest) -> Touched:
     touched = Touched()
-    for request in requests:
-        request.touch(touched)
+    request.touch(touched)
     return touched

@@ -32,6 +32,11 @@ from graphmem.writing.things import KEY_KIND, Thing, Things, naming_pairs
 
 _COUNTED: Final = ("total", "known", "observations", "recorded")
 """The counters of a type: live survivors, all survivors, observations of what is live, all observations."""
+_STORED_AS_IT_IS: Final = (
+    "id", "kind", "observed_at", "recorded_at", "priority", "specificity", "observation_source", "agent",
+    "source_id", "interpretation_id", "places",
+)  # fmt: skip
+"""The members of an observation that its node has as they are."""
 _STALE: Final = "stale"
 """The projection of a survivor with a member that was folded under other rules: no rules have this key."""
 
@@ -282,7 +287,7 @@ class Node:
     @cached_property
     def names(self) -> set[tuple[str, str]]:
         """The (kind, key) pairs by which its own current values name it, without those of its members."""
-        return naming_pairs(self.own.kind, {name: winner.value for name, winner in self.own.fold.items()})
+        return naming_pairs(self.own.kind, self.own.texts)
 
     @property
     def former(self) -> set[tuple[str, str]]:
@@ -405,21 +410,11 @@ def _relationship_row(before: Node | None, after: Node) -> dict[str, Any]:
 def _observation_row(owner: str, observation: Observation, is_entity: bool) -> dict[str, Any]:
     names = sorted(observation.fields, key=canonical.name_order)
     properties: dict[str, Any] = {
-        "id": observation.id,
+        **{name: getattr(observation, name) for name in _STORED_AS_IT_IS},
         "owner": owner,
-        "kind": observation.kind,
-        "observed_at": observation.observed_at,
-        "recorded_at": observation.recorded_at,
         "fields": names,
         "values": [observation.fields[name] for name in names],
         "size": sum(map(len, observation.fields.values())),
-        "priority": observation.priority,
-        "specificity": observation.specificity,
-        "observation_source": observation.observation_source,
-        "agent": observation.agent,
-        "source_id": observation.source_id,
-        "interpretation_id": observation.interpretation_id,
-        "places": observation.places,
         "excluded": list(observation.excluded) or None,
     }
     if is_entity:

@@ -16,11 +16,9 @@ from graphmem.model import ids
 from graphmem.model.identity import Alternatives
 from graphmem.model.schema import SchemaDocument
 from graphmem.settings import Settings
-from graphmem.writing import disk, forms, supposing
+from graphmem.writing import disk, forms
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
-from graphmem.writing.supposing import Supposition
-from graphmem.writing.transaction import TransactionRequest
 from graphmem.writing.turn import TURN_LIMITS, Known, OwnerWriter, TurnLimits
 from graphmem.writing.waiting_requests import Waiting
 from graphmem.writing.write_requests import WriteRequest
@@ -101,10 +99,6 @@ class Writers:
             # A context of its own: a turn belongs to all of its requests, not to the first of them.
             writer.task = asyncio.create_task(self._drain(writer), context=contextvars.Context())
         return await waiting.answer
-
-    async def suppose(self, request: TransactionRequest) -> tuple[Receipt, Supposition]:
-        """Return what a request would answer and change; see :func:`supposing.suppose_written`."""
-        return await supposing.suppose_written(self._database, request, self.embedder)
 
     def check_disk(self) -> None:
         """Refuse to write where the embedded database has little space left.

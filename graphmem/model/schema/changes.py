@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
 from graphmem.model import canonical
@@ -76,15 +76,7 @@ class Change:
 
     def as_json(self) -> dict[str, Any]:
         """Return the change as JSON, without empty parts. Idempotency keys are compared by this value."""
-        parts = {
-            "kind": self.kind,
-            "entity_type": self.entity_type,
-            "document": self.document,
-            "fields": self.fields,
-            "remove": list(self.remove),
-            "settings": self.settings,
-            "version": self.version,
-        }
+        parts = {**asdict(self), "remove": list(self.remove)}
         return {name: value for name, value in parts.items() if value}
 
 
