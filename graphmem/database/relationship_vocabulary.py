@@ -56,10 +56,6 @@ class _OwnTypes(NamedTuple):
     kinds: dict[str, RelationshipKind]
     newest_names: dict[str, str]
 
-    @property
-    def is_fresh(self) -> bool:
-        """Whether it was read less than :data:`REMEMBERED_SECONDS` ago."""
-        return time.monotonic() - self.read_at < REMEMBERED_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +70,10 @@ class Known:
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", frozenset(self.kinds))
 
-    @property
-    def is_fresh(self) -> bool:
-        """Whether it was read less than :data:`REMEMBERED_SECONDS` ago."""
-        return time.monotonic() - self.read_at < REMEMBERED_SECONDS
+
+def _is_fresh(read: Known | _OwnTypes) -> bool:
+    """Return whether something was read less than :data:`REMEMBERED_SECONDS` ago."""
+    return time.monotonic() - read.read_at < REMEMBERED_SECONDS
 
 
 def _completed(kind: RelationshipKind) -> RelationshipKind:
@@ -107,7 +103,7 @@ class Vocabulary:
         Raises:
             Unavailable: the database failed.
         """
-        return self._known if self._known.is_fresh else await self.refresh()
+        return self._known if _is_fresh(self._known) else await self.refresh()
 
     def names(self, names: Iterable[str]) -> frozenset[str]:
         """Return those of some types that are built in or registered, as this process last read it."""
@@ -159,7 +155,7 @@ class Vocabulary:
             Unavailable: the database failed.
         """
         known, own = self._known, self._own.get(owner)
-        if known.is_fresh and own is not None and own.is_fresh:
+        if own is not None and _is_fresh(known) and _is_fresh(own):
             return {**own.kinds, **known.kinds}
         kinds, _ = await self.of_owner(owner)
         return kinds
@@ -222,7 +218,7 @@ class Vocabulary:
             Unavailable: the database failed.
         """
         known, own = self._known, self._own.get(owner)
-        usual = [known.names, MEANINGS, own.kinds if own else ()] if known.is_fresh else [BUILTIN]
+        usual = [known.names, MEANINGS, own.kinds if own else ()] if _is_fresh(known) else [BUILTIN]
         readings = (relationship.readings(name) for name in types)
         if all(any(spelled in names for names in usual for spelled in each) for each in readings):
             return {**own.kinds, **known.kinds} if own else known.kinds

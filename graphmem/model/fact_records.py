@@ -93,18 +93,11 @@ class SchemaRecord(Record):
         return (0, self.entity_type, *version_order(self.version))
 
     def row(self, owner: str, transaction_id: str, recorded_at: int) -> dict[str, Any]:
+        schema_id = ids.schema_id(owner, self.entity_type, self.version)
+        members = {name: value for name, value in self if name not in ("record", "transaction")}
         return {
-            "transaction_id": transaction_id,
-            "properties": {
-                "id": ids.schema_id(owner, self.entity_type, self.version),
-                "owner": owner,
-                "entity_type": self.entity_type,
-                "version": self.version,
-                "document": self.document,
-                "recorded_at": self.recorded_at,
-                "change": self.change,
-            },
-        }
+            "transaction_id": transaction_id, "properties": {**members, "id": schema_id, "owner": owner}
+        }  # fmt: skip
 
 
 class TransactionRecord(Record):

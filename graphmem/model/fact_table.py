@@ -46,7 +46,6 @@ class DeclaredKind:
         is_subject: whether it can be withdrawn: the look reads when it was, and how many observations it has.
         derived: what is derived from it.
         audit: the queries with which the audit compares that.
-        is_hashed: whether the state hash counts what is derived from it.
     """
 
     record: type[Record]
@@ -61,7 +60,6 @@ class DeclaredKind:
     is_subject: bool = False
     derived: tuple[str, ...] = ()
     audit: tuple[str, ...] = ()
-    is_hashed: bool = False
 
     @cached_property
     def name(self) -> str:
@@ -81,7 +79,7 @@ class DeclaredKind:
 
 SCHEMA: Final = DeclaredKind(
     SchemaRecord, "schemas", label="Schema", rows="versions", form="whole",
-    derived=("snapshots", "values", "events"), audit=("audit.nodes",), is_hashed=True,
+    derived=("snapshots", "values", "events"), audit=("audit.nodes",),
 )  # fmt: skip
 TRANSACTION: Final = DeclaredKind(
     TransactionRecord, "transactions", label="Transaction", erased_by="owner.erase_transactions"
@@ -101,7 +99,7 @@ INTERPRETATION: Final = DeclaredKind(
 WITHDRAWAL: Final = DeclaredKind(
     Withdrawal, "exclusions", format=2, label="Exclusion", form="exclude",
     derived=("Source.excluded", "Interpretation.excluded", "Observation.excluded"),
-    audit=("audit.exclusions", "audit.stamps", "audit.stamps_of_subject"), is_hashed=True,
+    audit=("audit.exclusions", "audit.stamps", "audit.stamps_of_subject"),
 )  # fmt: skip
 DISMISSAL: Final = DeclaredKind(
     Dismissal, "dismissals", format=2, label="Dismissal", form="whole", is_counted=False,
@@ -110,7 +108,6 @@ DISMISSAL: Final = DeclaredKind(
 OBSERVATION: Final = DeclaredKind(
     ObservationRecord, "observations", label="Observation", erased_by="owner.erase_transactions",
     derived=("snapshots", "edges", "events", "counters"), audit=("audit.reduce", "audit.counts"),
-    is_hashed=True,
 )  # fmt: skip
 REPEAT: Final = DeclaredKind(
     Repeat, "repeats", format=2, erased_by="owner.erase_transactions", is_counted=False, rows="repeated",
@@ -118,7 +115,7 @@ REPEAT: Final = DeclaredKind(
 SPLIT: Final = DeclaredKind(
     Split, "splits", format=3, label="Split", form="exclude", is_counted=False,
     derived=("split_by", "OBSERVED", "Observation.moved_to", "Observation.moved_by"),
-    audit=("audit.stamps", "audit.stamps_of_subject"), is_hashed=True,
+    audit=("audit.stamps", "audit.stamps_of_subject"),
 )  # fmt: skip
 
 RENAMING: Final = DeclaredKind(

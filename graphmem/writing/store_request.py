@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
 from graphmem.errors import IdempotencyMismatch
+from graphmem.ingest.media_types import types_contradict
 from graphmem.model import facts, identity, ids, membership
 from graphmem.model.fact_records import SourceRecord
 from graphmem.model.identity_rules import own_rule
@@ -15,7 +16,6 @@ from graphmem.model.links import Link
 from graphmem.model.reduction import Observation
 from graphmem.writing import (
     namesakes,
-    new_source,
     references,
     rule_merging,
     store_items,
@@ -216,9 +216,18 @@ class StoreRequest(TransactionRequest):
                 "use a new key, or send the first file again",
                 file_idempotency_key=key,
             )
-        draft.warnings.extend(new_source.warnings(source))
+        declared, detected = source.declared_type, source.mime_type
+        if declared is not None and types_contradict(declared, detected):
+            # Both types are kept.
+            message = f"the file was declared as {declared}, and its bytes are {detected}"
+            draft.warn("MIME_TYPE_MISMATCH", message, mime_type=detected, declared_type=declared)
         draft.add(source, self.transaction_id)
-        return new_source.result(source, known=source.id in draft.state.known)
+        return {
+            "source": {
+                "source_id": source.id, "content_hash": source.content_hash, "file_size": source.size,
+                "mime_type": detected, "deduplicated": source.id in draft.state.known,
+            }
+        }  # fmt: skip
 
     def _withdraw_replaced(self, draft: Draft, interpretation: Interpretation) -> None:
         """Withdraw the interpretations that a completed one replaces; a failed one that made something."""
