@@ -57,7 +57,6 @@ class _OwnTypes(NamedTuple):
     newest_names: dict[str, str]
 
 
-
 @dataclass(frozen=True, slots=True)
 class Known:
     """The vocabulary at one revision: all types by name. ``read_at`` is in seconds of the monotonic clock."""
