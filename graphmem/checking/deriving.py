@@ -13,30 +13,17 @@ from graphmem.model.dismissals import Pair
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.identity_rules import NO_EVIDENCE, Evidence
 from graphmem.model.membership import Membership
-from graphmem.model.reduction import OwnState, Winner
+from graphmem.model.reduction import Winner
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.text import identifiers
 from graphmem.writing import placement, refolding
 from graphmem.writing.dismissing_duplicates import dismissed_pairs
+from graphmem.writing.refolding import History
 from graphmem.writing.state import Additions, State
-from graphmem.writing.things import Thing, Things, evidence_of, naming_pairs
+from graphmem.writing.things import Things, evidence_of, naming_pairs
 
 Seen = dict[str, dict[str, discovery.Shapes]]
 """The shapes of values by field, by entity type."""
-
-
-class _ReducedSubject(NamedTuple):
-    """The own state of an entity or a relationship, as the database reduces it."""
-
-    subject_id: str
-    version: int
-    updated_at: int | None
-    observation_count: int
-    created_at: int | None
-    last_observation_at: int | None
-    lifecycle: list[Any] | None
-    fold: list[list[Any]]
-    unmade: bool
 
 
 class _EvidenceRow(NamedTuple):
@@ -47,7 +34,7 @@ class _EvidenceRow(NamedTuple):
 
 
 class _ReducedSubjects(NamedTuple):
-    reduced: list[_ReducedSubject]
+    reduced: list[History]
     evidence: list[_EvidenceRow]
 
 
@@ -118,7 +105,7 @@ def _derived(
         relationships_before=stored.relationships.copy(), heads=dict(stored.heads), new=Additions(),
     )  # fmt: skip
     for subject_id in stored.entities:
-        thing = _reduced(entities[subject_id], reduced[subject_id])
+        thing = reduced[subject_id].counted(entities[subject_id])
         thing = replace(
             thing,
             evidence=evidence.get(subject_id, NO_EVIDENCE),
@@ -130,7 +117,7 @@ def _derived(
             thing = replace(thing, version=len(recorded), updated_at=max(recorded, default=0))
         derived.entities.put(replace(thing, projection=rules[subject_id].key))
     for key in stored.relationships:
-        thing = _reduced(stored.relationships[key], reduced[key])
+        thing = reduced[key].counted(stored.relationships[key])
         # A merge raises the version of what it shows elsewhere: that is counted and cannot be derived.
         version = max(stored.relationships[key].version, thing.version)
         derived.relationships.put(replace(thing, version=version, fold=folds.get(key, thing.fold)))
@@ -185,22 +172,3 @@ async def _folds(
         # Others have the event loop meanwhile.
         await asyncio.sleep(0)
     return folds
-
-
-def _reduced(thing: Thing, reduced: _ReducedSubject) -> Thing:
-    """Return a thing with the state that its own observations give."""
-    state = OwnState.reduced(
-        reduced.observation_count,
-        reduced.created_at,
-        reduced.last_observation_at,
-        reduced.lifecycle,
-        reduced.fold,
-    )
-    return replace(
-        thing,
-        version=reduced.version,
-        updated_at=reduced.updated_at or 0,
-        unmade=reduced.unmade,
-        refold=0,
-        **{**state._asdict(), "created_at": state.created_at or 0},
-    )

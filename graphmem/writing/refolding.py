@@ -62,7 +62,10 @@ class _ReplayedObservation(NamedTuple):
 
 
 class History(NamedTuple):
-    """The own state of one subject, and its observations that count; ``None`` where these are too many."""
+    """The own state of one subject, and its observations that count; ``None`` where these are too many.
+
+    ``winners`` are those of plain rules (``observation/_winners.cypher``), where the database reduces it.
+    """
 
     subject_id: str
     version: int
@@ -73,6 +76,25 @@ class History(NamedTuple):
     lifecycle: list[Any] | None
     unmade: bool
     replayed: list[_ReplayedObservation] | None
+    winners: list[list[Any]] | None = None
+
+    def counted(self, thing: Thing) -> Thing:
+        """Return a thing with the state that its own observations give."""
+        own = OwnState.reduced(
+            self.observation_count,
+            self.created_at,
+            self.last_observation_at,
+            self.lifecycle,
+            self.winners or (),
+        )
+        return replace(
+            thing,
+            **{**own._asdict(), "created_at": own.created_at or 0},
+            version=self.version,
+            updated_at=self.updated_at or 0,
+            unmade=self.unmade,
+            refold=0,
+        )
 
     async def observations(
         self, queries: Queries, at: int = times.LATEST, at_ingested: int = times.LATEST
@@ -339,18 +361,13 @@ async def _refold_history(
     version = max(history.version, 0 if is_entity else known.version + known.refold)
     if touched is not None:
         version = len(touched)
-    own = OwnState.reduced(
-        history.observation_count, history.created_at, history.last_observation_at, history.lifecycle, ()
-    )
     things.put(
         replace(
-            known,
-            **{**own._asdict(), "created_at": own.created_at or 0, "fold": folded},
+            history.counted(known),
+            fold=folded,
             version=version,
             updated_at=max(touched or (), default=history.updated_at or 0),
             projection=rules.key if is_entity else known.projection,
-            unmade=history.unmade,
-            refold=0,
             evidence=evidence,
             named=named if is_entity else None,
         )

@@ -18,8 +18,8 @@ CALL (known) {
   CALL (subject_id, known) {
     <observation._winners>
   }
-  RETURN collect([subject_id, version, updated_at, observations, created_at, last_observation_at, turn, fold,
-    unmade]) AS reduced
+  RETURN collect([subject_id, version, updated_at, observations, created_at, last_observation_at, turn, unmade,
+    null, fold]) AS reduced
 }
 CALL () {
   UNWIND $identifying AS subject
