@@ -42,35 +42,18 @@ class _StatementRow(NamedTuple):
     basis: str | None
 
 
-class _StoredSpan(NamedTuple):
-    into: str
-    alternative: str
-    start: int
-    until: int | None
-
-
 class _StoredMerge(NamedTuple):
     """The merge by rule of an entity as it is now, and all that are stored; the last may be open."""
 
     subject_id: str
     into: str | None
     alternative: str | None
-    stored: list[_StoredSpan]
+    stored: list[RuleSpan]
 
     @property
     def spans(self) -> list[RuleSpan]:
         """All merges by rule that it had, in the order of time."""
-        spans = [
-            RuleSpan(
-                self.subject_id,
-                each.into,
-                each.start,
-                times.LATEST if each.until is None else each.until,
-                each.alternative,
-            )
-            for each in self.stored
-        ]
-        return sorted(spans, key=lambda span: (span.start, span.end))
+        return sorted(self.stored, key=lambda span: (span.start, span.end))
 
 
 _Undated = tuple[int | None, int, int | None]
@@ -131,7 +114,7 @@ class _Facts:
 
 def _is_present(merge: _StoredMerge, spans: list[RuleSpan]) -> bool:
     """Return whether an entity is merged now as the last of its spans says."""
-    present = [(span.into, span.alternative) for span in spans if span.end == times.LATEST]
+    present = [(span.into, span.alternative) for span in spans if span.until is None]
     return present == ([(merge.into, merge.alternative)] if merge.alternative is not None else [])
 
 
@@ -143,7 +126,7 @@ def _by_subject(spans: Iterable[RuleSpan]) -> dict[str, list[RuleSpan]]:
 
 
 def shown_as(span: RuleSpan) -> dict[str, Any]:
-    until = None if span.end == times.LATEST else times.render(span.end)
+    until = None if span.until is None else times.render(span.until)
     return {
         "into": span.into,
         "alternative": span.alternative,
@@ -153,13 +136,11 @@ def shown_as(span: RuleSpan) -> dict[str, Any]:
 
 
 def _stored_as(span: RuleSpan) -> dict[str, Any]:
-    until = None if span.end == times.LATEST else span.end
-    return {"into": span.into, "alternative": span.alternative, "from": span.start, "until": until}
+    return {"into": span.into, "alternative": span.alternative, "from": span.start, "until": span.until}
 
 
 def _columns(span: RuleSpan) -> list[Any]:
-    until = -1 if span.end == times.LATEST else span.end
-    return [span.into, span.alternative, span.start, until]
+    return [span.into, span.alternative, span.start, -1 if span.until is None else span.until]
 
 
 async def compare(database: Database, owner: str, writers: Writers, entity_types: Iterable[str]) -> Dates:
