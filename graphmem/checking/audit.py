@@ -35,7 +35,6 @@ from graphmem.model.membership import Membership
 from graphmem.model.reduction import Torn
 from graphmem.writing import Writers, forms, refolding, turn_rows, vectors
 from graphmem.writing import state as states
-from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import LockedOwner, LookRow, State
 from graphmem.writing.things import Things
 from graphmem.writing.write_requests import LookAgain, Touched
@@ -394,7 +393,7 @@ class Audit:
             if state is None:
                 return
             for kind, seen in sorted(self.seen.items(), key=str):
-                head = state.heads.get(kind) or Head(kind)
+                head = state.head(kind)
                 if head.seen != seen:
                     self.report.note(
                         [AuditDifference(f"schema {kind}", "fields", sorted(head.seen), sorted(seen))]

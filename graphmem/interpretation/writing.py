@@ -108,18 +108,12 @@ class _ObservationWriter:
             specificity=SPECIFICITY,
             observation_source=observation_source,
         )
-        self._observations: set[str] = set()
-        self._entities: set[str] = set()
-        self._relationships: set[str] = set()
+        self._made: dict[str, set[str]] = {"observations": set(), "entities": set(), "relationships": set()}
 
     @property
     def made(self) -> Mapping[str, int]:
         """How many observations, entities and relationships were written so far."""
-        return {
-            "observations": len(self._observations),
-            "entities": len(self._entities),
-            "relationships": len(self._relationships),
-        }
+        return {name: len(made) for name, made in self._made.items()}
 
     async def write(
         self,
@@ -164,9 +158,9 @@ class _ObservationWriter:
             # A registered identity rule or a merge makes one entity of what the file has as two.
             others = [each for index, each in enumerate(relationships) if index not in loops]
             return await self.write(entities, others, ids, ends=ends)
-        self._observations.update(part.observation_id for part in (*receipt.items, *receipt.links))
-        self._entities.update(item.entity_id for item in receipt.items)
-        self._relationships.update(link.key for link in receipt.links)
+        self._made["observations"].update(part.observation_id for part in (*receipt.items, *receipt.links))
+        self._made["entities"].update(item.entity_id for item in receipt.items)
+        self._made["relationships"].update(link.key for link in receipt.links)
         return receipt
 
     def _item(self, reader: ItemReader, index: int, proposed: ProposedEntity) -> Item | None:

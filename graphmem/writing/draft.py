@@ -79,8 +79,7 @@ class Draft:
         return next(map(draft.survivor_view, there), None)
 
     def head(self, entity_type: str) -> Head:
-        head = self.heads.get(entity_type) or self.state.heads.get(entity_type)
-        return head or Head(entity_type)
+        return self.heads.get(entity_type) or self.state.head(entity_type)
 
     def rules(self, entity_id: str, entity_type: str) -> Rules:
         """Return the rules under which an entity is folded: those of its survivor's type."""

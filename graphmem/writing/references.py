@@ -103,8 +103,8 @@ def apply(draft: Draft, request: StoreRequest, before: dict[str, Shown]) -> list
 
 def _references(state: State, entities: Things, item: Item) -> tuple[Reference, ...]:
     known = entities.get(item.entity_id)
-    head = state.heads.get(known.kind if known else item.entity_type or "")
-    return head.references if head is not None and item.kind in facts.VALUE_KINDS else ()
+    head = state.head(known.kind if known else item.entity_type or "")
+    return head.references if item.kind in facts.VALUE_KINDS else ()
 
 
 def _referring_items(request: StoreRequest) -> list[Item]:
@@ -141,8 +141,8 @@ def _target(
 
 def _identifying(state: State, entity_type: str, value: Any) -> str | None:
     """Return the field by which a value alone identifies an entity of a type; ``None`` if none does."""
-    head = state.heads.get(entity_type)
-    registered = head.active.document.canonical_name_fields if head and head.active else ()
+    active = state.head(entity_type).active
+    registered = active.document.canonical_name_fields if active else ()
     rule = registered or identity.own_rule(entity_type) or (("name",),)
     is_email = isinstance(value, str) and _EMAIL.fullmatch(value.strip()) is not None
     single = [names[0] for names in rule if len(names) == 1 and (is_email or names[0] != "email")]

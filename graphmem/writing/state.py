@@ -11,7 +11,7 @@ from graphmem.errors import AuthInvalid
 from graphmem.model import fact_table, identity, ids, state_hash
 from graphmem.model.identity_rules import OwnRule, own_rule
 from graphmem.model.reduction import Observation
-from graphmem.model.rules import PLAIN, Rules
+from graphmem.model.rules import Rules
 from graphmem.writing.rule_state import BearerRow, NearRow, RuleChanges, RuleReads
 from graphmem.writing.schema_heads import Head, HeadRow
 from graphmem.writing.things import ThingRow, Things
@@ -144,22 +144,20 @@ class State:
     file_keys: dict[str, set[str]] = field(default_factory=dict)
     new: Additions = field(default_factory=Additions)
 
+    def head(self, entity_type: str) -> Head:
+        return self.heads.get(entity_type) or Head(entity_type)
+
     def rules(self, entity_type: str) -> Rules:
-        head = self.heads.get(entity_type)
-        return head.rules if head else PLAIN
+        return self.head(entity_type).rules
 
     def own_rule(self, entity_type: str) -> OwnRule | None:
         """Return the own rule of a type, ``None`` where nothing can be merged by it."""
-        head = self.heads.get(entity_type)
-        registered = head.alternatives if head else None
-        return own_rule(
-            self.owner, entity_type, registered, self.rule_reads.off.get(entity_type, frozenset())
-        )
+        off = self.rule_reads.off.get(entity_type, frozenset[str]())
+        return own_rule(self.owner, entity_type, self.head(entity_type).alternatives, off)
 
     def may_have_keys(self, entity_type: str) -> bool:
         """Return whether entities of a type may have keys for merges by its rule, or by an earlier one."""
-        head = self.heads.get(entity_type)
-        return (head is not None and head.active is not None) or len(identity.own_rule(entity_type)) > 1
+        return self.head(entity_type).active is not None or len(identity.own_rule(entity_type)) > 1
 
     def stale(self) -> set[str]:
         """Return the survivors of members that were folded under other rules than those of their type."""

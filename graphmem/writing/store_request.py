@@ -156,11 +156,9 @@ class StoreRequest(TransactionRequest):
     def with_rule(self, item: Item, state: State) -> Item:
         """Return an item identified by the aliases and identity rules of the state."""
         entity_type = state.read.aliases.get(item.given_type or "", item.given_type)
-        head = state.heads.get(entity_type or "")
-        if entity_type in identity.SHIPPED_ALIASES and (head is None or head.active is None):
+        if entity_type in identity.SHIPPED_ALIASES and state.head(entity_type).active is None:
             entity_type = identity.SHIPPED_ALIASES[entity_type]
-            head = state.heads.get(entity_type)
-        alternatives = head.alternatives if head else None
+        alternatives = state.head(entity_type or "").alternatives
         if (item.entity_type, item.alternatives) == (entity_type, alternatives):
             return item
         return item.identified(self.owner, self.transaction_id, entity_type, alternatives)
