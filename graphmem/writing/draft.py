@@ -232,11 +232,8 @@ class Draft:
             entity = self.entities.get(entity_id)
             if entity is None:
                 continue
-            distinct = (
-                {*entity.distinct_from, other}
-                if dismissal.kind == "dismiss"
-                else {*entity.distinct_from} - {other}
-            )
+            distinct = {*entity.distinct_from} - {other}
+            distinct |= {other} if dismissal.kind == "dismiss" else set()
             self.entities.put(replace(entity, distinct_from=tuple(sorted(distinct))))
 
     def activate(self, entity_type: str, active: Active, change: str) -> None:
