@@ -92,11 +92,11 @@ class Planning:
         return FIRST_RUN_SECONDS if self._database.first_runs.expects(text) else seconds
 
     async def _plan_groups(self, groups: Groups) -> None:
-        await asyncio.gather(*(self._plan_all(names) for names in groups))
+        async def plan_all(names: Iterable[str]) -> None:
+            for name in names:
+                await self._plan(name, frozenset())
 
-    async def _plan_all(self, names: Iterable[str]) -> None:
-        for name in names:
-            await self._plan(name, frozenset())
+        await asyncio.gather(*map(plan_all, groups))
 
     async def _plan(self, name: str, edge_types: frozenset[str]) -> None:
         # Neo4j keeps a plan for each combination of parameter types. All owners' ids have one length.

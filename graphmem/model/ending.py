@@ -15,6 +15,7 @@ from importlib import resources
 from typing import Final, NamedTuple
 
 from graphmem.model import canonical, dates, times
+from graphmem.model.identity import squeezed
 
 _SPANS: Final = {
     name: frozenset(words.split())
@@ -85,16 +86,11 @@ def _ends(metadata: Iterable[tuple[str, str]], now: int) -> list[tuple[str, Endi
 
 
 def _starts(fields: Iterable[tuple[str, str]]) -> list[int]:
-    return [span.start for name, value in fields if plain(name) in STARTS and (span := span_of(value))]
-
-
-def plain(name: str) -> str:
-    """Return a field's name as the names above are spelled."""
-    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
+    return [span.start for name, value in fields if squeezed(name) in STARTS and (span := span_of(value))]
 
 
 def _end(name: str, value: str) -> Ending | None:
-    spelled = plain(name)
+    spelled = squeezed(name)
     if _ENDED_IF.get(spelled) == value:
         return Ending(times.EARLIEST, value)
     span = span_of(value) if spelled in FIELDS else None

@@ -196,8 +196,7 @@ class InterpretationRecord(Fact):
         """Refuse a configuration that is no canonical JSON, or an id that is not that of the run."""
         if canonical.encode(canonical.decode(self.config)) != self.config:
             raise ValueError("the configuration is not canonical JSON")
-        config_hash = canonical.digest(canonical.decode(self.config))
-        run = self.source_id, self.interpreter, self.version, config_hash, self.run
+        run = self.source_id, self.interpreter, self.version, self.config_hash, self.run
         if ids.interpretation_id(*run) != self.id:
             raise ValueError("the id is not that of the interpretation")
 

@@ -18,9 +18,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from graphmem.model import ending, times
+from graphmem.model.identity import squeezed
 
 NAMES: Final = ending.STARTS | ending.FIELDS
-"""The fields whose values may be dates that say when something held, as :func:`ending.plain` spells them."""
+"""The fields whose values may be dates that say when something held, as :func:`squeezed` spells them."""
 
 
 class Dated(NamedTuple):
@@ -48,7 +49,7 @@ class Dated(NamedTuple):
 
     def says(self, names: frozenset[str]) -> list[ending.Span | None] | None:
         """Return the dates of some fields, ``[None]`` where one is cleared; ``None`` if they say nothing."""
-        values = [value for name, value in self.dates if ending.plain(name) in names]
+        values = [value for name, value in self.dates if squeezed(name) in names]
         spans = [span for value in values if (span := ending.span_of(value)) is not None]
         return [*spans] or ([None] if "null" in values else None)
 
@@ -79,7 +80,7 @@ def weighed(groups: Sequence[Dated], at: int, *, is_relationship: bool) -> Weigh
     stated = _StatedDates(sorted(dated, key=lambda group: group.rank), starts)
     counted, holding = list[bool](), list[bool]()
     for group in groups:
-        of_values = is_relationship or any(ending.plain(name) in ending.OF_VALUES for name, _ in group.dates)
+        of_values = is_relationship or any(squeezed(name) in ending.OF_VALUES for name, _ in group.dates)
         start = stated.start(group, of_values=of_values)
         has_begun = group.by_then if start is None else start <= at
         end = stated.end(start) if group.dates else None
@@ -94,7 +95,7 @@ def dates_of(fields: Mapping[str, str]) -> list[list[str]]:
     return [
         [name, value]
         for name, value in fields.items()
-        if ending.plain(name) in NAMES and len(value) <= ending.VALUE_LIMIT
+        if squeezed(name) in NAMES and len(value) <= ending.VALUE_LIMIT
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from graphmem.model import ending, facts, identity, valid_time
+from graphmem.model import facts, identity, valid_time
 from graphmem.model.reduction import Observation, OwnState
 from graphmem.model.valid_time import Dated
 
@@ -67,7 +67,7 @@ class Sum(NamedTuple):
         An entity has its names and its dates before its start and after its end.
         """
         counts, holds = self.by_dates.get(repr(dates), (False, False))
-        return counts and (holds or field in identity.NAMING or ending.plain(field) in valid_time.NAMES)
+        return counts and (holds or field in identity.NAMING or identity.squeezed(field) in valid_time.NAMES)
 
 
 def _counted(

@@ -102,19 +102,17 @@ def parameters(state: State) -> dict[str, Any]:
         "unordered": new.by_rule.unordered,
         "repeated": [{"id": each, "transaction_id": by} for each, by in sorted(new.repeated)],
         "recounted": forms.recounted(state),
-        "sourced": [
-            {"id": each.id, "source_id": each.source_id}
-            for each in new.observations.values()
-            if each.source_id is not None
-        ],
-        "interpreted": [
-            {"id": each.id, "interpretation_id": each.interpretation_id}
-            for each in new.observations.values()
-            if each.interpretation_id is not None
-        ],
+        "sourced": _origins(new.observations.values(), "source_id"),
+        "interpreted": _origins(new.observations.values(), "interpretation_id"),
         "aliases": [{"name": name, "type": kind} for name, kind in sorted(new.aliases.items())],
         "counts": count_rows({key: deltas for key, deltas in counts.items() if any(deltas)}),
     }
+
+
+def _origins(observations: Iterable[Observation], name: str) -> list[dict[str, Any]]:
+    """Return the rows of the observations that have a source, or an interpretation."""
+    origins = ((each.id, getattr(each, name)) for each in observations)
+    return [{"id": observation_id, name: origin} for observation_id, origin in origins if origin is not None]
 
 
 def count_rows(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
