@@ -139,20 +139,26 @@ def _lost(
 ) -> tuple[str, str] | None:
     """Return code and message of the warning of a value that is stored, while its field shows another one."""
     winner = after.fold[name]
+    claim = _claim(draft, observation, name, winner)
+    if claim is None:
+        return None
+    own = draft.entities[observation.subject_id].fold.get(name)
+    is_newer = own is not None and own > winner and not merged_arrays.is_union(winner.rank)
     # An item says the name by which its entity is found whether or not the name is shown.
-    if name not in item.basis.split("+") and _is_hidden(draft, observation, name, winner):
+    if is_newer and name not in item.basis.split("+"):
         return "OTHER_MEMBER_SHOWN", (
             f"the observation is stored, and {after.subject_id} shows the value of {winner.observation_id}, "
             "which another merged entity has: a null clears only the value of its own entity, and a merge "
             "keeps the name of its target: act on the entity that has it"
         )
-    if _is_held(draft, observation, name, winner):
+    if _is_held(observation, winner):
         return "HELD_BY_CORRECTION", (
             f"the observation is stored, and the snapshot keeps the value of the correction "
             f"{winner.observation_id}: another correction of {name} ends that, an item with "
             '"supersedes_correction": true, or POST /correct with release'
         )
-    if _is_outranked_by_id(draft, observation, name, winner):
+    if claim.rank == winner.rank and not merged_arrays.is_union(claim.rank):
+        # Only the greater id decided.
         return "EQUAL_TIME_LOST", (
             f"the observation is stored, and {name} keeps the value of {winner.observation_id}, which has "
             "the same observed_at and the greater id: store it with a later observed_at, or POST /correct"
@@ -170,21 +176,8 @@ def _claim(draft: Draft, observation: Observation, name: str, winner: Winner) ->
     return claim if claim and claim.value != winner.value else None
 
 
-def _is_hidden(draft: Draft, observation: Observation, name: str, winner: Winner) -> bool:
-    """Return whether another entity that is merged with it shows its value, though its own is newer."""
-    own = draft.entities[observation.subject_id].fold.get(name)
-    is_newer = own is not None and own > winner and not merged_arrays.is_union(winner.rank)
-    return is_newer and _claim(draft, observation, name, winner) is not None
-
-
-def _is_outranked_by_id(draft: Draft, observation: Observation, name: str, winner: Winner) -> bool:
-    """Return whether only the greater id of another observation decided against a value."""
-    claim = _claim(draft, observation, name, winner)
-    return claim is not None and claim.rank == winner.rank and not merged_arrays.is_union(claim.rank)
-
-
-def _is_held(draft: Draft, observation: Observation, name: str, winner: Winner) -> bool:
-    """Return whether a field shows an older correction in place of another value of an observation.
+def _is_held(observation: Observation, winner: Winner) -> bool:
+    """Return whether a winner is an older correction.
 
     A time without its hour may be after a correction of its day.
     """
@@ -192,5 +185,4 @@ def _is_held(draft: Draft, observation: Observation, name: str, winner: Winner) 
     if corrected_at is None:
         return False
     day_end = observation.observed_at + (times.DAY if observation.observed_at % times.DAY == 0 else 0)
-    is_older = observation.observed_at < corrected_at and day_end <= corrected_at
-    return not is_older and _claim(draft, observation, name, winner) is not None
+    return observation.observed_at >= corrected_at or day_end > corrected_at
