@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -47,34 +46,26 @@ def check(draft: Draft, item: Item) -> None:
                 path = f"{item.path}.{finding.field}"
                 draft.refuse("ERR_CONSTRAINT_VIOLATION", path, finding.message, item.index)
             elif survivor_type == entity_type or finding.code not in _VISIBILITY_CODES:
-                draft.warnings.append(_warning(item, finding, document))
+                _warn(draft, item, finding, document)
         if draft.head(entity_type).active is None:
-            draft.warnings += _undated(item, entity_type, document)
+            _warn_of_undated(draft, item, entity_type, document)
     if survivor_type != entity_type and (survivor_document := document_of(draft, survivor_type)) is not None:
-        hidden = (
-            finding
-            for finding in survivor_document.findings(item.fields)
-            if finding.code in _VISIBILITY_CODES
-        )
-        draft.warnings += [_warning(item, finding, survivor_document) for finding in hidden]
+        for finding in survivor_document.findings(item.fields):
+            if finding.code in _VISIBILITY_CODES:
+                _warn(draft, item, finding, survivor_document)
 
 
-def _undated(item: Item, entity_type: str, document: schema.SchemaDocument) -> Iterator[dict[str, Any]]:
-    """Yield a warning for each text that is no date, in a date of a shipped type by another usual name."""
+def _warn_of_undated(draft: Draft, item: Item, entity_type: str, document: schema.SchemaDocument) -> None:
+    """Warn of each text that is no date, in a date of a shipped type by another usual name."""
     for name in item.fields.keys() - document.fields.keys():
         text = item.fields[name]
-        is_date = timeline_fields.has_event_type(entity_type, name)
-        value = (
-            canonical.decode(text)
-            if is_date and text[:1] == '"' and len(text) <= WARNED_VALUE_CHARACTERS
-            else None
-        )
+        is_text = text[:1] == '"' and len(text) <= WARNED_VALUE_CHARACTERS
+        if not is_text or not timeline_fields.has_event_type(entity_type, name):
+            continue
+        value = canonical.decode(text)
         if value and dates.parse(value) is None:
             message = f"{value!r} is no date, so it makes no event: give a date such as 2026-01-31"
-            yield {
-                "code": "TYPE_MISMATCH", "index": item.index, "field": name, "message": message,
-                "value": value, "expected_type": "date",
-            }  # fmt: skip
+            draft.warn("TYPE_MISMATCH", message, item.index, field=name, value=value, expected_type="date")
 
 
 def document_of(draft: Draft, entity_type: str) -> schema.SchemaDocument | None:
@@ -83,17 +74,15 @@ def document_of(draft: Draft, entity_type: str) -> schema.SchemaDocument | None:
     return active.document if active else schema.shipped(entity_type)
 
 
-def _warning(item: Item, finding: schema.SchemaFinding, document: schema.SchemaDocument) -> dict[str, Any]:
-    """Return the store warning of a finding; a value of another type is named with the type expected."""
-    warning = {
-        "code": finding.code, "index": item.index, "field": finding.field, "message": finding.message,
-    }  # fmt: skip
+def _warn(draft: Draft, item: Item, finding: schema.SchemaFinding, document: schema.SchemaDocument) -> None:
+    """Warn of a finding; a value of another type is named with the type expected."""
+    more: dict[str, Any] = {}
     if finding.code == "TYPE_MISMATCH":
         text = item.fields[finding.field]
         is_long = len(text) > WARNED_VALUE_CHARACTERS
-        warning["value"] = f"{text[:WARNED_VALUE_CHARACTERS]}…" if is_long else canonical.decode(text)
-        warning["expected_type"] = document.fields[finding.field].type
-    return warning
+        more["value"] = f"{text[:WARNED_VALUE_CHARACTERS]}…" if is_long else canonical.decode(text)
+        more["expected_type"] = document.fields[finding.field].type
+    draft.warn(finding.code, finding.message, item.index, field=finding.field, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
