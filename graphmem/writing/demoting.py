@@ -147,11 +147,9 @@ class ReleaseRequest(StoreRequest):
     def _answer(self, draft: Draft, entity_id: str, name: str) -> dict[str, Any]:
         """Return what the receipt says of the entity whose field is released."""
         if not draft.exists(entity_id):
-            draft.refuse("ERR_TARGET_NOT_FOUND", "$.entity_id", f"there is no entity {entity_id}")
-        elif not self.ended:
-            message = f"no correction holds {name}: there is nothing to release"
-            draft.refuse(NOT_HELD, "$.field", message)
-        draft.raise_issues()
+            draft.stop("ERR_TARGET_NOT_FOUND", "$.entity_id", f"there is no entity {entity_id}")
+        if not self.ended:
+            draft.stop(NOT_HELD, "$.field", f"no correction holds {name}: there is nothing to release")
         after = draft.survivor_view(entity_id)
         assert after is not None
         winner = after.fold[name].observation_id

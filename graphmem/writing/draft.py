@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from graphmem.errors import StoreRefused
 from graphmem.model import canonical, facts, membership
@@ -102,6 +102,15 @@ class Draft:
         """Note why the request is refused; ``index`` counts the item or relationship at fault."""
         issue: ItemIssue = {"code": code, "path": path, "message": message}
         self.issues.append(issue if index is None else {**issue, "index": index})
+
+    def stop(self, code: str, path: str, message: str) -> NoReturn:
+        """Refuse the request at once.
+
+        Raises:
+            StoreRefused: with this issue, and all before it.
+        """
+        self.refuse(code, path, message)
+        raise StoreRefused(issues=self.issues)
 
     def refuse_part(self, part: Item | Link, name: str, code: str, message: str) -> None:
         """Note why an item or a link is refused; ``name`` is its key that is at fault."""

@@ -54,12 +54,9 @@ class MergeRequest(TransactionRequest):
         source = draft.entities.get(self.merging.source)
         if source is None or not draft.exists(self.merging.source):
             message = f"there is no entity {self.merging.source}"
-            result = _refuse(draft, "source_entity_id", "ERR_TARGET_NOT_FOUND", message)
-        elif self.merging.kind == "merge":
-            result = self._merge(draft, source)
-        else:
-            result = self._unmerge(draft, source)
-        draft.raise_issues()
+            draft.stop("ERR_TARGET_NOT_FOUND", "$.source_entity_id", message)
+        act = self._merge if self.merging.kind == "merge" else self._unmerge
+        result = act(draft, source)
         rule_merging.settle(draft)
         return Receipt(self.transaction_id, draft.recorded_at, result=result)
 
@@ -67,25 +64,25 @@ class MergeRequest(TransactionRequest):
         target = draft.entities.get(self.merging.target or "")
         if target is None or not draft.exists(target.subject_id):
             message = f"there is no entity {self.merging.target}"
-            return _refuse(draft, "target_entity_id", "ERR_TARGET_NOT_FOUND", message)
+            draft.stop("ERR_TARGET_NOT_FOUND", "$.target_entity_id", message)
         if source.subject_id == target.subject_id:
             message = "an entity is not merged into itself"
-            return _refuse(draft, "target_entity_id", "ERR_MERGE_REFUSED", message)
+            draft.stop("ERR_MERGE_REFUSED", "$.target_entity_id", message)
         for name, entity in (("source_entity_id", source), ("target_entity_id", target)):
             if entity.into and not (entity is source and entity.merged_by):
                 merged = f"{entity.subject_id} is merged into {entity.into} already"
                 message = f"{merged}: act on {entity.into}, or unmerge {entity.subject_id} first"
-                return _refuse(draft, name, "ERR_MERGE_REFUSED", message)
+                draft.stop("ERR_MERGE_REFUSED", f"$.{name}", message)
             if not entity.live:
                 message = f"{entity.subject_id} is deleted: restore it first"
-                return _refuse(draft, name, "ERR_MERGE_REFUSED", message)
+                draft.stop("ERR_MERGE_REFUSED", f"$.{name}", message)
         if target.subject_id in {member.subject_id for member in draft.entities.members(source.subject_id)}:
             message = f"{target.subject_id} is merged into {source.subject_id} already"
-            return _refuse(draft, "target_entity_id", "ERR_MERGE_REFUSED", message)
+            draft.stop("ERR_MERGE_REFUSED", "$.target_entity_id", message)
         moved = draft.entities.members(source.subject_id)
         if len(moved) + len(draft.entities.members(target.subject_id)) > MEMBERS_LIMIT:
             message = f"more than {MEMBERS_LIMIT} entities would be merged into one"
-            return _refuse(draft, "target_entity_id", "ERR_MERGE_REFUSED", message)
+            draft.stop("ERR_MERGE_REFUSED", "$.target_entity_id", message)
         former = draft.entities.root(source.subject_id)
         self._observe(draft, source, target.subject_id)
         draft.bump(draft.entities, target.subject_id)
@@ -96,11 +93,11 @@ class MergeRequest(TransactionRequest):
         into, target = source.into, self.merging.target
         if not into:
             message = f"{source.subject_id} is not merged into another"
-            return _refuse(draft, "source_entity_id", "ERR_NOTHING_TO_TURN", message)
+            draft.stop("ERR_NOTHING_TO_TURN", "$.source_entity_id", message)
         survivor_id = draft.entities.root(source.subject_id)
         if target is not None and target not in (into, survivor_id):
             message = f"{source.subject_id} is merged into {into}, not into {target}"
-            return _refuse(draft, "target_entity_id", "ERR_NOTHING_TO_TURN", message)
+            draft.stop("ERR_NOTHING_TO_TURN", "$.target_entity_id", message)
         moved = draft.entities.members(source.subject_id)
         others = {member.subject_id for member in draft.entities.members(survivor_id)}
         others -= {member.subject_id for member in moved}
@@ -176,8 +173,3 @@ def _regroup(draft: Draft, moved: list[Thing], source: str, target: str) -> dict
         "observations": sum(entity.observation_count for entity in moved),
         "relationships": len(observed),
     }
-
-
-def _refuse(draft: Draft, name: str, code: str, message: str) -> dict[str, Any]:
-    draft.refuse(code, f"$.{name}", message)
-    return {}

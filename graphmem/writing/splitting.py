@@ -140,8 +140,7 @@ class SplitRequest(StoreRequest):
         moved += [(each, _moved_key(key, members, target)) for each, key in self.selected.linked]
         loops = sorted(key for _, key in moved if ":" in key and ids.is_loop(key))
         if loops:
-            draft.refuse(REFUSED, "$.relationships", f"{loops[0]} would join {target} with itself")
-        draft.raise_issues()
+            draft.stop(REFUSED, "$.relationships", f"{loops[0]} would join {target} with itself")
         split_id = ids.split_id(self.transaction_id)
         fact = Split.model_construct(
             id=split_id, source=source, target=target, reason=self.reason,
@@ -201,8 +200,7 @@ class SplitRequest(StoreRequest):
             )
         else:
             return
-        draft.refuse(REFUSED, "$.predicate", message)
-        draft.raise_issues()
+        draft.stop(REFUSED, "$.predicate", message)
 
 
 def _moved_key(key: str, members: set[str], target: str) -> str:
@@ -236,11 +234,9 @@ class UnsplitRequest(TransactionRequest):
         """Withdraw the split, and with it the entity that it made and what it said of the pair."""
         known = self.known
         if known is None:
-            draft.refuse("ERR_TARGET_NOT_FOUND", "$.split_id", f"there is no split {self.split_id}")
-        elif not membership.counts(known.toggles):
-            draft.refuse("ERR_NOTHING_TO_TURN", "$.split_id", f"{self.split_id} is undone already")
-        draft.raise_issues()
-        assert known is not None
+            draft.stop("ERR_TARGET_NOT_FOUND", "$.split_id", f"there is no split {self.split_id}")
+        if not membership.counts(known.toggles):
+            draft.stop("ERR_NOTHING_TO_TURN", "$.split_id", f"{self.split_id} is undone already")
         if any(draft.entities.get(entity_id) is None for entity_id in known.pair):
             raise LookAgain(Touched(entities=set(known.pair)))
         withdrawing.withdraw(draft, "exclude", "split", self.split_id, self.reason)

@@ -176,8 +176,7 @@ class StoreRequest(TransactionRequest):
         if self.interpretation is not None:
             if self.interpretation.id in draft.state.known:
                 # Another process, or another run of the worker, was faster.
-                draft.refuse(ENDED, "$.source_id", f"the interpretation {self.interpretation.id} has ended")
-                draft.raise_issues()
+                draft.stop(ENDED, "$.source_id", f"the interpretation {self.interpretation.id} has ended")
             if self.ends_interpretation:
                 fact = self.interpretation.fact(_counts(items, links))
                 row = draft.add(fact, self.transaction_id)

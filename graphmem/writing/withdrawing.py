@@ -98,8 +98,7 @@ class QuarantineRequest(WithdrawalRequest):
         kind, _, name = self.writer.partition(":")
         if bool(self._quarantined(draft, self.writer)) is not self.is_released:
             message = "is not in quarantine" if self.is_released else "is in quarantine already"
-            draft.refuse("ERR_NOTHING_TO_TURN", f"$.by_{kind}", f"the {kind} {name} {message}")
-        draft.raise_issues()
+            draft.stop("ERR_NOTHING_TO_TURN", f"$.by_{kind}", f"the {kind} {name} {message}")
         turned = "include" if self.is_released else "exclude"
         withdrawal_ids: list[str] = []
         for writer in (self.writer, *self.made):
