@@ -20,7 +20,7 @@ from graphmem.auth.credentials import REMEMBERED_SECONDS
 from graphmem.database.driver import Database
 from graphmem.database.jobs import single_flight
 from graphmem.errors import AccountConflict, DatabaseFull, DatabaseTimeout, Unavailable
-from graphmem.model import fact_table, times
+from graphmem.model import times
 from graphmem.objects import ObjectStore
 from graphmem.sealing import InstanceKeys
 from graphmem.settings import DEFAULT_OWNER
@@ -29,18 +29,6 @@ BATCH: Final = 2_000
 """Nodes or edges that one statement erases; fewer if the database cannot hold them."""
 RETRY_SECONDS: Final = 60.0
 """Seconds for which a statement is tried again while the database fails."""
-_DERIVED: Final = {
-    "owner.erase_transactions": ("Agent",),
-    "owner.erase_relationships": ("Relationship", "History"),
-    "owner.erase_entities": (
-        "Entity", "History", "TimelineEvent", "FieldValue", "Meaning", "Vector", "Relationship",
-    ),
-    "owner.erase_names": ("Identifier", "TypeAlias", "Passages", "Writing"),
-    "owner.erase": ("Count", "Owner"),
-}  # fmt: skip
-OWNED: Final = {query: (*fact_table.erased_by(query), *labels) for query, labels in _DERIVED.items()}
-"""The labels of the nodes that belong to an owner, by the query that erases them, in the order of queries."""
-
 Progress = Callable[[int], None]
 """Called with the observations, transactions, relationships and entities erased since the last call."""
 _Step = Callable[[int], Awaitable[bool]]

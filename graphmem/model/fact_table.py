@@ -140,8 +140,3 @@ DUMP_FORMAT: Final = max(kind.format for kind in TABLE)
 def no_counts(dump_format: int) -> dict[str, int]:
     """Return what the manifest of a dump in some format counts of an owner without facts."""
     return {kind.plural: 0 for kind in TABLE if kind.is_counted and kind.format <= dump_format}
-
-
-def erased_by(query: str) -> tuple[str, ...]:
-    """Return the labels of the facts that a query erases."""
-    return tuple(kind.label for kind in TABLE if kind.label is not None and kind.erased_by == query)

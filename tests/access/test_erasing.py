@@ -31,6 +31,7 @@ from tests.support.faces import Call
 from tests.support.forked_services import forks
 from tests.support.long_cases import mostly_long
 from tests.support.object_places import listing, parts
+from tests.support.owned_labels import OWNED
 
 INSTANCE_LABELS = {
     "Account", "AgentGrant", "ApiKey", "OneTimeCode", "OAuthClient", "OAuthRequest", "OAuthCode",
@@ -98,7 +99,7 @@ def test_nothing_of_an_erased_owner_is_left_and_others_keep_their_data(
     store_everything(instance, call)
     key = instance.key(account)
     written = {label for label in contents(instance) if contents(instance)[label] > before.get(label, 0)}
-    owned = {label for labels in erasing.OWNED.values() for label in labels}
+    owned = {label for labels in OWNED.values() for label in labels}
     assert owned <= written
     stats = call("server.stats")
     erased = answer(command("account", "delete", "ada", "--with-data", "--yes", "--json"))
@@ -137,7 +138,7 @@ def test_every_label_of_the_queries_and_migrations_belongs_to_the_instance_or_is
     texts = [file.read_text() for file in QUERIES.rglob("*.cypher")]
     code = "\n".join(line for text in texts for line in text.splitlines() if not line.startswith("//"))
     written = set(re.findall(r"\((?:\w+)?:(\w+)[ {)]", code)) | set(re.findall(r"SET \w+:(\w+)", code))
-    owned = {label for labels in erasing.OWNED.values() for label in labels}
+    owned = {label for labels in OWNED.values() for label in labels}
     assert written - {*DISPLAY_LABELS.values()} == owned | INSTANCE_LABELS
 
 
@@ -145,7 +146,7 @@ ITEMS = [{"entity_type": "person", "name": f"person {i}", "born_on": "2001-02-03
 LINKS = [
     {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": target} for target in range(1, 40)
 ]
-STEPS = ("account.close", "owner.close", *erasing.OWNED, "account.delete")
+STEPS = ("account.close", "owner.close", *OWNED, "account.delete")
 
 
 def store_some(call: Call) -> None:
@@ -189,7 +190,7 @@ def test_an_erasure_goes_on_where_it_was_cut_between_two_batches(
     real, left = Database._run, [0]
 
     async def cut(self: Database, name: str, *rest: Any) -> Any:
-        if name in erasing.OWNED or name == "owner.thin":
+        if name in OWNED or name == "owner.thin":
             left[0] -= 1
             if left[0] < 0:
                 raise Cut
@@ -227,9 +228,7 @@ def profiled(instance: Instance, name: str, owner: str, **params: Any) -> tuple[
     return sum(hits for hits, _ in steps), {operator for _, operator in steps}
 
 
-@pytest.mark.parametrize(
-    "name", mostly_long([*list(erasing.OWNED)[:-1], "owner.thin"], "owner.erase_entities")
-)
+@pytest.mark.parametrize("name", mostly_long([*list(OWNED)[:-1], "owner.thin"], "owner.erase_entities"))
 def test_a_batch_costs_the_same_however_much_others_have_stored(
     instance: Instance, other: Call, name: str
 ) -> None:

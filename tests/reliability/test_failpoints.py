@@ -20,7 +20,6 @@ import httpx
 import pytest
 
 from graphmem import cypher, neo4j_local
-from graphmem.auth.erasing import OWNED
 from graphmem.checking import audit
 from graphmem.context import Services
 from graphmem.database import failpoints
@@ -34,6 +33,7 @@ from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.forked_services import forks
 from tests.support.long_cases import mostly_long
+from tests.support.owned_labels import OWNED
 from tests.support.service import free_port, until_listening
 
 ITEMS = [{"entity_type": "thing", "name": name, "n": 1} for name in ("a", "b")]

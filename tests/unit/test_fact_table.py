@@ -10,7 +10,6 @@ import pytest
 
 import graphmem
 from graphmem import cypher
-from graphmem.auth import erasing
 from graphmem.dump import records
 from graphmem.model import canonical, fact_table, ids, state_hash
 from graphmem.model.fact_records import (
@@ -29,6 +28,7 @@ from graphmem.writing.draft import Draft
 from graphmem.writing.state import Additions, LookRow, State
 from graphmem.writing.things import Thing
 from graphmem.writing.write_requests import Touched
+from tests.support.owned_labels import OWNED
 
 ADA, BYRON = "ent_" + "a" * 24, "ent_" + "b" * 24
 QUERIES = Path(graphmem.__file__).parent / "cypher"
@@ -86,7 +86,7 @@ def test_a_kind_is_written_by_the_least_form_that_it_declares_and_by_no_lesser_o
 @pytest.mark.parametrize("kind", [kind for kind in TABLE if kind.label], ids=name_of)
 def test_a_kind_is_erased_by_the_query_that_it_declares(kind: DeclaredKind) -> None:
     assert re.search(rf":{kind.label}\b", cypher.query(kind.erased_by).text)
-    assert kind.label in erasing.OWNED[kind.erased_by]
+    assert kind.label in OWNED[kind.erased_by]
 
 
 def test_the_look_reads_what_can_be_withdrawn() -> None:
