@@ -63,22 +63,26 @@ def read_file(path: str) -> bytes:
         descriptor = os.open(os.path.expanduser(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with open(descriptor, "rb") as file:
             status = os.fstat(descriptor)
-            if stat.S_ISDIR(status.st_mode):
-                raise _is_directory(path)
             if not stat.S_ISREG(status.st_mode):
                 raise FileUnreadable(f"{path} is no regular file", file=path)
-            if status.st_size > FILE_BYTES_LIMIT:
-                raise _too_large(path, status.st_size)
             data = file.read(FILE_BYTES_LIMIT + 1)
     except FileNotFoundError:
         raise FileMissing(f"there is no file {path}", file=path) from None
     except IsADirectoryError:
-        raise _is_directory(path) from None
+        raise FileIsDirectory(
+            f"{path} is a directory: `graphmem upload` stores the files in it", file=path
+        ) from None
     except (OSError, ValueError) as exc:
         reason = getattr(exc, "strerror", None) or str(exc)
         raise FileUnreadable(f"{path} cannot be read: {reason}", file=path) from None
-    if len(data) > FILE_BYTES_LIMIT:
-        raise _too_large(path, len(data))
+    size = max(status.st_size, len(data))
+    if size > FILE_BYTES_LIMIT:
+        raise FileTooLarge(
+            f"{path} has {size} bytes, and {FILE_BYTES_LIMIT} are the limit: split it into several files",
+            file=path,
+            file_size=size,
+            max_size=FILE_BYTES_LIMIT,
+        )
     if not data:
         raise FileEmpty(f"{path} is empty: give a file with at least one byte", file=path)
     return data
@@ -126,16 +130,3 @@ def _line(name: str, number: int, line: bytes) -> Any:
 
 def _unreadable(name: str, reason: str) -> InvalidJson:
     return InvalidJson(f"{name} cannot be read as JSON: {reason[:200]}", file=name, reason=reason[:200])
-
-
-def _is_directory(path: str) -> FileIsDirectory:
-    return FileIsDirectory(f"{path} is a directory: `graphmem upload` stores the files in it", file=path)
-
-
-def _too_large(path: str, size: int) -> FileTooLarge:
-    return FileTooLarge(
-        f"{path} has {size} bytes, and {FILE_BYTES_LIMIT} are the limit: split it into several files",
-        file=path,
-        file_size=size,
-        max_size=FILE_BYTES_LIMIT,
-    )
