@@ -122,10 +122,7 @@ async def _ran(run: _Run, terms: Terms, read: Callable[[list[bytes]], T]) -> T:
 
 
 def _read_format(lines: list[bytes]) -> str:
-    try:
-        format = json.loads(lines[0])["format"] if lines else None
-    except (ValueError, KeyError, TypeError):
-        format = None
+    format = _text(lines[0] if lines else b"", "format")
     if format not in BY_NAME:
         raise DocumentInvalid("the format is unknown")
     return format
@@ -161,7 +158,7 @@ class _Run:
     def answer(self, read: Callable[[list[bytes]], T]) -> T:
         lines = self._answer()
         try:
-            self.unconfined = _read_unconfined(lines.pop(0) if lines else b"")
+            self.unconfined = _text(lines.pop(0) if lines else b"", "unconfined")[:REASON_CHARACTERS_LIMIT]
             if self.unconfined and self._request["confine"] == "require":
                 raise ParserUnconfined(lacking=self.unconfined)
             failure = failure_of(lines[0] if lines else b"")
@@ -242,25 +239,23 @@ class _Run:
                 )
 
 
-def _read_unconfined(line: bytes) -> str:
+def _text(line: bytes, *names: str) -> str:
+    """Return a text in the JSON of a line, by the names that lead to it."""
     try:
-        unconfined = json.loads(line)["unconfined"]
-        unconfined.encode()
+        value: Any = json.loads(line)
+        for name in names:
+            value = value[name]
+        value.encode()
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise DocumentInvalid("it does not say whether it is confined") from None
-    return unconfined[:REASON_CHARACTERS_LIMIT]
+        raise DocumentInvalid(f"a line of its output has no {names[-1]}") from None
+    return value
 
 
 def failure_of(line: bytes) -> ParseFailed | None:
     """Return the failure that the first line of an output reports, None if it is a document."""
     if not line.startswith(b'{"failed"'):
         return None
-    try:
-        failed: Any = json.loads(line)["failed"]
-        reason, code = failed["reason"], failed["code"]
-        reason.encode()
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise DocumentInvalid("the failure is unreadable") from None
+    reason, code = (_text(line, "failed", name) for name in ("reason", "code"))
     if code not in FAILURE_CODES:
         raise DocumentInvalid("the code of the failure is unknown")
     return ParseFailed(reason[:REASON_CHARACTERS_LIMIT], code)
