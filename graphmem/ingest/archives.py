@@ -97,19 +97,12 @@ def exported(data: bytes, builder: Builder) -> list[bytes]:
     """Return the chats of an export: one file, or the members of an archive that are whole."""
     if not data.startswith(SIGNATURE):
         return [data]
-    archive, chats, total = opened(data, builder.limits), [], 0
+    archive, chats, inflation = opened(data, builder.limits), [], _Inflation(builder.limits)
     for name in export_members(archive):
-        pieces: list[bytes] = []
         try:
-            for piece in _pieces(archive, archive.getinfo(name), builder.limits):
-                total += len(piece)
-                if total > builder.limits.inflated_bytes:
-                    raise _inflated(builder.limits)
-                pieces.append(piece)
+            chats.append(b"".join(inflation.pieces(archive, archive.getinfo(name))))
         except DAMAGE as exc:
             builder.warn(f"The member {name[:100]} is damaged and left out: {exc}.")
-        else:
-            chats.append(b"".join(pieces))
     builder.media_type = ZIP
     if not chats:
         raise ParseFailed("The archive is damaged: no chat in it is whole.", "damaged")
@@ -135,16 +128,12 @@ def check(data: bytes, builder: Builder) -> bytes:
 
     A damaged member without which the others can be read, such as a picture, a sheet or a slide, is empty.
     """
-    limits, total = builder.limits, 0
-    archive, empty = opened(data, limits), dict[str, bytes]()
+    archive, empty, inflation = opened(data, builder.limits), dict[str, bytes](), _Inflation(builder.limits)
     for member in archive.infolist():
         is_xml = member.filename.lower().endswith(XML_SUFFIXES)
         tail = b""
         try:
-            for piece in _pieces(archive, member, limits):
-                total += len(piece)
-                if total > limits.inflated_bytes:
-                    raise _inflated(limits)
+            for piece in inflation.pieces(archive, member):
                 if is_xml and any(declaration in tail + piece for declaration in DECLARATIONS):
                     raise ParseFailed("The file has XML entities: they are not expanded.", "damaged")
                 tail = piece[-16:]
@@ -200,19 +189,26 @@ def _with_empty(archive: zipfile.ZipFile, empty: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def _pieces(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: DocumentLimits) -> Iterator[bytes]:
-    """Yield the content of a member; one that inflates to too many times its size is refused."""
-    allowed = limits.inflation_ratio * member.compress_size + limits.inflation_allowance_bytes
-    with archive.open(member) as inflated:
-        while piece := inflated.read(PIECE_BYTES):
-            allowed -= len(piece)
-            if allowed < 0:
-                raise exceeded(f"a member that inflates to over {limits.inflation_ratio} times its size")
-            yield piece
+class _Inflation:
+    """Inflates members of one file, and refuses what inflates too far."""
 
+    def __init__(self, limits: DocumentLimits) -> None:
+        self._limits = limits
+        self._left = limits.inflated_bytes
 
-def _inflated(limits: DocumentLimits) -> ParseFailed:
-    return exceeded(f"more than {limits.inflated_bytes:,} bytes when it is inflated")
+    def pieces(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
+        """Yield the content of a member."""
+        ratio = self._limits.inflation_ratio
+        allowed = ratio * member.compress_size + self._limits.inflation_allowance_bytes
+        with archive.open(member) as inflated:
+            while piece := inflated.read(PIECE_BYTES):
+                allowed -= len(piece)
+                self._left -= len(piece)
+                if allowed < 0:
+                    raise exceeded(f"a member that inflates to over {ratio} times its size")
+                if self._left < 0:
+                    raise exceeded(f"more than {self._limits.inflated_bytes:,} bytes when it is inflated")
+                yield piece
 
 
 def _head(archive: zipfile.ZipFile, name: str) -> str:
