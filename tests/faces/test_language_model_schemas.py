@@ -10,6 +10,7 @@ from graphmem.context import Context, Services
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits
 from graphmem.interpretation import language_model, readings
+from graphmem.interpretation.model_prompt import known_types
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -39,7 +40,7 @@ def test_the_model_gets_the_names_that_schemas_declare_and_no_stored_value(
     assert "heap" not in {document.entity_type for document in schemas}
     document = parsed_here(b"A lamp of 7 watts.\n", None, "lamp.txt", DocumentLimits())
     with running_language_model() as model:
-        config = language_model.configuration(schemas, model.settings())
+        config = language_model.configuration(known_types(schemas), model.settings())
         loop.run(language_model.propose(document, schemas, model.settings(), config))
     (request,) = model.requests
     lines = request["messages"][0]["content"].splitlines()
@@ -48,4 +49,5 @@ def test_the_model_gets_the_names_that_schemas_declare_and_no_stored_value(
     assert CANARY not in json.dumps(request)
     # What is stored meanwhile makes no other interpretation of the same file.
     run("store", entities=[{"entity_type": "lamp", "serial": "8", "colour": "red"}])
-    assert language_model.configuration(loop.run(readings.known_schemas(context)), model.settings()) == config
+    types = known_types(loop.run(readings.known_schemas(context)))
+    assert language_model.configuration(types, model.settings()) == config
