@@ -293,7 +293,7 @@ def test_a_reset_by_hand_asks_first_and_wipes_once(
     remote = reset("--base-url", "http://127.0.0.1:1", "sandbox", "reset", "--yes")
     assert 0 not in (refused.exit_code, ordinary.exit_code, remote.exit_code)
     assert "are those of no sandbox" in ordinary.stderr
-    assert "on the machine of its database" in remote.stderr
+    assert "works on its own machine, not at http://127.0.0.1:1" in remote.stderr
     assert http("GET", f"/entities/{entity_id}").status_code == 200
     done = reset("sandbox", "reset", "--yes")
     assert json.loads(done.stdout) == {"erased_owners": 1, "seeded": True}
