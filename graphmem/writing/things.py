@@ -408,7 +408,7 @@ class ThingRow(NamedTuple):
     created_at: int
     last_observation_at: int | None
     fields: list[str]
-    values: list[str]
+    values: list[Json]
     winners: list[str]
     ranks: list[str]
     lifecycle: list[Any] | None

@@ -201,6 +201,16 @@ def test_every_damage_is_named_and_mended(
     mended.before = before
 
 
+def test_what_identifies_a_person_is_mended_though_it_is_no_json(run: Call, script: Script) -> None:
+    person = {"entity_type": "person", "name": "Charles Babbage", "email": "charles@example.org"}
+    run("store", entities=[person])
+    script("MATCH (n:Entity {owner: $owner}) SET n.values = [each IN n.values | left(each, size(each) - 1)]")
+    (stale,) = run("server.check_snapshots")["stale_snapshots"]
+    assert {"field name", "field email"} <= {difference["what"] for difference in stale["differences"]}
+    assert run("server.check_snapshots", auto_fix=True)["fixed"] == 1
+    assert run("server.check_snapshots")["stale"] == 0
+
+
 def test_only_a_write_to_a_damaged_entity_is_refused_and_with_the_command_that_mends_it(
     world: list[str], script: Script, together: Together, run: Call
 ) -> None:
