@@ -44,7 +44,7 @@ CADDY_VARIABLES = set(re.findall(r"\{\$(\w+)", (ROOT / "docker" / "Caddyfile").r
 WARNINGS = {
     code
     for path in (ROOT / "graphmem").rglob("*.py")
-    for code in re.findall(r'"code": "([A-Z_]+)"', path.read_text(encoding="utf-8"))
+    for code in re.findall(r'(?:"code": |\.warn\(\s*)"([A-Z_]+)"', path.read_text(encoding="utf-8"))
 }
 """The codes of warnings."""
 ASSIGNMENT = re.compile(r"[A-Z0-9_]+=.*")
