@@ -55,6 +55,9 @@ def account(loop: Loop, sealed_services: Services) -> Iterator[Account]:
 
 @pytest.fixture
 def call(loop: Loop, sealed_services: Services, account: Account) -> Call:
+    # The keys of an account that is not disabled would guard the services of other tests in this database.
+    disable = "MATCH (a:Account {id: $id}) SET a.disabled = true"
+    loop.run(sealed_services.database.script(disable, id=account.id))
     return by_runner(loop, sealed_services, account.owner, client=f"program {CANARY}")
 
 
