@@ -29,6 +29,9 @@ def next_week(weekday: int) -> str:
     return day(7 - TODAY.weekday() + weekday)
 
 
+NEXT_WEEK: Final = ("Choir rehearsal + Renew passport + " if TODAY.weekday() == 6 else "") + "Parent evening"
+"""What the next week holds. On a Sunday tomorrow is in it."""
+
 LONG_AGO: Final = "2021-03-01T10:00:00Z"
 EARLIER: Final = "2025-06-01T10:00:00Z"
 LATER: Final = "2026-05-01T10:00:00Z"
@@ -318,7 +321,7 @@ QUESTIONS: Final = (
     ),
     *_asked(
         "agenda",
-        ("What do I have next week?", "Parent evening", ""),
+        ("What do I have next week?", NEXT_WEEK, ""),
         ("anything tomorrow?", "Choir rehearsal + Renew passport", ""),
         ("What do I still owe?", "Plumber invoice 114", "340"),
         ("unpaid bills", "Plumber invoice 114", "340"),
