@@ -133,9 +133,11 @@ class CopiedEntity(NamedTuple):
 
     def without_damage(self) -> CopiedEntity:
         """Return the row of an entity without words; of a type that is no text it is not found at all."""
-        at = self.at if type(self.at) is int else 0
+        changed, vectors_changed, at = (
+            each if type(each) is int else 0 for each in (self.changed, self.vectors_changed, self.at)
+        )
         kind = self.type if isinstance(self.type, str) else None
-        return self._replace(type=kind, at=at, text=None, packed=None, fields=None, thread=None)
+        return CopiedEntity(self.id, changed, vectors_changed, kind, at, None, self.model, None)
 
     @property
     def version(self) -> tuple[int, int]:

@@ -102,3 +102,16 @@ def test_the_check_compares_the_value_of_vectors_of_passages(
     (row,) = loop.run(services.database.script(other, id=cv, packed=b"x"))
     put(loop, services, other, id=cv, packed=b"\x01" * 256 * len(row["texts"]))
     assert [each["id"] for each in run("server.check_snapshots")["stale_snapshots"]] == [cv]
+
+
+@pytest.mark.parametrize("node", ["Entity {id", "Meaning {entity_id"])
+def test_others_are_found_where_the_revision_of_an_entity_is_no_number(
+    run: Call, loop: Loop, services: Services, owner: str, node: str
+) -> None:
+    names = ("The harbour of Oslo", "A garden with roses")
+    places = run("store", entities=[{"entity_type": "place", "name": name} for name in names])["entities"]
+    text: Any = f"MATCH (n:{node}: $id}}) SET n.changed = 'text'"
+    put(loop, services, text, id=places[0]["entity_id"])
+    answer = in_new_process(loop, services, owner)("entities.query", search="roses")
+    assert answer["entities"][0]["entity_id"] == places[1]["entity_id"]
+    assert answer.get("exact", True), answer
