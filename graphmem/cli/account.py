@@ -236,7 +236,7 @@ def _delete_with_data(session: Session, name: str, yes: bool) -> None:
 
 
 def with_totals(session: Session, name: str) -> tuple[Account, Totals, str]:
-    """Return an account, what is stored for it, and what of that a person is asked about."""
+    """Return an account, the counts of what is stored for it, and these counts as one line for people."""
 
     async def look(accounts: Accounts, chosen: Settings) -> tuple[Account, Totals]:
         from graphmem.auth.erasing import totals_of

@@ -201,7 +201,7 @@ def rotate(
             )
         return {"data_keys": len(made), "keys_to_replace": len(replaced(instance.record()))}
     if owner is not None:
-        raise ConfigurationInvalid("--owner needs --data: the root key is that of all owners")
+        raise ConfigurationInvalid("add --data, or leave --owner out: all owners share the root key")
     if chosen.root_key is not None:
         raise ConfigurationInvalid(
             "GRAPHMEM_ROOT_KEY holds the root key, and this command cannot change it there: unset it, run "

@@ -252,19 +252,14 @@ async def _of_entity(
     Raises:
         NotFound: no such entity.
     """
+    of_entity = {
+        "entity_id": filters.entity_id, "recorded_since": filters.recorded_since, "field": filters.field
+    }  # fmt: skip
     name, by = written("observation.of_entity", filters.writers)
     row = await context.graph.one(
-        name,
-        ObservationsOfEntity,
-        **by,
-        entity_id=filters.entity_id,
-        recorded_since=filters.recorded_since,
-        recorded_until=times.LATEST,
-        subject_ids=None,
-        field=filters.field,
-        reach=reach,
-        **window,
-    )
+        name, ObservationsOfEntity, recorded_until=times.LATEST, subject_ids=None, reach=reach,
+        **by, **of_entity, **window,
+    )  # fmt: skip
     if row is None:
         raise answers.no_entity(filters.entity_id, may_be_deleted=not window["include_deleted"])
     if filters.entity_type not in (None, row.type):
@@ -272,16 +267,8 @@ async def _of_entity(
     listed = _Listed(row.page, row.truncated, row.more, row.total, row.version)
     if counts:
         name, by = written("observation.count_of_entity", filters.writers)
-        total = await context.graph.only(
-            name,
-            int,
-            **by,
-            entity_id=filters.entity_id,
-            recorded_since=filters.recorded_since,
-            include_excluded=window["include_excluded"],
-            field=filters.field,
-            **filters.observed,
-        )
+        included = {"include_excluded": window["include_excluded"]}
+        total = await context.graph.only(name, int, **by, **of_entity, **included, **filters.observed)
         return listed._replace(total=total)
     return listed
 

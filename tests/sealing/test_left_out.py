@@ -90,8 +90,8 @@ def test_what_identifies_an_entity_is_mended_where_its_value_does_not_open(
     assert not run("server.check_snapshots")["healthy"]
     assert run("server.check_snapshots", auto_fix=True)["healthy"]
     assert run("server.check_snapshots")["healthy"]
-    found = run("entities.find", identifier="ada@example.org")["entities"]
-    assert [each["entity_id"] for each in found] == [ada]
+    entities = run("entities.find", identifier="ada@example.org")["entities"]
+    assert [each["entity_id"] for each in entities] == [ada]
 
 
 def fresh_process(loop: Loop, services: Services, owner: str) -> Call:

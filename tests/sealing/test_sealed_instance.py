@@ -192,8 +192,8 @@ def test_a_service_that_runs_finds_the_root_key_that_another_process_made(instan
     assert serving.of("eve") == keys_of(instance).of("eve")  # pyright: ignore[reportOptionalMemberAccess]
     assert serving.token() != token
     others = {each.id for each in serving.record().keys if each.owner != "ada"}
-    one = invoke("encryption", "rotate", "--data", "--owner", "ada")
-    assert (one["data_keys"], one["keys_to_replace"]) == (1, 1)
+    rotated = invoke("encryption", "rotate", "--data", "--owner", "ada")
+    assert (rotated["data_keys"], rotated["keys_to_replace"]) == (1, 1)
     assert serving.of("ada") != key
     assert others == {each.id for each in serving.record().keys if each.owner != "ada"}
     assert serving.find(key.id).secret == key.secret

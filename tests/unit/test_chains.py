@@ -13,15 +13,15 @@ NAMES = ("Edda", "Kalle Berg")
 
 
 def read(question: str) -> Chain | None:
-    asked = mentions.names_in(question)
-    texts = [piece.text for piece in asked.pieces]
+    names = mentions.names_in(question)
+    texts = [piece.text for piece in names.pieces]
     named = [
         Named(name, 0, name, place, place + len(name.split()))
         for name in NAMES
         for place in range(len(texts))
         if texts[place : place + len(name.split())] == name.split()
     ]
-    return chains.longest_chain(asked, [*named, *naming.selves(asked, "me")])
+    return chains.longest_chain(names, [*named, *naming.selves(names, "me")])
 
 
 @walk_over(
@@ -75,10 +75,10 @@ def test_other_words_beside_a_name_are_no_chain(question: str) -> None:
 
 
 def test_a_name_that_begins_with_my_is_no_chain() -> None:
-    asked = mentions.names_in("My Brother's House")
-    me, house = naming.selves(asked, "me"), Named("house", 0, "My Brother's House", 0, 3)
-    assert chains.longest_chain(asked, me) is not None
-    assert chains.longest_chain(asked, [house, *me]) is None
+    names = mentions.names_in("My Brother's House")
+    me, house = naming.selves(names, "me"), Named("house", 0, "My Brother's House", 0, 3)
+    assert chains.longest_chain(names, me) is not None
+    assert chains.longest_chain(names, [house, *me]) is None
 
 
 @pytest.mark.parametrize(
@@ -107,5 +107,5 @@ def test_what_is_at_the_end_alone_is_meant_where_no_word_has_another_meaning(
     ],
 )  # fmt: skip
 def test_words_mean_who_asks(question: str, words: list[str]) -> None:
-    asked = mentions.names_in(question)
-    assert [asked.spellings[place].rstrip("?") for place in asked.selves] == words
+    names = mentions.names_in(question)
+    assert [names.spellings[place].rstrip("?") for place in names.selves] == words
