@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from graphmem.auth.file_urls import FileUrls
 from graphmem.context import Services
 from graphmem.settings import Settings
 from tests.support.event_loop import Loop
@@ -16,7 +17,11 @@ from tests.support.sealed_services import sealed_services_beside
 def sealed_services(
     services: Services, settings: Settings, loop: Loop, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Services]:
-    """The services of a sealed instance. ``services``: the database has its schema."""
+    """The services of a sealed instance. ``services``: the database has its schema.
+
+    The secret of signed URLs belongs to the whole database: in clear, other tests can read it too.
+    """
+    loop.run(FileUrls(services.database).signed("an owner", "a source", 0))
     opened = sealed_services_beside(settings, tmp_path_factory.mktemp("sealed"))
     yield loop.run(opened.__aenter__())
     loop.run(opened.__aexit__(None, None, None))
