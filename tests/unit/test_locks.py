@@ -1,4 +1,4 @@
-"""The locked dependencies: each has one version and its hashes, and all that the product asks for are locked."""
+"""The locks of dependencies: one version of each package with its hashes, and all that the product needs."""
 
 from __future__ import annotations
 
