@@ -43,6 +43,8 @@ STRETCH_SUBJECTS: Final = 2_500
 """Entities and relationships that are checked at once."""
 STAMPED_SUBJECTS: Final = 5_000
 """Entities and relationships of which one statement compares when their observations count."""
+VECTORS_AT_ONCE: Final = 250
+"""Entities whose vectors are made in one callback of the event loop."""
 READS_LIMIT: Final = 5
 """How often a stretch is read while commits change it."""
 RULE_READS_LIMIT: Final = 20
@@ -281,10 +283,7 @@ class Audit:
                 continue
             nodes = await self._nodes(stored)
             stretch = Stretch(self.owner, stored, derived, subject_ids)
-            embedder, is_sealed = self.writers.embedder, self.database.is_sealed
-            expected = await vectors.expected(stretch.nodes, embedder, is_sealed=is_sealed)
-            # Others have the event loop meanwhile.
-            await asyncio.to_thread(stretch.compare, nodes, expected)
+            await asyncio.to_thread(stretch.compare, nodes, await self._expected_vectors(stretch))
             self.seen_revision = nodes.revision
             if self.seen_revision != stored.read.revision:
                 read = await self._read_stretch(entities, relationships, further)
@@ -293,6 +292,19 @@ class Audit:
             if not stretch.unchecked or lost == READS_LIMIT:
                 break
         return stretch
+
+    async def _expected_vectors(self, stretch: Stretch) -> dict[str, vectors.ExpectedVector]:
+        """Return the vectors that entities should have; others have the event loop meanwhile."""
+        nodes = list((await asyncio.to_thread(lambda: stretch.nodes)).items())
+        expected: dict[str, vectors.ExpectedVector] = {}
+        for start in range(0, len(nodes), VECTORS_AT_ONCE):
+            expected |= await vectors.expected(
+                dict(nodes[start : start + VECTORS_AT_ONCE]),
+                self.writers.embedder,
+                is_sealed=self.database.is_sealed,
+            )
+            await asyncio.sleep(0)
+        return expected
 
     def _merge_by_rule(self, derived: State, subject_ids: list[str], further: Touched) -> bool:
         """Merge the derived entities by rule.
@@ -373,13 +385,15 @@ class Audit:
             touched.add(further)
         with keeping_unopened():
             look = await self._queries.only("write.look", LookRow, **touched.parameters)
+        return await asyncio.to_thread(self._state, look, touched)
+
+    def _state(self, look: LookRow, touched: Touched) -> State | None:
         # A derived value of a wrong type differs from what it should be, and is mended: so does none.
         look = look._replace(
             entities=[without_wrong_types(row) for row in look.entities],
             relationships=[without_wrong_types(row) for row in look.relationships],
         )
-        rules_off = self.writers.rules_off
-        return await asyncio.to_thread(states.of_look, look, self.owner, touched, rules_off, whole=False)
+        return states.of_look(look, self.owner, touched, self.writers.rules_off, whole=False)
 
     async def _compare_heads(self) -> None:
         """Compare the shapes seen with the heads of the schemas, and correct the heads if asked to.

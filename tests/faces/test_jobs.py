@@ -22,6 +22,7 @@ from graphmem.writing import refolding
 from tests.faces.conftest import Command, Together
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.figures import Figures
 from tests.support.statements import counted
 from tests.support.worker_pass import fold_all
 
@@ -98,11 +99,14 @@ def test_a_page_of_entities_costs_its_statements(
 
 
 @pytest.mark.long
-def test_thousands_of_entities_cost_a_statement_for_each_hundred(run: Call, statements: list[str]) -> None:
+def test_thousands_of_entities_cost_a_statement_for_each_hundred(
+    run: Call, statements: list[str], figures: Figures
+) -> None:
     store_many(run, 4_400)
     statements.clear()
     answers = pages_of(run)
     assert (answers[-1]["healthy"], answers[-1]["stale"]) == (True, 0)
+    figures(f"a check of 4,400 entities: {len(statements)} statements, {len(answers)} answers")
     # What a check asks once, and once for each of its answers, comes to it.
     assert len(statements) <= 44 + 20 + 5 * len(answers), statements
 
