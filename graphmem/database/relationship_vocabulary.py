@@ -254,6 +254,7 @@ class Vocabulary:
                 "relationship_type.register",
                 int,
                 revision=known.revision,
+                is_new=new,
                 name=kind.name,
                 inverse=kind.inverse,
                 description=kind.description,

@@ -309,3 +309,27 @@ def test_two_processes_register_at_the_same_time(
 
     answers = loop.run(both())
     assert sorted(answer["created"] for answer in answers) == [False] * 9 + [True]
+
+
+def test_a_type_whose_revision_is_seen_before_it_is_not_registered_twice(
+    loop: Loop,
+    services: Services,
+    second: Services,
+    owner: str,
+    new_type: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    register, request = "relationship_types.register", {"relationship_type": new_type}
+    assert loop.run(ask(services, owner, register, **request))["created"]
+    vocabulary = second.vocabulary
+    whole, reads = loop.run(vocabulary.refresh()), list[relationship_vocabulary.Known]()
+
+    async def refresh() -> relationship_vocabulary.Known:
+        # The index lacks the type of the newest revision at the first read.
+        kinds = {name: kind for name, kind in whole.kinds.items() if name != new_type}
+        reads.append(whole if reads else replace(whole, kinds=kinds))
+        return reads[-1]
+
+    monkeypatch.setattr(vocabulary, "refresh", refresh)
+    assert not loop.run(ask(second, owner, register, **request))["created"]
+    assert len(reads) == 2
