@@ -281,13 +281,18 @@ def test_the_log_says_whether_an_interpretation_is_tried_again(
         raise ObjectStoreUnavailable("the bucket is away")
 
     script = "MATCH (n:Interpretation {id: $id}) SET n.attempts = $attempts"
-    row_id = run("store", **with_file(table(600), "many.csv"))["interpretation"]["interpretation_id"]
-    loop.run(services.database.script(script, id=row_id, attempts=attempts))
-    make_due(loop, services, owner)
-    with capture_logs() as lines, monkeypatch.context() as patched:
-        patched.setattr(runs, "read", unavailable)
-        loop.run(interpretation.run_next(services))
-    assert [each["event"] for each in lines if each.get("id") == row_id] == [line]
+    row_id, told = "", list[str]()
+    for rows in range(600, 605):
+        row_id = run("store", **with_file(table(rows), "many.csv"))["interpretation"]["interpretation_id"]
+        loop.run(services.database.script(script, id=row_id, attempts=attempts))
+        make_due(loop, services, owner)
+        with capture_logs() as lines, monkeypatch.context() as patched:
+            patched.setattr(runs, "read", unavailable)
+            loop.run(interpretation.run_next(services))
+        if told := [each["event"] for each in lines if each.get("id") == row_id]:
+            break
+        # The worker of another process serves all owners, and was faster: again with another file.
+    assert told == [line]
     assert run("interpretations.get", interpretation_id=row_id)["status"] == status
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 from pydantic import SecretStr
@@ -32,6 +32,8 @@ ENCODINGS = "utf-8", "utf-16-le", "utf-16-be"
 KILLS = 3
 EXCEPTIONS = ("prompts/",)
 """Where in the data directory words of somebody may be in clear: prompts of hooks, for a day."""
+
+RENAME: LiteralString = "MATCH (account:Account {id: $id}) SET account.name = 'erased'"
 
 
 class Instance:
@@ -272,6 +274,7 @@ def test_no_file_of_an_instance_that_was_killed_now_and_then_has_a_canary(instan
     folder = instance.settings.data_path
     # Keys are those of an account.
     query(neo4j_local.info(instance.settings), DISABLED_ACCOUNT, id=instance.owner)
+    query(neo4j_local.info(instance.settings), RENAME, id=instance.owner)
     for number in range(KILLS + 1):
         write(instance, number)
         ask(instance, number)
@@ -281,7 +284,7 @@ def test_no_file_of_an_instance_that_was_killed_now_and_then_has_a_canary(instan
     instance.command("backup", "create", str(folder / "all.dump"))
     instance.command("doctor", "--deep")
     # The backup is older than the erasure, and has nothing of the owner that opens.
-    instance.command("account", "delete", instance.owner, "--with-data", "--yes")
+    instance.command("account", "delete", "erased", "--with-data", "--yes")
     instance.kill(with_database=True)
     instance.command("backup", "restore", str(folder / "all.dump"))
     entities = "MATCH (n:Entity {owner: $id}) RETURN n.id AS id"
