@@ -60,17 +60,19 @@ def test_an_entity_with_a_damaged_vector_alone_is_not_compared_by_meaning(
     assert "left_out" not in fresh("entities.query", search="harbour")
 
 
-@pytest.mark.parametrize("packed", DAMAGED)
-def test_the_passages_of_a_file_with_damaged_vectors_alone_are_not_searched(
-    run: Call, loop: Loop, services: Services, owner: str, packed: Any
+@pytest.mark.parametrize(
+    ("name", "value"), [*(("packed", each) for each in DAMAGED), ("texts", 7), ("texts", "t")]
+)
+def test_the_passages_of_a_file_that_are_damaged_alone_are_not_searched(
+    run: Call, loop: Loop, services: Services, owner: str, name: str, value: Any
 ) -> None:
     cv = run("store", **with_file(CV, "cv.txt"))["source_id"]
     letter = run("store", **with_file(LETTER, "letter.txt", mime_type="text/plain"))["source_id"]
     while loop.run(make_passages(services, owner)):
         pass
     put(
-        loop, services, "MATCH (passages:Passages {source_id: $id}) SET passages.packed = $packed",
-        id=cv, packed=packed,
+        loop, services, "MATCH (passages:Passages {source_id: $id}) SET passages[$name] = $value",
+        id=cv, name=name, value=value,
     )  # fmt: skip
     fresh = in_new_process(loop, services, owner)
     answer: dict[str, Any] = {}

@@ -9,7 +9,7 @@
 // It reads what it answers, and belongs to no request. The rows begin after the source `after` of the change `changed`. A
 // row has the source, the number of its change, when the source was stored first, when it was withdrawn and taken back, its
 // newest name, its title, whether its text goes on behind its passages, and the texts and vectors (passages/set.cypher). The
-// vectors of another model than `model` are null: they cannot be compared with it.
+// vectors of another model than `model` are null: they cannot be compared with it. Damaged texts count as they are.
 CALL () {
   MATCH (passages:Passages)
   USING INDEX SEEK passages:Passages(owner, changed, source_id)
@@ -25,7 +25,7 @@ WITH passages LIMIT $limit
 MATCH (source:Source {id: passages.source_id})
 WHERE source.owner = $owner
 WITH collect([source, passages]) AS pairs,
-  collect(reduce(characters = 0, text IN passages.texts | characters + size(text))) AS sizes
+  collect(reduce(characters = 0, text IN passages.texts | characters + coalesce(size(toStringOrNull(text)), 0))) AS sizes
 WITH pairs[..<entity._fitting>] AS fitting
 RETURN COLLECT {
   UNWIND fitting AS pair
