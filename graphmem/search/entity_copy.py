@@ -1,17 +1,19 @@
 """A copy of what an owner's entities say, in memory, compact enough to compare every entity with a question.
 
 An entity is a *document*: its terms (:mod:`graphmem.search.terms`) and its vectors. Documents are numbered; a
-document that changes becomes a new one, and the old number is dead until :meth:`SearchCopy.compact`. Terms
-are numbered as well. For each term, sorted arrays hold the documents that have it; the terms of new documents
-stand unsorted behind them until the next compaction.
+document that changes becomes a new one, and the old number is dead until the next compaction. Terms are
+numbered as well. Of compacted documents, sorted arrays hold the ids, the terms and the documents that have
+each term; what is new stands in dictionaries, and unsorted, behind them. The arrays may be the pages of a
+file (:mod:`graphmem.search.copy_files`).
 
-A copy costs some 0.8 KB per entity with 25 words, and 20 KB per entity with 2,500 (:attr:`SearchCopy.bytes`).
+A copy takes some 0.5 KB per entity with 25 words, and 20 KB per entity with 2,500 (:attr:`SearchCopy.bytes`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from hashlib import blake2b
 from itertools import compress
 from typing import Final, NamedTuple
 
@@ -19,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmem.search import terms
-from graphmem.search.copy_arrays import DIMENSIONS, CopyArrays, Numbers, messages_beside
-from graphmem.search.terms import TermVocabulary
+from graphmem.search.compaction import Before, MemoryOutput
+from graphmem.search.copy_arrays import DIMENSIONS, CopyArrays, DocumentIds, Numbers, messages_beside
+from graphmem.search.term_vocabulary import SortedTerms, TermVocabulary, encoded
 from graphmem.text import languages
 
 IN_NAME: Final = 0x8000
@@ -83,32 +86,51 @@ class Posting(NamedTuple):
 class SearchCopy:
     """The documents of one owner. Nothing in it waits: the caller sees to it that one thread changes it."""
 
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-        self.terms = TermVocabulary()
+    def __init__(self, arrays: CopyArrays | None = None, types: Iterable[str] = ()) -> None:
+        self._arrays = arrays = arrays or CopyArrays()
+        self.ids = DocumentIds(arrays.ids)
+        compacted = SortedTerms(arrays.term_bytes.values, arrays.term_ends.values)
+        self.terms = TermVocabulary(compacted, arrays.stems)
         self._numbers: dict[str, int] = {}
-        self._type_numbers: dict[str, int] = {}
-        self._arrays = CopyArrays()
-        self._starts = np.zeros(1, np.int64)
-        self._sorted = Posting(np.empty(0, np.int32), np.empty(0, np.uint16))
+        self._type_numbers = {name: number for number, name in enumerate(types)}
         self._dead = 0
-        self._type_counts: list[int] = []
-        self._pending = 0
+        counts = np.bincount(arrays.types.values, minlength=len(self._type_numbers))
+        self._type_counts: list[int] = counts.tolist()
+        self._pending = int(np.count_nonzero(arrays.pending.values))
         self._languages: list[str] | None = None
-        self._thread_numbers: dict[str | None, int] = {None: 0}
         self._beside: tuple[Numbers, Numbers] | None = None
+        self._changes: list[list[EntityText] | str] | None = None
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return self._arrays.alive.size - self._dead
 
     def number_of(self, entity_id: str) -> int | None:
         """Return the number of an entity's document, if there is one."""
-        return self._numbers.get(entity_id)
+        number = self._numbers.get(entity_id)
+        if number is None and self._arrays.id_order.size:
+            number = int(self._compacted([entity_id])[0])
+            return None if number < 0 else number
+        return number
 
     def numbers_of(self, entity_ids: Iterable[str]) -> Numbers:
         """Return the numbers of the documents of some entities, -1 for those that have none."""
-        numbers = self._numbers
-        return np.array([numbers.get(entity_id, -1) for entity_id in entity_ids], np.int32)
+        listed = list(entity_ids)
+        numbers = np.array([self._numbers.get(entity_id, -1) for entity_id in listed], np.int32)
+        others = np.flatnonzero(numbers < 0)
+        if len(others) and self._arrays.id_order.size:
+            numbers[others] = self._compacted([listed[place] for place in others.tolist()])
+        return numbers
+
+    def _compacted(self, entity_ids: Sequence[str]) -> Numbers:
+        """Return the same of the documents that were compacted and are alive."""
+        arrays = self._arrays
+        order = arrays.id_order.values
+        ids = arrays.ids.values[: len(order)]
+        listed = [encoded(entity_id) for entity_id in entity_ids]
+        sought = np.array([each if len(each) <= ids.itemsize else b"" for each in listed], ids.dtype)
+        places = np.searchsorted(ids, sought, sorter=order)
+        numbers = order[np.minimum(places, len(order) - 1)]
+        return np.where((ids[numbers] == sought) & arrays.alive.values[numbers], numbers, -1)
 
     def times_of(self, entity_ids: Sequence[str]) -> dict[str, int]:
         """Return the time of the newest observation of those of some entities that have a document, by id."""
@@ -127,14 +149,18 @@ class SearchCopy:
 
     def version_of(self, entity_id: str) -> tuple[int, int] | None:
         """Return the version of an entity's document, if there is one."""
-        number = self._numbers.get(entity_id)
+        number = self.number_of(entity_id)
         return None if number is None else tuple(self._arrays.versions.values[number].tolist())
 
     def put(self, documents: Iterable[EntityText]) -> None:
         """Add documents, each in place of the one that had its id."""
         listed = {document.id: document for document in documents}
-        for entity_id in listed:
-            self.remove(entity_id)
+        if self._changes is not None:
+            self._changes.append(list(listed.values()))
+        numbers = self.numbers_of(listed)
+        for entity_id, number in zip(listed, numbers.tolist(), strict=True):
+            if number >= 0:
+                self._remove(entity_id, number)
         batch: list[EntityText] = []
         characters = 0
         for document in listed.values():
@@ -148,14 +174,20 @@ class SearchCopy:
 
     def remove(self, entity_id: str) -> None:
         """Remove the document of an entity, if there is one."""
-        number = self._numbers.pop(entity_id, None)
+        if self._changes is not None:
+            self._changes.append(entity_id)
+        number = self.number_of(entity_id)
         if number is not None:
-            arrays = self._arrays
-            arrays.alive.values[number] = False
-            self._type_counts[arrays.types.values[number]] -= 1
-            self._pending -= int(arrays.pending.values[number])
-            self._dead += 1
-            self._languages = self._beside = None
+            self._remove(entity_id, number)
+
+    def _remove(self, entity_id: str, number: int) -> None:
+        arrays = self._arrays
+        self._numbers.pop(entity_id, None)
+        arrays.alive.values[number] = False
+        self._type_counts[arrays.types.values[number]] -= 1
+        self._pending -= int(arrays.pending.values[number])
+        self._dead += 1
+        self._languages = self._beside = None
 
     def _add(self, documents: Collection[EntityText]) -> None:
         """Add documents whose ids are new."""
@@ -191,15 +223,14 @@ class SearchCopy:
         for document in documents:
             self._type_counts[types[document.type]] += 1
         arrays.times.extend([document.at for document in documents])
-        threads = self._thread_numbers
-        arrays.threads.extend([threads.setdefault(each.thread, len(threads)) for each in documents])
+        arrays.threads.extend([_thread_number(document.thread) for document in documents])
         arrays.versions.extend(
             np.array([document.version for document in documents], np.int64).reshape(-1, 2)
         )
         arrays.alive.extend(np.ones(len(documents), np.bool_))
         arrays.pending.extend([document.is_pending for document in documents])
         self._pending += sum(document.is_pending for document in documents)
-        self.ids += [document.id for document in documents]
+        arrays.ids.extend([encoded(document.id) for document in documents])
         self._numbers.update(zip((document.id for document in documents), numbers, strict=True))
         self._languages = self._beside = None
 
@@ -225,7 +256,7 @@ class SearchCopy:
         """Whether a compaction would make questions faster, or give memory back."""
         unsorted = self._arrays.new_terms.size
         return (
-            unsorted > max(UNSORTED_LIMIT, len(self._sorted.documents) // 2)
+            unsorted > max(UNSORTED_LIMIT, self._arrays.documents.size // 2)
             or self._dead * DEAD_SHARE > len(self.ids) + 1_000
         )
 
@@ -234,46 +265,59 @@ class SearchCopy:
 
         It takes 0.1 s for a million terms.
         """
-        arrays = self._arrays
-        alive = arrays.alive.values.astype(bool)
-        renumbered = np.cumsum(alive, dtype=np.int32) - 1
-        of_terms = np.concatenate(
-            [np.repeat(np.arange(len(self._starts) - 1, dtype=np.int32), np.diff(self._starts)),
-             arrays.new_terms.values]
-        )  # fmt: skip
-        of_documents = np.concatenate([self._sorted.documents, arrays.new_documents.values])
-        counts = np.concatenate([self._sorted.counts, arrays.new_counts.values])
-        kept = alive[of_documents]
-        of_terms, of_documents, counts = of_terms[kept], of_documents[kept], counts[kept]
-        is_used = np.zeros(len(self.terms), np.bool_)
-        is_used[of_terms] = True
-        if not is_used.all():
-            self.terms.keep(is_used)
-            of_terms = (np.cumsum(is_used, dtype=np.int32) - 1)[of_terms]
-        order = np.argsort(of_terms, kind="stable")
-        compacted = CopyArrays()
-        for name in ("types", "times", "versions", "lengths", "languages", "threads", "alive", "pending"):
-            getattr(compacted, name).extend(getattr(arrays, name).values[alive])
-        row_counts = np.diff(arrays.first_rows.values, append=arrays.vectors.size)
-        compacted.first_rows.extend(np.cumsum(row_counts[alive]) - row_counts[alive])
-        rows = np.repeat(alive, row_counts)
-        compacted.vectors.extend(arrays.vectors.values[rows])
-        compacted.lengths_of_vectors.extend(arrays.lengths_of_vectors.values[rows])
-        self._starts = np.searchsorted(of_terms[order], np.arange(len(self.terms) + 1))
-        self._sorted = Posting(renumbered[of_documents[order]], counts[order])
-        self.ids = [
-            entity_id for entity_id, is_alive in zip(self.ids, alive.tolist(), strict=True) if is_alive
-        ]
-        self._numbers = {entity_id: number for number, entity_id in enumerate(self.ids)}
-        self._arrays, self._dead = compacted, 0
-        self._languages = self._beside = None
+        changes, self._changes = self._changes, None
+        output = MemoryOutput()
+        before = self.moment()
+        before.compact_into(output)
+        self.become(SearchCopy(CopyArrays(output), before.types))
+        self._changes = changes
+
+    def begin_compaction(self) -> Before:
+        """Return what the copy is now; what changes from now on is kept until :meth:`become`."""
+        self._changes = []
+        return self.moment({*self.languages, *self.terms.stems})
+
+    def moment(self, stemmed: Collection[str] | None = None) -> Before:
+        """Return what the copy is now. ``stemmed``: the languages whose stems a compaction makes."""
+        arrays, terms = self._arrays, self.terms
+        return Before(
+            arrays.values(),
+            self.alive.copy(),
+            terms.compacted,
+            terms.new[:],
+            {language: each.values for language, each in terms.stems.items()},
+            terms.stems.keys() if stemmed is None else stemmed,
+            list(self._type_numbers),
+        )
+
+    def become(self, compacted: SearchCopy | None) -> None:
+        """Go on as what a compaction made of the copy, with what changed since the compaction began.
+
+        ``None``: it made nothing.
+        """
+        changes, self._changes = self._changes or [], None
+        if compacted is None:
+            return
+        for change in changes:
+            if isinstance(change, str):
+                compacted.remove(change)
+            else:
+                compacted.put(change)
+        vars(self).update(vars(compacted))
 
     @property
     def bytes(self) -> int:
-        """The memory of the copy, about."""
-        arrays = sum(each.bytes for each in vars(self._arrays).values())
-        postings = self._starts.nbytes + self._sorted.documents.nbytes + self._sorted.counts.nbytes
-        return arrays + postings + BYTES_PER_ID * len(self.ids) + self.terms.bytes
+        """The memory of the copy, about; without what is in a file."""
+        return self._arrays.bytes + BYTES_PER_ID * len(self._numbers) + self.terms.bytes
+
+    @property
+    def changed(self) -> int:
+        """How many documents came or went since the last compaction."""
+        return len(self.ids) - self._arrays.id_order.size + self._dead
+
+    @property
+    def bytes_in_file(self) -> int:
+        return self._arrays.bytes_in_files
 
     @property
     def alive(self) -> npt.NDArray[np.bool_]:
@@ -291,7 +335,7 @@ class SearchCopy:
 
     def of_neighbours(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return for each document the scores of the messages just before and after it in its thread."""
-        if len(self._thread_numbers) == 1:
+        if not self._arrays.threads.values.any():
             return np.zeros_like(scores)
         if self._beside is None:
             arrays = self._arrays
@@ -349,25 +393,27 @@ class SearchCopy:
 
     def postings(self, groups: Sequence[Sequence[str]]) -> Iterator[Posting]:
         """Yield the documents that have any term of each group; dead documents are among them."""
-        numbers = [[self.terms.numbers[term] for term in group if term in self.terms] for group in groups]
-        new_terms = self._arrays.new_terms.values
+        arrays = self._arrays
+        numbers = [[n for term in group if (n := self.terms.number_of(term)) is not None] for group in groups]
+        new_terms = arrays.new_terms.values
         is_asked = np.zeros(len(self.terms), np.bool_)
         is_asked[[number for group in numbers for number in group]] = True
         positions = np.flatnonzero(is_asked[new_terms])
         asked_terms = new_terms[positions]
+        starts = arrays.starts.values
         for group in numbers:
-            parts = [slice(self._starts[n], self._starts[n + 1]) for n in group if n + 1 < len(self._starts)]
+            parts = [slice(starts[n], starts[n + 1]) for n in group if n + 1 < len(starts)]
             # A term may say several concepts: "bake" and "baked" of one question.
             of_group = positions[np.isin(asked_terms, group)]
             yield Posting(
                 np.concatenate(
                     [
-                        *(self._sorted.documents[part] for part in parts),
-                        self._arrays.new_documents.values[of_group],
+                        *(arrays.documents.values[part] for part in parts),
+                        arrays.new_documents.values[of_group],
                     ]
                 ).astype(np.int32, copy=False),
                 np.concatenate(
-                    [*(self._sorted.counts[part] for part in parts), self._arrays.new_counts.values[of_group]]
+                    [*(arrays.counts.values[part] for part in parts), arrays.new_counts.values[of_group]]
                 ).astype(np.uint16, copy=False),
             )
 
@@ -392,6 +438,13 @@ class SearchCopy:
         if len(rows) == len(self.ids):
             return cosines
         return np.maximum.reduceat(cosines, self._arrays.first_rows.values.astype(np.int64))
+
+
+def _thread_number(thread: str | None) -> int:
+    """Return a number that no other thread has, 0 for none."""
+    if thread is None:
+        return 0
+    return int.from_bytes(blake2b(encoded(thread), digest_size=8).digest()) // 4 + 1
 
 
 ROWS_AT_ONCE: Final = 2_048

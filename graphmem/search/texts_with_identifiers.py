@@ -101,7 +101,7 @@ def _with_words(copy: SearchCopy, spelling: Spelling) -> npt.NDArray[np.bool_]:
     *groups, last = [[word] for word in spelling.words]
     if spelling.goes_on:
         beginning = last[0] + spelling.goes_on
-        last += [term for term in copy.terms.numbers if term.startswith(beginning)]
+        last += copy.terms.beginning_with(beginning)
     having = np.ones(len(copy.ids), np.bool_)
     for posting in copy.postings([*groups, last]):
         having &= copy.of_numbers(posting.documents)

@@ -32,7 +32,7 @@ from graphmem.search.questions import (
     pieces,
     question_words,
 )
-from graphmem.search.terms import TermVocabulary
+from graphmem.search.term_vocabulary import TermVocabulary
 from graphmem.text import languages
 from tests.bench.retrieval import changes, dialogues, office, office_things, topics
 from tests.bench.retrieval.measuring import NEWEST_FIRST, Owner

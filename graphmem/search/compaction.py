@@ -1,0 +1,260 @@
+"""Compacting a copy: new terms are sorted in, and dead documents go, with the terms that they alone have.
+
+What a copy was at a moment (:class:`Before`) is written into new arrays, of memory or of a file, block by
+block. So a compaction takes some bytes for each document and term beside them, and never those of all
+vectors or postings. The copy may be searched and changed meanwhile: what a moment has is never changed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from graphmem.search.copy_arrays import OF_BASE, OF_DOCUMENTS, OF_ROWS, STEMS, GrowingArray
+from graphmem.search.term_vocabulary import (
+    STEMMED_AT_ONCE,
+    SortedTerms,
+    encoded,
+    joined,
+    part_of,
+    stems_of,
+)
+
+DOCUMENTS_AT_ONCE: Final = 16_384
+"""Documents whose arrays are copied at once."""
+POSTINGS_AT_ONCE: Final = 500_000
+"""Pairs of documents and terms that are sorted at once, unless one term has more."""
+TERMS_AT_ONCE: Final = 16_384
+"""Terms whose texts are copied at once: no other thread runs meanwhile."""
+
+Array = npt.NDArray[Any]
+
+
+class Extended(Protocol):
+    def extend(self, values: npt.ArrayLike) -> None: ...
+
+
+class Output(Protocol):
+    """Where a compaction writes."""
+
+    def array(self, name: str, dtype: npt.DTypeLike, width: int = 0, *, most: int, grows: bool) -> Extended:
+        """Make an array of at most so many elements; ``grows``: further documents are added to it later."""
+        ...
+
+
+class MemoryOutput(dict[str, GrowingArray]):
+    """New arrays in memory, by name."""
+
+    def array(self, name: str, dtype: npt.DTypeLike, width: int = 0, *, most: int, grows: bool) -> Extended:
+        return self.setdefault(name, GrowingArray(dtype, width, most + most // 4 * grows))
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a copy was at a moment.
+
+    Attributes:
+        arrays: the values of each array, by name.
+        alive: which documents are alive.
+        terms: those that were compacted.
+        new_terms: those that came later, numbered behind them.
+        stems: numbers of the stems of the first terms, by language.
+        languages: in which the terms are stemmed.
+        types: the names of the types.
+    """
+
+    arrays: Mapping[str, Array]
+    alive: npt.NDArray[np.bool_]
+    terms: SortedTerms
+    new_terms: list[str]
+    stems: Mapping[str, Array]
+    languages: Collection[str]
+    types: list[str]
+
+    def compact_into(self, output: Output) -> None:
+        _copy_documents(self, output)
+        _Postings(self).write(output)
+
+
+def _blocks(end: int, size: int) -> Iterator[slice]:
+    return (slice(start, min(start + size, end)) for start in range(0, end, size))
+
+
+def _copy_documents(before: Before, output: Output) -> None:
+    arrays, alive = before.arrays, before.alive
+    count = int(np.count_nonzero(alive))
+    for name, (_, width) in OF_DOCUMENTS.items():
+        values = arrays[name]
+        copied = output.array(name, values.dtype, width, most=count, grows=True)
+        for block in _blocks(len(alive), DOCUMENTS_AT_ONCE):
+            copied.extend(alive[block][alive[block]] if name == "alive" else values[block][alive[block]])
+    row_counts = np.diff(arrays["first_rows"], append=np.int32(len(arrays["vectors"])))
+    ends = np.cumsum(row_counts)
+    kept = row_counts[alive]
+    first_rows = output.array("first_rows", np.int32, most=count, grows=True)
+    first_rows.extend((np.cumsum(kept) - kept).astype(np.int32))
+    for name, (dtype, width) in OF_ROWS.items():
+        copied = output.array(name, dtype, width, most=int(kept.sum()), grows=True)
+        for block in _blocks(len(alive), DOCUMENTS_AT_ONCE):
+            rows = slice(ends[block.start] - row_counts[block.start], ends[block.stop - 1])
+            chosen = arrays[name][rows]
+            if not alive[block].all():
+                chosen = chosen[np.repeat(alive[block], row_counts[block])]
+            copied.extend(chosen)
+    order = output.array("id_order", OF_BASE["id_order"], most=count, grows=False)
+    order.extend(_renumbered(alive)[_in_order_of_ids(before)])
+
+
+def _renumbered(alive: npt.NDArray[np.bool_]) -> Array:
+    return np.cumsum(alive, dtype=np.int32) - 1
+
+
+def _in_order_of_ids(before: Before) -> Array:
+    """Return the numbers of the documents that are alive in the order of their ids."""
+    ids, order, alive = before.arrays["ids"], before.arrays["id_order"], before.alive
+    new = np.arange(len(order), len(alive))[alive[len(order) :]]
+    new = new[np.argsort(ids[new])]
+    merged = np.insert(order, np.searchsorted(ids[: len(order)], ids[new], sorter=order), new)
+    return merged[alive[merged]]
+
+
+class _Postings:
+    """The terms of a copy in their new order, and the documents that have each.
+
+    A *rank* is the place of a term among all terms in their order, those that are dropped included.
+    """
+
+    def __init__(self, before: Before) -> None:
+        self._before, arrays = before, before.arrays
+        self._renumbered = _renumbered(before.alive)
+        self._starts, self._count = arrays["starts"], len(before.terms)
+        kept = before.alive[arrays["new_documents"]]
+        self._new_terms = arrays["new_terms"][kept]
+        self._new_documents = self._renumbered[arrays["new_documents"][kept]]
+        self._new_counts = arrays["new_counts"][kept]
+        self._ranks = ranks = self._merged_ranks()
+        is_used = np.zeros(len(ranks), np.bool_)
+        is_used[ranks] = self._used()
+        self._before_rank = np.concatenate([[0], np.cumsum(is_used, dtype=np.int32)])
+        self._new_numbers = self._before_rank[ranks]
+        """The new number of each term that is used."""
+        old = np.empty(len(ranks), np.int32)
+        old[ranks] = np.arange(len(ranks), dtype=np.int32)
+        self._kept = old[is_used]
+        """The old numbers of the terms that are used, in their order."""
+
+    def _merged_ranks(self) -> Array:
+        """Return the rank of each term."""
+        new = [encoded(term) for term in self._before.new_terms]
+        order = sorted(range(len(new)), key=new.__getitem__)
+        places = np.array(_places(self._before.terms, [new[number] for number in order]), np.int32)
+        ranks = np.empty(self._count + len(new), np.int32)
+        old = np.arange(self._count, dtype=np.int32)
+        ranks[: self._count] = old + np.searchsorted(places, old, side="right")
+        ranks[self._count + np.array(order, np.int32)] = places + np.arange(len(new), dtype=np.int32)
+        return ranks
+
+    def _used(self) -> npt.NDArray[np.bool_]:
+        """Return for each term whether a document that is alive has it."""
+        is_used = np.ones(self._count + len(self._before.new_terms), np.bool_)
+        is_used[self._count :] = False
+        if not self._before.alive.all():
+            for block in self._base_blocks():
+                first = self._starts[block.start]
+                documents = self._before.arrays["documents"][first : self._starts[block.stop]]
+                is_alive = self._before.alive[documents]
+                is_used[block] = np.logical_or.reduceat(is_alive, self._starts[block] - first)
+        is_used[self._new_terms] = True
+        return is_used
+
+    def _base_blocks(self) -> Iterator[slice]:
+        """Yield parts of the compacted terms that have few documents together."""
+        start = 0
+        while start < self._count:
+            limit = self._starts[start] + POSTINGS_AT_ONCE
+            end = int(np.searchsorted(self._starts, limit, side="right")) - 1
+            end = min(max(end, start + 1), self._count)
+            yield slice(start, end)
+            start = end
+
+    def write(self, output: Output) -> None:
+        self._write_terms(output)
+        for language in self._before.languages:
+            numbers = output.array(STEMS + language, np.uint32, most=len(self._kept), grows=True)
+            numbers.extend(self._stems(language)[self._kept])
+        self._write_postings(output)
+
+    def _write_terms(self, output: Output) -> None:
+        terms, new = self._before.terms, self._before.new_terms
+        most = terms.bytes + sum(len(encoded(term)) + 1 for term in new)
+        texts = output.array("term_bytes", np.uint8, most=most, grows=False)
+        ends = output.array("term_ends", np.int64, most=len(self._kept), grows=False)
+        end = 0
+        for block in _blocks(len(self._kept), TERMS_AT_ONCE):
+            numbers = self._kept[block]
+            old = numbers[numbers < self._count]
+            first = int(old[0]) if len(old) else 0
+            part = terms.part(first, int(old[-1]) + 1) if len(old) else []
+            count = self._count
+            text, lengths = joined([
+                part[number - first] if number < count else encoded(new[number - count])
+                for number in numbers.tolist()
+            ])  # fmt: skip
+            texts.extend(text)
+            ends.extend(end + np.cumsum(lengths))
+            end += len(text)
+
+    def _stems(self, language: str) -> Array:
+        """Return the numbers of the stems of all terms, in their old order."""
+        before, total = self._before, self._count + len(self._before.new_terms)
+        stems = GrowingArray(np.uint32, room=total)
+        stems.extend(before.stems.get(language, np.empty(0, np.uint32))[:total])
+        while stems.size < total:
+            part = slice(stems.size, stems.size + STEMMED_AT_ONCE)
+            stems.extend(stems_of(language, part_of(before.terms, before.new_terms, part)))
+        return stems.values
+
+    def _write_postings(self, output: Output) -> None:
+        arrays, alive, new_numbers = self._before.arrays, self._before.alive, self._new_numbers
+        most = len(arrays["documents"]) + len(self._new_terms)
+        starts = output.array("starts", np.int64, most=len(self._kept) + 1, grows=False)
+        documents = output.array("documents", np.int32, most=most, grows=False)
+        counts = output.array("counts", np.uint16, most=most, grows=False)
+        starts.extend([0])
+        of_new = new_numbers[self._new_terms]
+        order = np.argsort(of_new, kind="stable")
+        of_new, new_documents, new_counts = of_new[order], self._new_documents[order], self._new_counts[order]
+        first = written = 0
+        for block, last in self._ranges():
+            base = slice(self._starts[block.start], self._starts[block.stop])
+            of_terms = np.repeat(new_numbers[block], np.diff(self._starts[block.start : block.stop + 1]))
+            is_kept = alive[arrays["documents"][base]]
+            new = slice(*np.searchsorted(of_new, [first, last]))
+            of_terms = np.concatenate([of_terms[is_kept], of_new[new]])
+            order = np.argsort(of_terms, kind="stable")
+            old_documents = self._renumbered[arrays["documents"][base][is_kept]]
+            documents.extend(np.concatenate([old_documents, new_documents[new]])[order])
+            counts.extend(np.concatenate([arrays["counts"][base][is_kept], new_counts[new]])[order])
+            starts.extend(written + np.cumsum(np.bincount(of_terms - first, minlength=last - first)))
+            first, written = last, written + len(of_terms)
+
+    def _ranges(self) -> Iterator[tuple[slice, int]]:
+        """Yield parts of the compacted terms, and the new number behind all terms up to the end of each."""
+        blocks = list(self._base_blocks()) or [slice(0, 0)]
+        for block in blocks[:-1]:
+            yield block, int(self._before_rank[self._ranks[block.stop]])
+        yield blocks[-1], len(self._kept)
+
+
+def _places(terms: SortedTerms, sought: list[bytes]) -> list[int]:
+    """Return how many terms are before each of some others, which are in order."""
+    places, place = list[int](), 0
+    for each in sought:
+        place = bisect_left(terms, each, place)
+        places.append(place)
+    return places
