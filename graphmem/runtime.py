@@ -31,6 +31,7 @@ from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.registry import REGISTRY
 from graphmem.sealing import InstanceKeys, keys_of
 from graphmem.sealing.sealed_rows import RowSealer
+from graphmem.search.copy_files import CopyFiles
 from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Settings
@@ -132,7 +133,11 @@ async def services_over(
     objects = new_object_store(settings, keys)
     above = (
         ChangeFeed(database, writers),
-        SearchCopies(database, settings.search_memory * 1_000_000),
+        SearchCopies(
+            database,
+            settings.search_memory * 1_000_000,
+            CopyFiles(settings.search_path, settings.search_disk * 1_000_000),
+        ),
         PassageCopies(database, settings.search_memory * 500_000, embedder.model),
     )
     aliases = TypeAliases(database)
@@ -187,6 +192,7 @@ async def warm(services: Services) -> None:
     _spare_lasting_objects()
     with contextlib.suppress(GraphmemError):
         await services.database.planning.plan_rest((await services.vocabulary.current()).names)
+        await services.of(SearchCopies).erase_unowned()
 
 
 def _spare_lasting_objects() -> None:

@@ -227,6 +227,12 @@ class Settings(BaseSettings):
     does not fit. The text of files takes up to half as much besides, about 100 for 1,000 documents of 20
     pages.
     """
+    search_disk: values.Count = 8_192
+    """Megabytes for the files of these copies, in `search` of the data directory: about 1 for 2,000 entities
+    of 25 words. An owner whose copy takes more than 8 MB is searched in such a file with little memory, and
+    at once after a restart. Beyond it, the files that were used longest ago are removed, to be made anew. A
+    sealed instance has none.
+    """
     llm_url: values.Url | None = _shared(None)
     """Address of a service with a language model (POST …/chat/completions, with JSON schemas) that may read
     files. Their text is sent there. Default: none; files are read by rules alone.
@@ -389,6 +395,11 @@ class Settings(BaseSettings):
     def objects_path(self) -> Path:
         """The directory of the local object store, and of files on their way to the bucket."""
         return self.data_path / "objects"
+
+    @property
+    def search_path(self) -> Path:
+        """The directory of the files that searches compare."""
+        return self.data_path / "search"
 
     @property
     def keys_path(self) -> Path:

@@ -255,12 +255,15 @@ def erase(session: Session, name: str, totals: Totals) -> dict[str, int]:
         from graphmem.auth.erasing import delete_with_data
         from graphmem.objects import new_object_store
         from graphmem.sealing import keys_of
+        from graphmem.search.copy_files import CopyFiles
 
-        keys = keys_of(chosen)
+        keys, owner = keys_of(chosen), (await accounts.by_name(name)).owner
         objects = new_object_store(chosen, keys)
         try:
             with counted_task(f"erasing the data of {name}", sum(totals.shown.values())) as advance:
-                return await delete_with_data(accounts.database, name, advance, objects, keys)
+                erased = await delete_with_data(accounts.database, name, advance, objects, keys)
+            CopyFiles(chosen.search_path, 0).erase(owner)
+            return erased
         finally:
             await objects.close()
 

@@ -43,6 +43,7 @@ def parts(chosen: Settings) -> list[dict[str, Any]]:
         ("database", where or root / "neo4j", None if where else [root / "neo4j"]),
         ("vectors (in the database)", where or databases, None if where else vectors),
         ("files", root / "objects", [root / "objects"]),
+        ("search (made anew)", chosen.search_path, [chosen.search_path]),
         ("logs", root / "logs", [root / "logs"]),
         ("backups", root / BACKUPS, [root / BACKUPS]),
         ("settings", root / FILE, [root / FILE]),
@@ -103,6 +104,8 @@ def move(source: Path, target: Path, tell: Tell) -> None:
     _check_target(source, target)
     private_directory(target)
     _begin("storage move", source, target)
+    # It is made anew, and a copy would fill the room that its files have.
+    remove(source / "search")
     tell("copying")
     names = _copy(source, target)
     tell("comparing")

@@ -28,6 +28,7 @@ from graphmem.reading.snapshot_check import audit
 from graphmem.registry import REGISTRY
 from graphmem.sandbox.reports import Reports, keyed_hash
 from graphmem.sandbox.terms import last_wipe_time
+from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Settings
 
 LEASE_SECONDS: Final = 120.0
@@ -138,6 +139,7 @@ async def _finish(services: Services, account: SharedAccount) -> int:
             erased = await erasing.erase_closed(
                 services.database, owner, None, services.objects, services.keys
             )
+        await services.of(SearchCopies).erase(owner)
         await account.note_erased(owner)
         _log.info("the data before a wipe is erased", owner=owner, entities=erased.entities)
     await account.lease(_HOLDER, 0)

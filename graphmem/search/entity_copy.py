@@ -11,30 +11,20 @@ A copy takes some 0.5 KB per entity with 25 words, and 20 KB per entity with 2,5
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import compress
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.search import terms
 from graphmem.search.compaction import Before, MemoryOutput
 from graphmem.search.copy_arrays import DIMENSIONS, CopyArrays, DocumentIds, Numbers, messages_beside
+from graphmem.search.copy_documents import EntityText, Posting, counted
 from graphmem.search.term_vocabulary import SortedTerms, TermVocabulary, encoded
 from graphmem.text import languages
 
-IN_NAME: Final = 0x8000
-"""The bit of a count that says that the term is in the entity's name."""
-IN_ALIAS: Final = 0x4000
-"""The bit of a count that says that the term is in another name of the entity."""
-IN_LABEL: Final = 0x2000
-"""The bit of a count that says that the term is in the entity's type or in the name of one of its fields."""
-IN_NAMES: Final = IN_NAME | IN_ALIAS
-COUNTED: Final = IN_LABEL - 1
-"""The bits of a count that say how often the document has the term."""
 UNSORTED_LIMIT: Final = 200_000
 """Terms of new documents that stand unsorted at least before they are sorted in."""
 DEAD_SHARE: Final = 4
@@ -43,44 +33,6 @@ BYTES_PER_ID: Final = 180
 """Bytes of an id in a list and in a dictionary, about."""
 CHARACTERS_AT_ONCE: Final = 200_000
 """Characters of the documents that are added at once. No other thread runs while numpy takes over a list."""
-
-
-class EntityText(NamedTuple):
-    """An entity as search compares it.
-
-    Attributes:
-        at: the time of its newest observation, in microseconds.
-        text: its words (:func:`graphmem.text.words.text_of`).
-        vectors: those of its passages, ``DIMENSIONS`` signed bytes each; none while it waits for them.
-        is_pending: it waits for a vector of the model in use.
-        version: greater for a newer state of the entity.
-        fields: the names of its fields.
-        thread: the conversation that a message belongs to; none of other entities.
-    """
-
-    id: str
-    type: str
-    at: int
-    text: str
-    vectors: bytes | None
-    is_pending: bool = False
-    version: tuple[int, int] = (0, 0)
-    fields: Sequence[str] = ()
-    thread: str | None = None
-
-
-class Posting(NamedTuple):
-    """Documents that have a term, and how often each has it.
-
-    ``IN_NAME``, ``IN_ALIAS`` and ``IN_LABEL`` are bits of a count; a term that only labels have counts 0.
-    """
-
-    documents: Numbers
-    counts: npt.NDArray[np.uint16]
-
-    def having(self, bits: int) -> Numbers:
-        """Return the documents whose counts have one of some bits."""
-        return self.documents[(self.counts & bits) > 0]
 
 
 class SearchCopy:
@@ -194,22 +146,12 @@ class SearchCopy:
         arrays = self._arrays
         new_terms, new_counts, sizes, lengths, spoken = [], [], [], [], []
         for document in documents:
-            text = terms.of_text(document.text)
-            counts: dict[str, int] = Counter(text.values)
-            if len(text.values) > COUNTED:
-                counts = {term: min(count, COUNTED // 2) for term, count in counts.items()}
-            for term in text.aliases:
-                counts[term] = counts.get(term, 0) + 1 | IN_ALIAS
-            for term in text.name:
-                counts[term] = counts.get(term, 0) + 1 | IN_NAME
-            spoken.append(_LANGUAGE_NUMBERS[languages.language_of(counts)])
-            for label in (document.type, *document.fields):
-                for term in terms.of_label(label):
-                    counts[term] = counts.get(term, 0) | IN_LABEL
+            counts, language, length = counted(document)
+            spoken.append(_LANGUAGE_NUMBERS[language])
             new_terms += self.terms.add(counts)
             new_counts += counts.values()
             sizes.append(len(counts))
-            lengths.append(sum(map(len, text)))
+            lengths.append(length)
         numbers = range(len(self.ids), len(self.ids) + len(documents))
         arrays.new_terms.extend(new_terms)
         arrays.new_counts.extend(new_counts)

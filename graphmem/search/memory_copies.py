@@ -72,7 +72,8 @@ class MemoryCopy:
         Raises:
             ServiceBusy: no place becomes free in time.
         """
-        if len(self.documents) <= INLINE_DOCUMENTS and self.documents.bytes <= INLINE_BYTES:
+        size = self.documents.bytes + self.documents.bytes_in_file
+        if len(self.documents) <= INLINE_DOCUMENTS and size <= INLINE_BYTES:
             return await self.look(function)
         async with heavy.place(owner):
             return await self.in_thread(function)

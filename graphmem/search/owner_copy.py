@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from graphmem.search.copy_arrays import DIMENSIONS
-from graphmem.search.entity_copy import EntityText, SearchCopy
+from graphmem.search.copy_documents import EntityText
+from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds.kind_plans import Member
 from graphmem.search.memory_copies import MemoryCopy
 
@@ -16,6 +18,13 @@ MEMBERS_LIMIT: Final = 40_000
 """Entities whose values are kept for one owner, over all kinds."""
 BYTES_PER_MEMBER: Final = 700
 """The memory of the values of one entity, about."""
+
+
+FILE_LEAST_BYTES: Final = 8_000_000
+"""A copy that takes more memory is written into a file, and one in a file if it takes so much besides. What
+is smaller is compared in the event loop, where nothing may wait for a disk, and read again in a second."""
+MEMORY_MOST_BYTES: Final = 64_000_000
+"""Memory that a copy in a file takes at most before it is written anew, however large the file is."""
 
 
 class KindKey(NamedTuple):
@@ -77,6 +86,13 @@ class OwnerCopy(MemoryCopy):
         full_at: how many entities an earlier copy of the owner had when it filled the memory.
         entities: how many the owner has; ``None`` until that is known.
         entities_read: how many of them are read.
+        newest: where it was read from a file, an entity that the last commit wrote which the file has. If the
+            database does not have that, somebody went back to an older one.
+        behind: up to where an earlier copy had read the owner when too much had changed since.
+        writing: the task that writes it into a file.
+        is_erased: the owner is gone.
+        write_after: when to try to write it, on the monotonic clock.
+        noted_at: when its file was noted to be in use, on the monotonic clock.
     """
 
     model: str = ""
@@ -86,10 +102,25 @@ class OwnerCopy(MemoryCopy):
     full_at: int | None = None
     entities: int | None = None
     entities_read: int = 0
+    newest: str | None = None
+    behind: Mark | None = None
+    writing: asyncio.Task[None] | None = None
+    is_erased: bool = False
+    write_after: float = 0.0
+    noted_at: float = 0.0
 
     @property
     def bytes(self) -> int:
         return self.documents.bytes + self.members.bytes
+
+
+def is_to_be_written(documents: SearchCopy, memory_limit: int) -> bool:
+    """Return whether a file of a copy would save memory, of which all copies may take so many bytes."""
+    memory, in_file = documents.bytes, documents.bytes_in_file
+    if not in_file:
+        return memory > FILE_LEAST_BYTES
+    most = min(max(in_file // 2, FILE_LEAST_BYTES), MEMORY_MOST_BYTES, memory_limit // 4)
+    return memory > most or documents.is_loose
 
 
 class Commit(NamedTuple):

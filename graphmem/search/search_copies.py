@@ -29,8 +29,15 @@ from graphmem.database.queries import Queries
 from graphmem.errors import GraphmemError, SearchMemoryExceeded, ServiceBusy
 from graphmem.search import owner_copy
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.memory_copies import Key, MemoryCopies
-from graphmem.search.owner_copy import CopyRows, FollowRows, Mark, OwnerCopy, OwnerState
+from graphmem.search.filed_copies import FiledCopies
+from graphmem.search.memory_copies import Key
+from graphmem.search.owner_copy import (
+    CopyRows,
+    FollowRows,
+    Mark,
+    OwnerCopy,
+    OwnerState,
+)
 from graphmem.settings import Limits
 
 ROWS_AT_ONCE: Final = 1_000
@@ -58,7 +65,7 @@ _LAST: Final = "\uffff"
 """A text after every id."""
 
 
-class SearchCopies(MemoryCopies[OwnerCopy]):
+class SearchCopies(FiledCopies):
     """The copies of one process, each of the entities of an owner with the vectors of a model."""
 
     async def follow(
@@ -89,7 +96,7 @@ class SearchCopies(MemoryCopies[OwnerCopy]):
                 is_read = True
                 rows, damaged = await self._read(owner, copy, identifiers)
             if rows.state is None:
-                self._drop(key)
+                await self.erase(owner)
                 return OwnerCopy(model=model), rows
             if not is_read:
                 is_given_up = copy.is_too_large or copy.failures > 0
@@ -148,6 +155,15 @@ class SearchCopies(MemoryCopies[OwnerCopy]):
 
     async def _load(self, key: Key, copy: OwnerCopy) -> None:
         start = time.monotonic()
+        opened = self._files and await asyncio.to_thread(self._files.open, key, copy.behind)
+        if opened:
+            copy.documents, copy.mark, copy.newest, copy.damaged = opened
+            copy.entities = copy.entities_read = len(copy.documents)
+            copy.failures = 0
+            seconds = round(time.monotonic() - start, 3)
+            _log.info("file for searches", owner=key[0], entities=copy.entities, seconds=seconds)
+            self._make_room(key)
+            return
         copy.damaged, damaged = await without_damaged(partial(self._read_all, key, copy))
         copy.damaged |= damaged
         if copy.mark is not None:
@@ -158,6 +174,7 @@ class SearchCopies(MemoryCopies[OwnerCopy]):
     async def _read_all(self, key: Key, copy: OwnerCopy) -> dict[str, str]:
         """Read all entities; return why some are not compared, by id."""
         documents, queries, damaged = SearchCopy(), self._database.reads(key[0]), dict[str, str]()
+        files = self._files
         reading = self._page(queries, "", _LAST)
         state = None
         try:
@@ -166,7 +183,8 @@ class SearchCopies(MemoryCopies[OwnerCopy]):
                 if state is None:
                     state, copy.entities = page.state, page.entities
                     is_full = copy.full_at is not None and page.entities >= copy.full_at
-                    if is_full or await self._least_bytes(queries, copy, page) > self._memory:
+                    room = self._memory + (0 if files is None else files.limit)
+                    if is_full or await self._least_bytes(queries, copy, page) > room:
                         self._refuse(key, copy)
                         return damaged
                 reading = None
@@ -175,6 +193,10 @@ class SearchCopies(MemoryCopies[OwnerCopy]):
                     reading = self._page(queries, page.documents[-1].type or "", page.documents[-1].id)
                 await asyncio.to_thread(owner_copy.put, documents, page.documents, copy.model, damaged)
                 copy.entities_read = len(documents)
+                if files is not None and owner_copy.is_to_be_written(documents, self._memory):
+                    written = await asyncio.to_thread(files.write, documents.begin_compaction(), key)
+                    documents.become(written)
+                    files = files if written else None
                 if documents.bytes > self._memory:
                     await asyncio.to_thread(documents.compact)
                 if documents.bytes > self._memory:
@@ -183,10 +205,14 @@ class SearchCopies(MemoryCopies[OwnerCopy]):
         finally:
             if reading is not None:
                 reading.cancel()
-        await asyncio.to_thread(documents.compact)
         if state is not None:
             # The last commit may not have been visible as a whole: it is read once more.
             mark = Mark(state.node_key, state.changed.revision - 1, state.vectors_changed - 1)
+            if files is not None and documents.bytes + documents.bytes_in_file > owner_copy.FILE_LEAST_BYTES:
+                before = documents.begin_compaction()
+                documents.become(await asyncio.to_thread(files.write, before, key, mark, damaged))
+            if not documents.bytes_in_file:
+                await asyncio.to_thread(documents.compact)
             copy.documents, copy.mark, copy.failures = documents, mark, 0
         return damaged
 
@@ -252,10 +278,15 @@ class SearchCopies(MemoryCopies[OwnerCopy]):
             async with copy.lock:
                 mark = copy.mark
                 assert mark is not None
-                if len(changed) > CHANGED_LIMIT or state.node_key != mark.node_key:
+                is_far, ids = len(changed) > CHANGED_LIMIT, {each.id for each in changed}
+                is_other = state.node_key != mark.node_key or not (is_far or copy.newest in {None, *ids})
+                if is_far or is_other:
                     # Far behind, or the owner was erased and created again: the next search reads all.
-                    self._replace(key, copy, OwnerCopy(model=copy.model))
+                    self._replace(key, copy, OwnerCopy(model=copy.model, behind=mark))
+                    if is_other:
+                        await self._erase_files(key[0])
                     return False
+                copy.newest = None
                 change = partial(
                     owner_copy.change, changed=changed, model=copy.model, mark=mark, damaged=copy.damaged
                 )
@@ -269,7 +300,9 @@ class SearchCopies(MemoryCopies[OwnerCopy]):
                 copy.mark = Mark(
                     mark.node_key, max(mark.revision, revision), max(mark.vectors, state.vectors_changed - 1)
                 )
-            if copy.documents.is_loose or copy.documents.bytes > self._memory:
+            if self._writes(copy):
+                self._begin_writing(key, copy)
+            elif copy.documents.is_loose or copy.documents.bytes > self._memory:
                 await copy.in_thread(partial(_tidy, memory=self._memory))
         except Exception:
             # A change that was not completed may have left anything behind.
@@ -277,6 +310,7 @@ class SearchCopies(MemoryCopies[OwnerCopy]):
             raise
         if copy.documents.bytes > self._memory:
             self._refuse(key, copy)
+        self._note_use(key, copy)
         self._make_room(key)
         return True
 
@@ -290,9 +324,10 @@ def _unread(copy: OwnerCopy) -> GraphmemError:
 
 def _tidy(documents: SearchCopy, memory: int) -> None:
     """Compact a copy if that is worth it, and take all memory from it that it can do without."""
-    if documents.is_loose:
+    fits = documents.bytes + documents.bytes_in_file <= memory or not documents.bytes_in_file
+    if documents.is_loose and fits:
         documents.compact()
     if documents.bytes > memory:
         documents.terms.forget_stems()
-    if documents.bytes > memory:
+    if documents.bytes > memory and fits:
         documents.compact()

@@ -32,7 +32,8 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.search.entity_copy import COUNTED, IN_LABEL, IN_NAME, Numbers, Posting, SearchCopy
+from graphmem.search.copy_documents import COUNTED, IN_LABEL, IN_NAME, Posting
+from graphmem.search.entity_copy import Numbers, SearchCopy
 from graphmem.search.questions import question_words
 from graphmem.search.terms import Question
 from graphmem.text import words

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from graphmem.model import times
-from graphmem.search.entity_copy import IN_LABEL
+from graphmem.search.copy_documents import IN_LABEL
 from graphmem.search.kinds import kind_lookup, kind_words
 from graphmem.search.kinds.kind_lookup import Kind
 from graphmem.search.memory_copies import INLINE_DOCUMENTS

@@ -13,7 +13,8 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.meaning import Weighted, packed
 from graphmem.search import search_ranking
 from graphmem.search import terms as search_terms
-from graphmem.search.entity_copy import EntityText, SearchCopy
+from graphmem.search.copy_documents import EntityText
+from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds import kind_questions
 from graphmem.search.questions import mentions
 from graphmem.text import words as wording

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.search import search_ranking, term_vocabulary, terms
-from graphmem.search.entity_copy import DIMENSIONS, EntityText, SearchCopy
+from graphmem.search.copy_documents import EntityText
+from graphmem.search.entity_copy import DIMENSIONS, SearchCopy
 from graphmem.search.search_ranking import K1, B, Ranking
 from graphmem.search.term_vocabulary import SortedTerms, TermVocabulary, encoded, joined
 from graphmem.text import languages, words

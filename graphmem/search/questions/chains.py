@@ -12,7 +12,8 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from graphmem.model import canonical
-from graphmem.search.entity_copy import IN_NAMES, SearchCopy
+from graphmem.search.copy_documents import IN_NAMES
+from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.questions import asked_relationships, grammar, question_words
 from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.context import Context
 from graphmem.search.asked_times import AskedPast
-from graphmem.search.entity_copy import COUNTED, IN_LABEL, IN_NAMES, SearchCopy
+from graphmem.search.copy_documents import COUNTED, IN_LABEL, IN_NAMES
+from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy
 from graphmem.search.questions import mentions, question_words
 from graphmem.search.questions.mentions import AskedNames, NamePart, WordRun

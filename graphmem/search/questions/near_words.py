@@ -11,7 +11,8 @@ from typing import Final
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from graphmem.search.entity_copy import IN_NAMES, SearchCopy
+from graphmem.search.copy_documents import IN_NAMES
+from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.questions import naming, question_words
 from graphmem.search.questions.mentions import AskedNames
 

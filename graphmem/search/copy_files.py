@@ -1,0 +1,209 @@
+"""Files of copies, beside the database: an owner with many entities is searched with little memory.
+
+``search/`` in the data directory has a folder for each owner, and in it a file of arrays
+(:mod:`graphmem.search.mapped_arrays`) for the model whose vectors it has. A file says up to where it follows
+its owner; what changed since is read from the database. Files are derived: whatever is wrong with one, it is
+ignored and written anew. They are in no backup and no dump.
+
+A file is replaced as a whole, by a rename, so that a process that is killed while it writes leaves the older
+one, and who maps that goes on with it. One process at a time writes the file of an owner, by a lock of its
+folder; what another one has to write meanwhile goes into a file without a name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import structlog
+
+from graphmem import __version__
+from graphmem.neo4j_local.private_files import disk_bytes, private_directory
+from graphmem.search.compaction import Before
+from graphmem.search.copy_arrays import CopyArrays
+from graphmem.search.entity_copy import SearchCopy
+from graphmem.search.mapped_arrays import FileDamaged, FileOutput, header_of, mapped
+from graphmem.search.memory_copies import Key
+from graphmem.search.owner_copy import Mark
+
+FORMAT: Final = 1
+"""Files of another format, or of another version of this package, are ignored: that may split texts
+otherwise."""
+_SUFFIX: Final = ".copy"
+
+_log = structlog.get_logger("graphmem.search.copy_files")
+
+
+class Opened(NamedTuple):
+    """What a file has.
+
+    Attributes:
+        newest: an entity that the last commit wrote which the file has.
+        damaged: why documents have no vectors, by the id of what they are of.
+    """
+
+    documents: SearchCopy
+    mark: Mark
+    newest: str
+    damaged: dict[str, str]
+
+
+class CopyFiles:
+    """The files of all owners. Every method waits for the disk, and is for a thread.
+
+    Args:
+        limit: bytes of all files; beyond them, those that were used longest ago are removed.
+    """
+
+    def __init__(self, root: Path, limit: int) -> None:
+        self._root, self.limit = root, limit
+
+    def path(self, key: Key) -> Path:
+        return self._folder(key[0]) / f"{_name(key[1])}{_SUFFIX}"
+
+    def _folder(self, owner: str) -> Path:
+        return self._root / _name(owner)
+
+    def open(self, key: Key, behind: Mark | None) -> Opened | None:
+        """Map the file of a copy; ``None`` if there is none that can be used.
+
+        Args:
+            behind: a file that goes no further than this is of no use.
+        """
+        path = self.path(key)
+        try:
+            with path.open("rb") as file:
+                about = header_of(file.fileno())
+                mark = Mark(*about["mark"])
+                if about["kind"] != _kind(key) or (behind and mark.revision <= behind.revision):
+                    return None
+                arrays = mapped(file.fileno(), about, is_checked=True)
+            os.utime(path)
+            documents = SearchCopy(CopyArrays(arrays), about["types"])
+            return Opened(documents, mark, about["newest"], about["damaged"])
+        except FileNotFoundError:
+            return None
+        except (OSError, FileDamaged, LookupError, TypeError, ValueError) as exc:
+            _log.warning("a file of a copy for searches is ignored", path=str(path), reason=str(exc)[:500])
+            return None
+
+    def write(
+        self, before: Before, key: Key, mark: Mark | None = None, damaged: Mapping[str, str] | None = None
+    ) -> SearchCopy | None:
+        """Compact a copy into a file, and map that; ``None`` if the disk does not take it.
+
+        Args:
+            mark: up to where the copy has read its owner. Without it, or while another process writes, the
+                file has no name, and is gone with the process.
+        """
+        try:
+            if not self._make_room(key, sum(each.nbytes for each in before.arrays.values())):
+                return None
+            folder = self._folder(key[0])
+            for each in (self._root, folder):
+                private_directory(each)
+            with _locked(folder) as is_alone:
+                if mark is None or not is_alone:
+                    with tempfile.TemporaryFile(dir=folder) as file:
+                        return _written(file.fileno(), before, {})
+                return self._replaced(before, key, _about(before, key, mark, damaged or {}))
+        except OSError as exc:
+            _log.warning("a copy for searches stays in memory", path=str(self._root), reason=str(exc))
+            return None
+
+    def _replaced(self, before: Before, key: Key, about: Mapping[str, Any]) -> SearchCopy:
+        """Write the file of a copy anew. The lock of its folder is held: what is in the way is left over."""
+        path = self.path(key)
+        new = path.with_suffix(".new")
+        try:
+            with open(os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "rb") as file:
+                written = _written(file.fileno(), before, about)
+            os.replace(new, path)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
+        for other in set(path.parent.iterdir()) - {path}:
+            other.unlink(missing_ok=True)
+        return written
+
+    def _make_room(self, key: Key, size: int) -> bool:
+        """Return whether a file of a size fits, once those that were used longest ago are removed."""
+        own = self.path(key)
+        others = [each for each in self._root.glob(f"*/*{_SUFFIX}") if each != own]
+        used = {each: each.stat().st_mtime for each in others if each.exists()}
+        total = size + sum(map(disk_bytes, used))
+        for each in sorted(used, key=used.__getitem__):
+            if total <= self.limit or size > self.limit:
+                break
+            total -= disk_bytes(each)
+            each.unlink(missing_ok=True)
+        return total <= self.limit
+
+    def used(self, key: Key) -> None:
+        """Note that a copy is in use, for the order in which files give way."""
+        with contextlib.suppress(OSError):
+            os.utime(self.path(key))
+
+    def erase(self, owner: str) -> None:
+        """Remove the files of an owner."""
+        shutil.rmtree(self._folder(owner), ignore_errors=True)
+
+    def owners(self) -> Iterator[tuple[str, str]]:
+        """Yield the owner of each file and the key of the owner's node; remove files that cannot be read."""
+        for path in self._root.glob(f"*/*{_SUFFIX}"):
+            try:
+                with path.open("rb") as file:
+                    about = header_of(file.fileno())
+                yield about["owner"], Mark(*about["mark"]).node_key
+            except (OSError, FileDamaged, LookupError, TypeError, ValueError):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+
+def _name(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _kind(key: Key) -> list[Any]:
+    """Return what must be the same where a file is written and where it is read."""
+    return [FORMAT, __version__, sys.byteorder, *key]
+
+
+def _about(before: Before, key: Key, mark: Mark, damaged: Mapping[str, str]) -> dict[str, Any]:
+    revisions = before.arrays["versions"][:, 0] * before.alive
+    newest = before.arrays["ids"].item(int(revisions.argmax())).decode()
+    # What the newest commit wrote is read again, to tell whether the database still has it.
+    mark = mark._replace(revision=min(mark.revision, int(revisions.max()) - 1))
+    return {"kind": _kind(key), "owner": key[0], "mark": mark, "newest": newest, "damaged": dict(damaged)}
+
+
+def _written(handle: int, before: Before, about: Mapping[str, Any]) -> SearchCopy:
+    output = FileOutput(handle)
+    before.compact_into(output)
+    output.complete({**about, "types": before.types})
+    arrays = mapped(handle, header_of(handle), is_checked=False)
+    return SearchCopy(CopyArrays(arrays), before.types)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """Hold the lock of a folder; without waiting: the block learns whether it has it."""
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_alone = True
+        except BlockingIOError:
+            is_alone = False
+        yield is_alone
+    finally:
+        os.close(handle)
