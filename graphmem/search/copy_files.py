@@ -94,6 +94,15 @@ class CopyFiles:
             _log.warning("a file of a copy for searches is ignored", path=str(path), reason=str(exc)[:500])
             return None
 
+    def mark(self, key: Key) -> Mark | None:
+        """Return up to where the file of a copy goes; ``None`` if there is none that can be used."""
+        try:
+            with self.path(key).open("rb") as file:
+                about = header_of(file.fileno())
+            return Mark(*about["mark"]) if about["kind"] == _kind(key) else None
+        except (OSError, FileDamaged, LookupError, TypeError, ValueError):
+            return None
+
     def write(
         self, before: Before, key: Key, mark: Mark | None = None, damaged: Mapping[str, str] | None = None
     ) -> SearchCopy | None:

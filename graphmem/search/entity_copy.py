@@ -330,8 +330,9 @@ class SearchCopy:
     def having_types(self, entity_ids: Sequence[str], types: Sequence[str]) -> set[str]:
         """Return those of some entities that have one of some types; all types if empty."""
         among = self.of_types(types)
-        numbers = {entity_id: self.number_of(entity_id) for entity_id in entity_ids}
-        return {each for each, number in numbers.items() if number is not None and among[number]}
+        numbers = self.numbers_of(entity_ids).tolist()
+        known = zip(entity_ids, numbers, strict=True)
+        return {entity_id for entity_id, number in known if number >= 0 and among[number]}
 
     def postings(self, groups: Sequence[Sequence[str]]) -> Iterator[Posting]:
         """Yield the documents that have any term of each group; dead documents are among them."""

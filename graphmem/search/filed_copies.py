@@ -70,6 +70,11 @@ class FiledCopies(MemoryCopies[OwnerCopy]):
             if state is None or state.node_key != node_key:
                 await self._erase_files(owner)
 
+    def _replace(self, key: Key, copy: OwnerCopy, new: OwnerCopy) -> None:
+        """Put another copy in the place of one. Searches that have the old one compare it as it is."""
+        if self._copies.get(key) is copy:
+            self._copies[key] = new
+
     def _writes(self, copy: OwnerCopy) -> bool:
         """Return whether a copy is being written into a file, or is to be."""
         documents = copy.documents
@@ -88,11 +93,19 @@ class FiledCopies(MemoryCopies[OwnerCopy]):
         files, start = self._files, time.monotonic()
         assert files is not None
         try:
+            newest = await asyncio.to_thread(files.mark, key)
+            if newest and copy.filed and newest.revision > copy.filed.revision:
+                # Another process was first: the next search maps that file, and follows from there.
+                self._replace(key, copy, OwnerCopy(model=copy.model, behind=copy.filed))
+                return
             async with copy.lock:
                 before, mark, damaged = copy.documents.begin_compaction(), copy.mark, dict(copy.damaged)
             written = await asyncio.to_thread(files.write, before, key, mark, damaged)
             await copy.in_thread(lambda documents: documents.become(written))
-            copy.write_after = 0.0 if written else time.monotonic() + WRITE_AGAIN_SECONDS
+            if written is None:
+                copy.write_after = time.monotonic() + WRITE_AGAIN_SECONDS
+                return
+            copy.filed = await asyncio.to_thread(files.mark, key)
             if copy.is_erased:
                 await self._erase_files(key[0])
             # Who has no file any more maps one that gave way, and keeps its place on the disk.
@@ -102,6 +115,8 @@ class FiledCopies(MemoryCopies[OwnerCopy]):
             _log.info("file for searches written", owner=key[0], seconds=round(time.monotonic() - start, 3))
         except Exception:
             copy.write_after = time.monotonic() + WRITE_AGAIN_SECONDS
+            async with copy.lock:
+                copy.documents.become(None)
             _log.exception("a copy for searches stays in memory", owner=key[0])
         finally:
             copy.writing = None

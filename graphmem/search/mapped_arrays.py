@@ -28,6 +28,8 @@ _PREFIX: Final = struct.Struct("<8sQQI")
 _MAGIC: Final = b"graphmem"
 ROOM: Final = 262_144
 """Elements for which there is room behind an array that grows; then it is copied into memory."""
+KEPT_BYTES: Final = 31_000_000
+"""Blocks of up to so many bytes are used again, and not given back to the system."""
 CHECKED_AT_ONCE: Final = 16_000_000
 """Bytes whose checksum is made at once."""
 
@@ -121,6 +123,9 @@ def mapped(handle: int, header: Mapping[str, Any], *, is_checked: bool) -> dict[
     # Without a reservation, as most of it is never written.
     flags = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0)
     memory = mmap.mmap(handle, 0, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    # Freed once, it has the allocator keep what each search takes for a moment: else the system clears pages
+    # for it every time, which was a third of a search.
+    np.empty(KEPT_BYTES, np.uint8)
     arrays = dict[str, GrowingArray]()
     for name, each in header["arrays"].items():
         dtype, width, offset = np.dtype(each["dtype"]), each["width"], each["offset"]

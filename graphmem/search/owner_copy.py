@@ -88,6 +88,7 @@ class OwnerCopy(MemoryCopy):
         entities_read: how many of them are read.
         newest: where it was read from a file, an entity that the last commit wrote which the file has. If the
             database does not have that, somebody went back to an older one.
+        filed: up to where its file goes, or that of another process from which it took its place.
         behind: up to where an earlier copy had read the owner when too much had changed since.
         writing: the task that writes it into a file.
         is_erased: the owner is gone.
@@ -103,6 +104,7 @@ class OwnerCopy(MemoryCopy):
     entities: int | None = None
     entities_read: int = 0
     newest: str | None = None
+    filed: Mark | None = None
     behind: Mark | None = None
     writing: asyncio.Task[None] | None = None
     is_erased: bool = False

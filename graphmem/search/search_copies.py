@@ -141,11 +141,6 @@ class SearchCopies(FiledCopies):
         """
         return not self._database.is_sealed and (copy.entities or 0) > limits.compared_exactly
 
-    def _replace(self, key: Key, copy: OwnerCopy, new: OwnerCopy) -> None:
-        """Put another copy in the place of one. Searches that have the old one compare it as it is."""
-        if self._copies.get(key) is copy:
-            self._copies[key] = new
-
     def _refuse(self, key: Key, copy: OwnerCopy) -> None:
         """Give a copy up that does not fit into the memory."""
         not_before, copy.is_too_large = time.monotonic() + TOO_LARGE_SECONDS, True
@@ -158,6 +153,7 @@ class SearchCopies(FiledCopies):
         opened = self._files and await asyncio.to_thread(self._files.open, key, copy.behind)
         if opened:
             copy.documents, copy.mark, copy.newest, copy.damaged = opened
+            copy.filed = copy.mark
             copy.entities = copy.entities_read = len(copy.documents)
             copy.failures = 0
             seconds = round(time.monotonic() - start, 3)
@@ -214,6 +210,7 @@ class SearchCopies(FiledCopies):
             if not documents.bytes_in_file:
                 await asyncio.to_thread(documents.compact)
             copy.documents, copy.mark, copy.failures = documents, mark, 0
+            copy.filed = None if self._files is None else await asyncio.to_thread(self._files.mark, key)
         return damaged
 
     @staticmethod

@@ -22,7 +22,7 @@ STEMMED_AT_ONCE: Final = 2_000
 SORTED_AT_ONCE: Final = 4_096
 """Terms that are sorted at once. No other thread runs meanwhile."""
 REMEMBERED_TERMS: Final = 100_000
-"""Compacted terms whose numbers are remembered, as new documents have them."""
+"""Compacted terms whose numbers are remembered, as questions and new documents have them again."""
 _END: Final = b"\n"
 """Behind each term. No term has it, as terms are words."""
 
@@ -127,7 +127,9 @@ class TermVocabulary:
 
     def number_of(self, term: str) -> int | None:
         number = self._numbers.get(term)
-        return self.compacted.find(term) if number is None else number
+        if number is not None or not self.compacted:
+            return number
+        return self._known([term]).get(term)
 
     def part(self, start: int, end: int) -> list[str]:
         """Return the terms from one number to another."""
@@ -170,9 +172,8 @@ class TermVocabulary:
             return []
         places = np.flatnonzero(numbers.values == np.uint32(_number(stem)))
         terms = [self.part(place, place + 1)[0] for place in places.tolist()]
-        return [
-            term for term, other in zip(terms, languages.stems(language, terms), strict=True) if other == stem
-        ]
+        stems = languages.stems(language, terms)
+        return [term for term, other in zip(terms, stems, strict=True) if other == stem]
 
     def beginning_with(self, text: str) -> list[str]:
         """Return the terms that begin with a text, in no order.

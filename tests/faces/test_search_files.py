@@ -217,3 +217,32 @@ def test_an_owner_far_larger_than_the_memory_is_searched(
     documents = copy_in(here).documents
     assert documents.bytes < 60_000
     assert max(peaks) < 100_000 < documents.bytes_in_file
+
+
+def test_two_processes_share_the_file_that_one_of_them_wrote(
+    run: Call,
+    loop: Loop,
+    owner: str,
+    started: Callable[[], Services],
+    read_rows: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store(run, *(f"{word} {number}" for word in WORDS for number in range(5)))
+    first, second = started(), started()
+    searches = [by_runner(loop, each, owner) for each in (first, second)]
+    for search in searches:
+        search("entities.query", search="garden")
+    assert read_rows.count("copy") == 1, "the second one maps what the first one wrote"
+    monkeypatch.setattr(filed_copies, "CHANGES_MOST", 9)
+    for number in range(4):
+        store(run, *(f"orchard {number}x{more}" for more in range(5)))
+        for services, search in zip((first, second), searches, strict=True):
+            assert len(ids(search("entities.query", search="orchard", limit=50))) == 5 * (number + 1)
+            settle(loop, services)
+    found = [ids(search("entities.query", search="orchard", limit=50)) for search in searches]
+    assert found[0] == found[1]
+    assert len(found[0]) == 20
+    marks = [copy_in(each).filed for each in (first, second)]
+    assert read_rows.count("copy") == 1
+    assert marks[0] is not None
+    assert marks[0].revision > 2
