@@ -21,16 +21,19 @@ class GrowingArray:
 
     ``mapped`` are the pages of a file with room behind them for what grows. They are private: what is written
     to them costs memory, and never reaches the file.
+
+    Attributes:
+        in_file: how many of its elements are those of a file.
     """
 
     def __init__(self, dtype: npt.DTypeLike, width: int = 0, room: int = 64) -> None:
         self._array: npt.NDArray[Any] = np.empty((room, width) if width else room, dtype)
-        self.size = self._in_file = 0
+        self.size = self.in_file = 0
 
     @classmethod
     def mapped(cls, array: npt.NDArray[Any], size: int) -> GrowingArray:
         made = cls(array.dtype, room=0)
-        made._array, made.size, made._in_file = array, size, size
+        made._array, made.size, made.in_file = array, size, size
         return made
 
     def extend(self, values: npt.ArrayLike) -> None:
@@ -44,7 +47,7 @@ class GrowingArray:
         if needed > len(self._array) or widened != self._array.dtype:
             larger = np.empty((max(needed, len(self._array) * 3 // 2), *self._array.shape[1:]), widened)
             larger[: self.size] = self.values
-            self._array, self._in_file = larger, 0
+            self._array, self.in_file = larger, 0
         self._array[self.size : needed] = added
         self.size = needed
 
@@ -55,11 +58,7 @@ class GrowingArray:
     @property
     def bytes(self) -> int:
         """The memory of its values: the room behind them was never written, so that it takes none."""
-        return self.values[self._in_file :].nbytes
-
-    @property
-    def bytes_in_file(self) -> int:
-        return self.values[: self._in_file].nbytes
+        return (self.size - self.in_file) * self._array.strides[0]
 
 
 OF_DOCUMENTS: Final[Mapping[str, tuple[npt.DTypeLike, int]]] = {
@@ -90,6 +89,7 @@ class CopyArrays:
 
     Attributes:
         stems: the stems of the first terms, by language.
+        bytes_in_file: how much of the compacted arrays is in a file.
     """
 
     ids: GrowingArray
@@ -128,6 +128,7 @@ class CopyArrays:
         given = compacted or {}
         self._all = {name: given.get(name, array) for name, array in empty.items()}
         vars(self).update(self._all)
+        self.bytes_in_file = sum(each.in_file * each.values.strides[0] for each in given.values())
         self.stems = {name[len(STEMS) :]: each for name, each in given.items() if name.startswith(STEMS)}
 
     def values(self) -> dict[str, npt.NDArray[Any]]:
@@ -137,10 +138,6 @@ class CopyArrays:
     def bytes(self) -> int:
         """The memory of all but the stems."""
         return sum(each.bytes for each in self._all.values())
-
-    @property
-    def bytes_in_files(self) -> int:
-        return sum(each.bytes_in_file for each in self._all.values())
 
 
 class DocumentIds(Sequence[str]):

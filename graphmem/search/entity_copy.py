@@ -36,7 +36,11 @@ CHARACTERS_AT_ONCE: Final = 200_000
 
 
 class SearchCopy:
-    """The documents of one owner. Nothing in it waits: the caller sees to it that one thread changes it."""
+    """The documents of one owner. Nothing in it waits: the caller sees to it that one thread changes it.
+
+    Attributes:
+        bytes_in_file: how much of it is in a file.
+    """
 
     def __init__(self, arrays: CopyArrays | None = None, types: Iterable[str] = ()) -> None:
         self._arrays = arrays = arrays or CopyArrays()
@@ -46,6 +50,7 @@ class SearchCopy:
         self._numbers: dict[str, int] = {}
         self._type_numbers = {name: number for number, name in enumerate(types)}
         self._dead = 0
+        self.bytes_in_file = arrays.bytes_in_file
         counts = np.bincount(arrays.types.values, minlength=len(self._type_numbers))
         self._type_counts: list[int] = counts.tolist()
         self._pending = int(np.count_nonzero(arrays.pending.values))
@@ -256,10 +261,6 @@ class SearchCopy:
     def changed(self) -> int:
         """How many documents came or went since the last compaction."""
         return len(self.ids) - self._arrays.id_order.size + self._dead
-
-    @property
-    def bytes_in_file(self) -> int:
-        return self._arrays.bytes_in_files
 
     @property
     def alive(self) -> npt.NDArray[np.bool_]:

@@ -125,9 +125,10 @@ class MemoryCopies(Generic[Copy]):
 
     def _used(self, key: Key, new: Callable[[], Copy]) -> Copy:
         """Return the copy of a key, a new one if there is none, as the one that was used last."""
-        copy = self._copies.setdefault(key, new())
+        if key not in self._copies:
+            self._copies[key] = new()
         self._copies.move_to_end(key)
-        return copy
+        return self._copies[key]
 
     def _begin(self, key: Key, copy: Copy, read: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         """Begin to read a copy. What cannot be read is tried again after :data:`FAILED_SECONDS`."""

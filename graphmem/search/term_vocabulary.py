@@ -197,7 +197,7 @@ class TermVocabulary:
 
     def forget_stems(self) -> None:
         """Give the memory of stems back; the next question that needs them makes them again."""
-        self.stems = {language: each for language, each in self.stems.items() if each.bytes_in_file}
+        self.stems = {language: each for language, each in self.stems.items() if each.in_file}
 
     @property
     def bytes(self) -> int:
