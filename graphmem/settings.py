@@ -223,8 +223,8 @@ class Settings(BaseSettings):
     """Least cosine similarity at which vectors of GRAPHMEM_EMBEDDING_URL count as related."""
     search_memory: values.Count = 512
     """Megabytes for copies of owners' entities in memory, which searches compare whole: about 1 for 1,000
-    entities of 25 words, 20 for 1,000 of 2,500 words. The indexes of the database answer for an owner who
-    does not fit. The text of files takes up to half as much besides, about 100 for 1,000 documents of 20
+    entities of 25 words, 20 for 1,000 of 2,500 words. Searches of an owner who does not fit are refused. The
+    text of files takes up to half as much besides, about 100 for 1,000 documents of 20
     pages.
     """
     search_disk: values.Count = 8_192
@@ -443,22 +443,8 @@ class Limits:
     search_list: int = 500  # entities in the list of one search strategy
     # Entities with the words of an identifier that one search compares with it.
     search_identified: int = 5_000
-    search_meaning: int = 50  # entities that meaning lists at least, where so many are similar enough
-    # How long a search waits for the copy of an owner's entities that is being read, where the index may
-    # answer.
-    copy_wait_seconds: float = 2.0
-    # How long it waits where the owner has at most ``compared_exactly`` entities.
-    exact_wait_seconds: float = 45.0
-    # An owner with at most so many entities has them compared without the index.
-    compared_one_by_one: int = 2_000
-    compared_exactly: int = 100_000  # of an owner with at most so many entities, meaning misses none
-    compared_unindexed: int = 2_000  # vectors outside the vector index that one search compares; others wait
-    # The index is read for an owner who has at least one of so many vectors in it. To compare a vector that
-    # is read from its node costs as much as 20 in the index.
-    index_share: int = 20
-    index_rows: int = 500  # rows that are taken from the index at first
-    # Rows that are taken from the index at last, of more than ``compared_exactly``.
-    index_rows_approximate: int = 20_000
+    copy_wait_seconds: float = 45.0  # how long a search waits for an owner's entities that are being read
+    passages_wait_seconds: float = 2.0  # how long it waits for the passages of files
     probed_entities: int = 200  # entities that one store creates; of more, no likely duplicates are listed
     recomputed_entities: int = 2_000  # entities that one page of the timeline as of a time recomputes
     # Entities of a type with a new schema that one page of the timeline folds again.

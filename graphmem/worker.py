@@ -1,9 +1,8 @@
 """The background work of a service: interpreting files, folding entities again, vectors, webhooks.
 
 Large files and webhooks wait for it. No other request depends on it. A request folds a stale entity before it
-reads or writes it, and compares vectors that are not in the index one by one; the work only spares requests
-that time. Entities without a vector of the model in use are given one. The work continues where another
-process left off.
+reads or writes it; the work only spares requests that time. Entities without a vector of the model in use are
+given one. The work continues where another process left off.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from graphmem.errors import EmbeddingRefused, GraphmemError
 from graphmem.interpretation import make_passages, run_next
 from graphmem.operations.subscriptions import deliver
 from graphmem.sandbox.wiping import look_after
-from graphmem.writing.vectors import Vectors, of_texts
+from graphmem.writing.vectors import of_texts
 
 INTERVAL_SECONDS: Final = 2.0
 """Pause between two passes of one kind of work."""
@@ -40,9 +39,6 @@ REFOLDED_TYPES_LIMIT: Final = 20
 """Types that one pass folds again."""
 WITHDRAWN_LIMIT: Final = 2_000
 """Things of one owner that one pass folds again because other observations count."""
-INDEXED_LIMIT: Final = 1_000
-"""Vectors that one statement puts into the index. Each statement makes a segment of the index; few large
-segments are searched faster, and merging small ones is most of the cost of the index."""
 EMBEDDED_LIMIT: Final = 64
 """Entities whose vectors one pass makes."""
 
@@ -108,11 +104,6 @@ def _log_delay(work: str, exc: GraphmemError, *, again: bool) -> None:
     (_log.debug if again else _log.warning)("the worker goes on later", work=work, reason=str(exc)[:500])
 
 
-async def index_vectors(services: Services) -> int:
-    """Put some vectors into the vector index; return how many."""
-    return await services.database.writes(None).only("meaning.place", int, limit=INDEXED_LIMIT)
-
-
 class _WaitingEntity(NamedTuple):
     """An entity without a vector; ``of`` is the key of the text of its old vector."""
 
@@ -140,10 +131,10 @@ async def make_vectors(services: Services, only_owner: str | None = None) -> int
     texts = [entity.text for entity in waiting]
     embed = partial(_embed, services)
     parts = await in_halves(texts, embed, too_much=(EmbeddingRefused,))
-    made = [vectors for part in parts for vectors in part]
+    made = [packed for part in parts for packed in part]
     rows = [
-        {"id": entity.entity_id, "owner": entity.owner, "was": entity.of, "of": meaning.key(text), **vectors}
-        for entity, text, vectors in zip(waiting, texts, made, strict=True)
+        {"id": each.entity_id, "owner": each.owner, "was": each.of, "of": meaning.key(text), "packed": packed}
+        for each, text, packed in zip(waiting, texts, made, strict=True)
     ]
     owners = sorted({entity.owner for entity in waiting})
     stored = await services.database.writes(None).only(
@@ -153,7 +144,7 @@ async def make_vectors(services: Services, only_owner: str | None = None) -> int
     return stored
 
 
-async def _embed(services: Services, texts: list[str]) -> list[Vectors]:
+async def _embed(services: Services, texts: list[str]) -> list[bytes | None]:
     """Return the vectors of some texts; a single text that the service refuses has none."""
     try:
         return await of_texts(texts, services.embedder)
@@ -161,7 +152,7 @@ async def _embed(services: Services, texts: list[str]) -> list[Vectors]:
         if len(texts) > 1:
             raise
         _log.warning("a text has no vector: the service refuses it", reason=str(exc)[:500])
-        return [{"vector": None, "packed": None}]
+        return [None]
 
 
 async def refold_stale(services: Services) -> int:
@@ -234,7 +225,6 @@ KINDS: Final = (
     WorkKind("fold", refold_stale),
     WorkKind("exclusion", refold_withdrawn, batch_size=WITHDRAWN_LIMIT),
     WorkKind("vector", make_vectors, batch_size=EMBEDDED_LIMIT),
-    WorkKind("index", index_vectors, batch_size=INDEXED_LIMIT),
     WorkKind("deliver", deliver),
     WorkKind("sandbox", look_after),
     WorkKind("reseal", seal_anew),

@@ -188,7 +188,7 @@ def services(settings: Settings, loop: Loop, remarks: list[tuple[str, str]]) -> 
     logs.configure(settings, logs.folder(settings))
     opened = open_services(settings, on_notification=remark)
     # On a busy machine an answer may lack what is not read into memory in time.
-    limits = Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0)
+    limits = Limits(copy_wait_seconds=60.0, passages_wait_seconds=60.0)
     yield replace(loop.run(opened.__aenter__()), limits=limits)
     loop.run(opened.__aexit__(None, None, None))
 

@@ -298,11 +298,8 @@ class Audit:
         nodes = list((await asyncio.to_thread(lambda: stretch.nodes)).items())
         expected: dict[str, vectors.ExpectedVector] = {}
         for start in range(0, len(nodes), VECTORS_AT_ONCE):
-            expected |= await vectors.expected(
-                dict(nodes[start : start + VECTORS_AT_ONCE]),
-                self.writers.embedder,
-                is_sealed=self.database.is_sealed,
-            )
+            part = dict(nodes[start : start + VECTORS_AT_ONCE])
+            expected |= await vectors.expected(part, self.writers.embedder)
             await asyncio.sleep(0)
         return expected
 

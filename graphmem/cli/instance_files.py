@@ -36,12 +36,9 @@ Tell = Callable[[str], None]
 def parts(chosen: Settings) -> list[dict[str, Any]]:
     """Return the parts of an instance: ``what``, ``path``, ``bytes`` on the disk (None: not known)."""
     root = chosen.data_path
-    databases = root / "neo4j" / "data" / "databases"
-    vectors = list(databases.glob("*/schema/index/vector-*"))
     where = chosen.neo4j_uri and chosen.neo4j_address
     rows = [
         ("database", where or root / "neo4j", None if where else [root / "neo4j"]),
-        ("vectors (in the database)", where or databases, None if where else vectors),
         ("files", root / "objects", [root / "objects"]),
         ("search (made anew)", chosen.search_path, [chosen.search_path]),
         ("logs", root / "logs", [root / "logs"]),

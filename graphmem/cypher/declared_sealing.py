@@ -13,7 +13,6 @@ _MAPS: Final = frozenset({"MAP", "LIST<MAP>"})
 _TEXTS: Final = frozenset({"STRING", "LIST<STRING>"})
 _KINDS: Final = frozenset({"clear", "sealed", "equal", "pairs", "fields", "map"})
 _WORDS: Final = frozenset({"at", "by", "as"})
-NEVER: Final = "never"
 
 
 class Treatment(NamedTuple):
@@ -24,7 +23,7 @@ class Treatment(NamedTuple):
         of: the kind of what is found by equality, or the name of the parameter with it after ``$``; the map.
         at: the parameter with the id of its node.
         by: the member that it is bound to.
-        written_as: the name under which it is written, or :data:`NEVER`; None: its own.
+        written_as: the name under which it is written; None: its own.
     """
 
     kind: str
@@ -88,7 +87,7 @@ def shape_of(name: str) -> Shape:
 def written_names() -> dict[str, str]:
     """Return the names of members by those under which they are written sealed."""
     each = ((name, how.written_as) for map_ in _table().shapes.values() for name, how in map_.members.items())
-    return {written: name for name, written in each if written not in (None, NEVER)}
+    return {written: name for name, written in each if written is not None}
 
 
 def declared(
@@ -140,8 +139,6 @@ def _treatment(name: str, text: str) -> Treatment:
         return CLEAR
     kind, *words = text.split()
     of = words.pop(0) if kind in ("equal", "map") and words else ""
-    if kind == "sealed" and words[-1:] == [NEVER]:
-        words[-1:] = ["as", NEVER]
     pairs = dict(zip(words[::2], words[1::2], strict=False))
     if (
         kind not in _KINDS

@@ -28,7 +28,7 @@ STORE_QUERIES: Groups = (("write.look[plain]", "duplicate.near"), ("write.turn[p
 """The queries of the first store of a new owner."""
 FIRST_QUERIES: Groups = (
     ("entity.get", "entity.find", "entity.page[asc]"),
-    ("write.turn[linked]", "search.find", "search.identifier"),
+    ("write.turn[linked]", "search.copy", "search.follow"),
 )
 """The other queries that a service plans before it is ready."""
 PLANNED_FIRST: Groups = (*STORE_QUERIES, *FIRST_QUERIES)

@@ -11,14 +11,6 @@ from graphmem.settings import Settings
 
 HASH_ROUNDS = 1024
 
-# Neo4j keeps small new parts of a full-text or vector index on the heap, in blocks smaller than a vector.
-# There they are read byte by byte, and a search by meaning takes five times as long as from a file. The
-# default limit of 5 MB is thousands of vectors. Without it, storing an entity writes a dozen files.
-INDEX_FILES = {
-    "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_cached_mb": 16,
-    "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_merge_size_mb": 1,
-}
-
 # Java packages that Neo4j's own start scripts open as well. Without access to them Neo4j uses slower code.
 OPENED_PACKAGES = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 
@@ -52,10 +44,6 @@ def neo4j_conf(settings: Settings, bolt_port: int, http_port: int) -> str:
         "db.transaction.timeout": "30s",
         "db.lock.acquisition.timeout": "10s",
         "db.tx_log.rotation.retention_policy": "1 days 256M",
-        # Every commit adds a part to a full-text or vector index, and a search reads all parts. The defaults
-        # merge 2 text parts, which copies words too often, and 50 vector parts, which leaves too many parts.
-        "internal.dbms.index.lucene.merge_factor": "4",
-        "internal.dbms.index.vector.standard_merge_factor": "8",
         # With the default, a stop waits twice 5 s for connections that are closed already.
         "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
     }
@@ -82,7 +70,6 @@ def java_options(settings: Settings, home: Path, class_path: list[Path]) -> list
         "-Dlog4j2.disable.jmx=true",
         "-Djava.awt.headless=true",
         "-Dfile.encoding=UTF-8",
-        *(f"-D{name}={value}" for name, value in INDEX_FILES.items()),
         f"-Djava.io.tmpdir={home / 'run' / 'tmp'}",
         "-cp",
         os.pathsep.join(str(path) for path in class_path),

@@ -125,7 +125,7 @@ class Metrics:
             ["work"], registry=registry,
         )  # fmt: skip
         self.worked = Counter(
-            "graphmem_worker_done", "Entities that the worker has folded, given a vector or indexed.",
+            "graphmem_worker_done", "Entities that the worker has folded or given a vector.",
             ["work"], registry=registry,
         )  # fmt: skip
 

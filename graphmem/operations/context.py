@@ -220,9 +220,9 @@ def _about(results: Results, *, is_named: bool) -> AboutSearch:
         about["match"] = naming.RESEMBLANCE
     elif results.named and all(each.kind == naming.NEAR_NAME for each in results.named):
         about["match"] = naming.NEAR
-    if not results.is_exact:
+    if results.is_cut:
         about["exact"] = False
-    if results.coverage.searched and results.semantic != "ready":
+    if "meaning" in results.ran and results.semantic != "ready":
         about["semantic"] = results.semantic
     if results.understood is not None:
         about["understood"] = results.understood

@@ -134,7 +134,7 @@ class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
     ``limit`` although more may follow: its values are large, or one call compares no more entities than
     ``scanned``. Without a cursor, ``next_offset`` says where a page of large values goes on. A search
     adds the strategies that ran, ``semantic`` (whether all entities could be compared by meaning),
-    ``exact`` where it is false (the indexes of the database answered, and may miss some) and, as
+    ``exact`` where it is false (not all entities were compared that may have an identifier) and, as
     ``hint``, what it left out. Where it names entities, each says how it is named, or that it is a
     ``resemblance``. Where it asks for a kind, ``understood`` says how it was read, and what is of the
     kind comes first. The first page of a search has the ``passages`` of files that say it. ``warnings``
@@ -236,7 +236,7 @@ def _add_search(page: EntityPage, results: Results) -> None:
             entity["earlier"] = earlier
     if results.understood is not None:
         page["understood"] = results.understood
-    if not results.is_exact:
+    if results.is_cut:
         page["exact"] = False
     if results.notes:
         page["hint"] = "; ".join(results.notes)

@@ -33,11 +33,8 @@ from graphmem.search import search_engine
 from graphmem.search.lookup import LookupHit, LookupHits, by_words, find_exactly
 from graphmem.search.questions import naming
 from graphmem.search.search_results import (
-    BY_INDEX,
     NEWEST_FIRST,
-    RANK_OFFSET,
     STRATEGIES,
-    Ranked,
     Results,
     Search,
     SearchText,
@@ -180,8 +177,8 @@ class Explained(TypedDict):
 class Compared(TypedDict):
     """What the comparison by meaning read.
 
-    ``entities`` counts the entities of the requested types, ``one_by_one`` those that were compared exactly.
-    If ``by_index``, the index gave the ``nearest`` vectors of all owners; those of other owners are dropped.
+    ``entities`` counts the entities of the requested types, ``one_by_one`` those that were compared: all of
+    them where meaning was searched. ``by_index`` is false and ``nearest`` is 0: no index takes part.
     ``floor`` is the least similarity of a hit.
     """
 
@@ -196,8 +193,8 @@ class Compared(TypedDict):
 class Explanation(NamesDamaged, Budgeted):
     """How a search came to its answer. ``*`` marks the beginning of a word.
 
-    Any of ``phrases`` makes a hit by words. Only where the indexes of the database answered must all of them
-    occur; ``left_out`` then says so. Where the search asks for a kind, ``understood`` says how it was read.
+    Any of ``phrases`` makes a hit by words. Where the search asks for a kind, ``understood`` says how it was
+    read.
     """
 
     phrases: list[str]
@@ -241,7 +238,7 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
             newest_first=arguments.newest_first,
         ),
     )
-    coverage, embedder = results.coverage, context.services.embedder
+    embedder = context.services.embedder
     explanation: Explanation = {
         "phrases": results.phrases,
         "entity_types": types,
@@ -260,10 +257,10 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
         "entities": _explained(results, arguments.offset),
         "total": results.total,
         "compared": {
-            "entities": coverage.total,
-            "one_by_one": coverage.compared,
-            "by_index": coverage.indexed,
-            "nearest": coverage.index_rows,
+            "entities": results.compared,
+            "one_by_one": results.compared if "meaning" in results.ran else 0,
+            "by_index": False,
+            "nearest": 0,
             "floor": embedder.floor,
             "model": embedder.model,
         },
@@ -297,21 +294,9 @@ def _explained(results: Results, offset: int) -> list[Explained]:
             "entity_type": row.type,
             "canonical_name": row.name,
             "points": ranked[row.id].points,
-            "parts": _parts(results, ranked[row.id], ranks),
+            "parts": dict(ranked[row.id].parts),
             "ranks": {str(name): ranks[name][row.id] for name in scores if row.id in ranks[name]},
             "scores": {str(name): score for name, score in scores.items() if name != "exact"},
             "matched": matched + [name for name in ("text", "meaning") if name in scores],
         })  # fmt: skip
     return explained
-
-
-def _parts(results: Results, ranked: Ranked, ranks: dict[Strategy, dict[str, int]]) -> dict[str, float]:
-    """Return what the points of an entity add up from."""
-    if ranked.at != BY_INDEX:
-        return dict(ranked.parts)
-    weights = results.ordering.weights
-    return {
-        str(name): round(weights[name] / (RANK_OFFSET + listed[ranked.id]), 9)
-        for name, listed in ranks.items()
-        if ranked.id in listed
-    }

@@ -25,7 +25,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from graphmem import cypher
-from graphmem.cypher.declared_sealing import CLEAR, NEVER, Treatment, shape_of, written_names
+from graphmem.cypher.declared_sealing import CLEAR, Treatment, shape_of, written_names
 from graphmem.errors import InvalidInput
 from graphmem.model import ids
 from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES, InstanceKeys, OwnerKey
@@ -248,8 +248,7 @@ class _Sealing:
                 sealed[member] = self._maps(value, how.of, place, row)
             elif how.written_as is not None:
                 sealed[member] = None
-                if how.written_as != NEVER:
-                    sealed[how.written_as] = self.placed(value, place)
+                sealed[how.written_as] = self.placed(value, place)
             elif how.by is not None:
                 bound = row[how.by] if how.by in row else (around or {})[how.by]
                 sealed[member] = self.placed(value, place, bound)

@@ -79,7 +79,7 @@ class LookupHits(Shaped, Indexed, Budgeted):
     ``identifier``, ``name``, ``name_part``, ``near_name``, ``text``, ``meaning``, or ``none``. Where a
     question names something, ``resembling`` has a few entities that only resemble it. If meaning was
     compared, ``semantic`` says whether all entities could be. ``hint`` says what was tried. ``exact`` is
-    false if the indexes of the database answered, which may miss some. With ``match``, nothing bears what
+    false if some entities were not compared that may have an identifier. With ``match``, nothing bears what
     was looked up, and ``hint`` says so first: ``near_name`` has entities whose names differ from it by one
     slip of the pen, ``resemblance`` such as have its words, or its meaning, alone. ``passages`` are those of
     files that say it.
@@ -204,9 +204,9 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
         answer["passages"] = list(results.passages.passages)
     if results.understood is not None:
         answer["understood"] = results.understood
-    if results.rows and not results.is_exact:
+    if results.rows and results.is_cut:
         answer["exact"] = False
-    if results.coverage.searched:
+    if "meaning" in results.ran:
         answer["semantic"] = results.semantic
     return answer
 

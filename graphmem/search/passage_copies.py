@@ -152,7 +152,7 @@ class PassageCopies(MemoryCopies[PassageCopy]):
             return None
         key = owner, node_key
         copy = self._used(key, PassageCopy)
-        end = time.monotonic() + limits.copy_wait_seconds
+        end = time.monotonic() + limits.passages_wait_seconds
         while copy.mark < change.number and (left := end - time.monotonic()) > 0:
             if copy.loading is None and time.monotonic() < copy.not_before:
                 break

@@ -15,6 +15,7 @@ from typing import Final
 from graphmem.context import Context
 from graphmem.embedding import meaning
 from graphmem.embedding.meaning import Embedder, Vector, Weighted
+from graphmem.errors import InvalidCursor
 from graphmem.reading.scan import rows_of
 from graphmem.search import search_ranking, terms
 from graphmem.search.entity_copy import SearchCopy
@@ -31,13 +32,13 @@ from graphmem.search.questions.naming import (
 from graphmem.search.search_ranking import NAME_WEIGHT, NEARLY_SHARE, WORDS_WEIGHT, Ranking
 from graphmem.search.search_results import (
     STRATEGIES,
+    TIMELESS,
     Ordering,
     Ranked,
     Results,
     Search,
     Strategy,
     StrategyHit,
-    VectorCoverage,
 )
 from graphmem.text import words
 
@@ -144,7 +145,7 @@ def _compared(
     # One more than the page tells whether the search goes on.
     end = search.offset + search.limit
     numbers = ranking.first(end + 1, _after(copy, ranking, search.after))
-    has_words, documents = bool(question.concepts), int(among.sum())
+    has_words = bool(question.concepts)
     ran = {"exact": True, "text": has_words, "meaning": has_words and has_meaning and not reason}
     is_pending = vector is not None and copy.pending_count > 0
     notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if question.left_out else []
@@ -162,11 +163,8 @@ def _compared(
         total=len(ranking.hits),
         has_more=len(numbers) > end,
         ordering=NEWEST_ORDERING if search.newest_first else ORDERING,
-        coverage=VectorCoverage(
-            ran["meaning"], documents, documents if ran["meaning"] else 0, pending=is_pending
-        ),
+        compared=int(among.sum()),
         semantic="unavailable" if reason else "pending" if is_pending else "ready",
-        is_exact=True,
         named=named,
         understood=None if kind is None else kind.understood,
         notes=[*notes, f"meaning was not searched: {reason}"] if reason and has_words else notes,
@@ -183,9 +181,16 @@ def _least_share(search: Search, *, has_names: bool) -> float:
 
 
 def _after(copy: SearchCopy, ranking: Ranking, after: Ranked | None) -> tuple[float, str] | None:
-    """Return the points and the id behind which hits follow."""
+    """Return the points and the id behind which hits follow.
+
+    Raises:
+        InvalidCursor: the place is one in another order, which an earlier version of graphmem answered.
+    """
     if after is None:
         return None
+    if after.at == TIMELESS:
+        message = "the order of this search is no longer known: start again with its first page"
+        raise InvalidCursor(message, issues=[{"path": "$.cursor", "message": message}])
     number = copy.number_of(after.id)
     if number is None or number not in ranking.hits or after.at != copy.times[number]:
         return after.points, after.id

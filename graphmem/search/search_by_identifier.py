@@ -1,8 +1,9 @@
 """Search for an identifier, or for a date: the entities that have it, and nothing similar.
 
-One statement has the entities that the identifier names, and those whose text has its words in a row, with
-the values that may have it. The words do not tell ``ada@example.org`` from ``ada.example.org``: the values
-are compared here (:mod:`graphmem.search.written_identifiers`). A second one reads the rows of a page.
+The copy in memory has the entities whose text has its words, and one statement reads the values of those
+that may have it (:mod:`graphmem.search.texts_with_identifiers`). The words do not tell ``ada@example.org``
+from ``ada.example.org``: the values are compared here (:mod:`graphmem.search.written_identifiers`). A second
+statement reads the rows of a page.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Collection, Iterable
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from graphmem.context import Context
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading.scan import ROWS_PER_READ, rows_of
 from graphmem.reading.shared_rows import snapshot_of
 from graphmem.search import texts_with_identifiers
+from graphmem.search.owner_copy import OwnerCopy
 from graphmem.search.questions.naming import EXACT_WEIGHT, FIELD, FIELD_WEIGHT, KIND_STEP, Named, kind_of
-from graphmem.search.search_by_index import hits_after
 from graphmem.search.search_results import (
     STRATEGIES,
     Ordering,
@@ -28,11 +29,10 @@ from graphmem.search.search_results import (
     Search,
     Strategy,
     StrategyHit,
-    VectorCoverage,
 )
-from graphmem.search.texts_with_identifiers import IdentifierRows, Proposed
+from graphmem.search.texts_with_identifiers import Proposed
 from graphmem.search.written_identifiers import Extent, Sought
-from graphmem.text import identifiers, words
+from graphmem.text import words
 
 VALUE_CHARACTERS: Final = 2_000
 """Characters of an entity's values that are read together with all others; more are read by themselves."""
@@ -61,40 +61,24 @@ class _Match(NamedTuple):
 
 
 async def by_identifier(
-    context: Context, search: Search, sought: Sought, identifiers_of: Collection[tuple[str, str]]
+    context: Context,
+    search: Search,
+    copy: OwnerCopy,
+    sought: Sought,
+    exact: Sequence[StrategyHit] | None = None,
 ) -> Results:
-    """Search an owner's live entities for one identifier or date.
+    """Search an owner's live entities for one identifier or date, in an up-to-date copy of them.
 
-    Raises:
-        InvalidCursor: the place in the search is one in the order of a copy.
+    Args:
+        exact: the entities that the identifier names; ``None`` if that was not looked for.
     """
-    limits, owner = context.services.limits, context.graph.owner
+    limits = context.services.limits
     start = time.perf_counter()
-    clauses = [spelling.clause for spelling in sought.spellings]
-    exact: dict[str, Any] = {
-        "pairs": [list(pair) for pair in sorted(identifiers_of)],
-        "kinds": list(identifiers.KINDS),
-        "types": search.types,
-        "list_limit": limits.search_identified,
-    }
-    row = (
-        await texts_with_identifiers.rows_of_copy(context, search, sought, exact, VALUE_CHARACTERS)
-        if context.services.database.is_sealed
-        else await context.graph.only(
-            "search.identifier",
-            IdentifierRows,
-            lucene=words.lucene_of([f"({' OR '.join(clauses)})"], owner, search.types) if clauses else None,
-            patterns=sought.patterns,
-            needles=sought.needles,
-            among=None if search.among is None else sorted(search.among),
-            characters=VALUE_CHARACTERS,
-            **exact,
-        )
-    )
-    matches, is_whole = await _matches(context, sought, row.text)
-    is_cut = not is_whole or (search.among is None and row.proposed >= limits.search_identified)
+    found = await texts_with_identifiers.proposed(context, search, sought, copy, VALUE_CHARACTERS)
+    matches, is_whole = await _matches(context, sought, found.proposed)
+    is_cut = not is_whole or found.is_cut
     text = search.query.strip()
-    kinds = [(hit.id, *kind_of(hit.score)) for hit in row.exact]
+    kinds = [(hit.id, *kind_of(hit.score)) for hit in exact or ()]
     named = [Named(entity_id, kind, text, is_former=is_former) for entity_id, kind, is_former in kinds]
     known = {each.id for each in named}
     if not sought.is_date:
@@ -103,8 +87,8 @@ async def by_identifier(
             for entity_id, each in matches.items()
             if each.extent is Extent.WHOLE and entity_id not in known
         ]
-    ranked = _ranked(named, {each.id: each.score for each in row.text if each.id in matches})
-    page = hits_after(ranked, search.after) if search.after is not None else ranked
+    ranked = _ranked(named, {each.id: each.score for each in found.proposed if each.id in matches})
+    page = _hits_after(ranked, search.after) if search.after is not None else ranked
     page_hits = page[: search.offset + search.limit]
     read = time.perf_counter()
     rows, _ = await rows_of(context, [] if search.bare else [each.id for each in page_hits[search.offset :]])
@@ -112,13 +96,13 @@ async def by_identifier(
         name: [StrategyHit(each.id, each.scores[name]) for each in ranked if name in each.scores]
         for name in STRATEGIES
     }
-    ran: dict[Strategy, bool] = {"exact": bool(identifiers_of), "text": bool(clauses)}
+    ran: dict[Strategy, bool] = {"exact": exact is not None, "text": bool(sought.spellings)}
     what = "a date" if sought.is_date else "an identifier"
     notes = [] if named else [f"meaning was not searched: the query is {what}"]
     if is_cut:
         notes.append(
             f"more than {limits.search_identified:,} entities may have it, or their values are large: only "
-            "the ones that the index ranks first were compared"
+            "some of them were compared"
         )
     return Results(
         spellings=frozenset(word for spelling in sought.spellings for word in spelling.words),
@@ -131,11 +115,9 @@ async def by_identifier(
         total=len(ranked),
         has_more=len(page) > len(page_hits),
         ordering=ORDERING,
-        coverage=VectorCoverage(False, row.total),
+        compared=found.total,
         semantic="ready",
-        is_exact=not is_cut,
         is_cut=is_cut,
-        state=row.state,
         named=named,
         fields={entity_id: each.field for entity_id, each in matches.items()},
         notes=notes,
@@ -144,6 +126,14 @@ async def by_identifier(
             "rows": round((time.perf_counter() - read) * 1000, 2),
         },
     )
+
+
+def _hits_after(ranked: list[Ranked], after: Ranked) -> list[Ranked]:
+    """Return the hits behind a place."""
+    place = next((place for place, each in enumerate(ranked) if each.id == after.id), None)
+    if place is not None:
+        return ranked[place + 1 :]
+    return [each for each in ranked if (-each.points, each.id) > (-after.points, after.id)]
 
 
 async def _matches(
@@ -204,7 +194,9 @@ def _ranked(named: Iterable[Named], texts: dict[str, float]) -> list[Ranked]:
         scores: dict[Strategy, float] = {"exact": float(each.kind)}
         if each.id in texts:
             scores["text"] = texts[each.id]
-        ranked.setdefault(each.id, Ranked(each.id, round(points, 9), scores))
+        points = round(points, 9)
+        ranked.setdefault(each.id, Ranked(each.id, points, scores, parts={"exact": points}))
     for entity_id, score in texts.items():
-        ranked.setdefault(entity_id, Ranked(entity_id, round(score / (1 + score), 9), {"text": score}))
+        points = round(score / (1 + score), 9)
+        ranked.setdefault(entity_id, Ranked(entity_id, points, {"text": score}, parts={"text": points}))
     return sorted(ranked.values(), key=lambda each: (-each.points, each.id))

@@ -5,8 +5,8 @@ the last one, together with the entities that identifiers name. So what is ackno
 found by it. The copies of a process together take at most ``Settings.search_memory``; beyond it, the one that
 was used longest ago is dropped. A copy is a cache: it is dropped and read again at any time.
 
-A search waits for a copy that is being read. It is answered without one where the owner has more entities
-than must be compared exactly, or than fit into the memory, and where the copy could not be read.
+A search waits for a copy that is being read. Nothing else answers it: where the copy is not there in time,
+could not be read, or does not fit into the memory, the search is refused.
 
 The state of an owner may become visible before the entities of the same commit. So a commit counts as read
 only once as many entities of it were seen as the state says that it wrote.
@@ -51,9 +51,7 @@ CHANGED_LIMIT: Final = 50_000
 SAMPLED_ENTITIES: Final = 100
 """Entities of a type that say how much memory all of them take."""
 FAILURES_LIMIT: Final = 2
-"""A copy that could not be read so often in a row is not waited for: the indexes answer."""
-WAIT_STEP_SECONDS: Final = 0.5
-"""Seconds after which a search that waits looks again whether it has to."""
+"""A copy that could not be read so often in a row is not waited for."""
 FOLLOW_ATTEMPTS: Final = 3
 """How often one search begins anew because the copy has to be read anew."""
 TOO_LARGE_SECONDS: Final = 3_600.0
@@ -70,7 +68,7 @@ class SearchCopies(FiledCopies):
 
     async def follow(
         self, owner: str, model: str, identifiers: dict[str, Any], limits: Limits
-    ) -> tuple[OwnerCopy | None, FollowRows]:
+    ) -> tuple[OwnerCopy, FollowRows]:
         """Bring the copy of an owner up to date, and read the entities that identifiers name.
 
         Args:
@@ -78,11 +76,11 @@ class SearchCopies(FiledCopies):
             identifiers: parameters of ``search.follow``.
 
         Returns:
-            The copy, ``None`` if the search is answered without one, and what was read with it. Its state is
-            ``None`` if there is no such owner.
+            The copy, and what was read with it. Its state is ``None`` if there is no such owner.
 
         Raises:
-            ServiceBusy: the copy of an owner whose entities must be compared exactly is still being read.
+            ServiceBusy: the copy is still being read, or could not be read.
+            SearchMemoryExceeded: it does not fit into the memory.
         """
         key = owner, model
         for _ in range(FOLLOW_ATTEMPTS):
@@ -99,11 +97,8 @@ class SearchCopies(FiledCopies):
                 await self.erase(owner)
                 return OwnerCopy(model=model), rows
             if not is_read:
-                is_given_up = copy.is_too_large or copy.failures > 0
-                if is_given_up or self._exceeds(copy, limits):
-                    if self._database.is_sealed:
-                        raise _unread(copy)
-                    return None, rows
+                if copy.is_too_large or copy.failures > 0:
+                    raise _unread(copy)
                 continue
             if await self._bring_up_to_date(key, copy, rows, rows.state, damaged):
                 for entity_id, reason in copy.damaged.items():
@@ -119,27 +114,16 @@ class SearchCopies(FiledCopies):
             self._begin(key, copy, partial(self._load, key, copy))
         if copy.is_too_large or copy.failures >= FAILURES_LIMIT:
             return
-        loading, end = copy.loading, time.monotonic() + limits.exact_wait_seconds
+        loading = copy.loading
         assert loading is not None
         await asyncio.wait([loading], timeout=limits.copy_wait_seconds)
-        while not loading.done() and not self._exceeds(copy, limits):
-            left = end - time.monotonic()
-            if left <= 0:
-                raise ServiceBusy(
-                    "this owner's entities are still being read into memory, where a search compares all of "
-                    "them: try again in a moment",
-                    entities=copy.entities,
-                    entities_read=copy.entities_read,
-                )
-            # How many entities there are is known after the first page.
-            await asyncio.wait([loading], timeout=min(left, WAIT_STEP_SECONDS))
-
-    def _exceeds(self, copy: OwnerCopy, limits: Limits) -> bool:
-        """Return whether an owner has so many entities that a search does not wait for them.
-
-        In a sealed instance every search waits: no index of the database has words.
-        """
-        return not self._database.is_sealed and (copy.entities or 0) > limits.compared_exactly
+        if not loading.done():
+            raise ServiceBusy(
+                "this owner's entities are still being read into memory, where a search compares all of "
+                "them: try again in a moment",
+                entities=copy.entities,
+                entities_read=copy.entities_read,
+            )
 
     def _refuse(self, key: Key, copy: OwnerCopy) -> None:
         """Give a copy up that does not fit into the memory."""
@@ -313,7 +297,7 @@ class SearchCopies(FiledCopies):
 
 
 def _unread(copy: OwnerCopy) -> GraphmemError:
-    """Return why a sealed instance cannot search an owner whose entities are not in memory."""
+    """Return why an owner cannot be searched whose entities are not in memory."""
     if copy.is_too_large:
         return SearchMemoryExceeded()
     return ServiceBusy("this owner's entities could not be read into memory: try again in a moment")

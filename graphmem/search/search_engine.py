@@ -1,15 +1,13 @@
 """The search engine: exact names, words and meaning, in one order, and pages of it.
 
-A copy of the owner's entities in memory is compared as a whole (:mod:`graphmem.search.search_by_copy`). For
-an owner whose entities do not fit into the memory or could not be read, and for one with very many while they
-are being read, the indexes of the database answer (:mod:`graphmem.search.search_by_index`), and the answer
-says so. An identifier is looked for by the indexes, and compared with the values that they propose
+A copy of the owner's entities in memory is compared as a whole (:mod:`graphmem.search.search_by_copy`). An
+identifier is compared with the values of the entities that have its words in the copy
 (:mod:`graphmem.search.search_by_identifier`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -29,15 +27,10 @@ from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Asking, Named
 from graphmem.search.search_by_copy import by_copy
 from graphmem.search.search_by_identifier import by_identifier
-from graphmem.search.search_by_index import by_index
 from graphmem.search.search_copies import SearchCopies
-from graphmem.search.search_results import BY_INDEX, Ranked, Results, Search
+from graphmem.search.search_results import Ranked, Results, Search, StrategyHit
 from graphmem.text import identifiers
 
-NOT_EXACT: Final = (
-    'the index answered: it may miss some, and reads no words of fields, no "my" and no chains. The entities '
-    "of this owner are being read into memory, or they take more than GRAPHMEM_SEARCH_MEMORY"
-)
 OF_NOW: Final = (
     "the question asks for the past, and snapshots have the values of now: a search adds earlier ones, and "
     "POST /retrieve_context answers which of them is meant"
@@ -53,32 +46,43 @@ async def search(context: Context, search: Search) -> Results:
 
     Raises:
         ServiceBusy: the owner's entities are being read into memory, and not soon enough.
+        SearchMemoryExceeded: they do not fit into it.
     """
-    services = context.services
+    region, limits = context.services.settings.phone_region, context.services.limits
     search = replace(search, types=sorted(set(search.types)))
-    region = services.settings.phone_region
     whole = set() if search.looks_up else identifiers.candidates(search.query, region)
     sought = written_identifiers.sought(search.query, region)
     if sought is not None:
         # Nothing rather than something similar.
-        results = await by_identifier(context, search, sought, whole)
-        return await _with_passages(context, search, results, results.state, identifies=True)
+        copy, rows = await _follow(context, whole, search.types, limits.search_identified)
+        exact = [
+            StrategyHit(each.id, each.strength)
+            for each in rows.exact
+            if search.among is None or each.id in search.among
+        ]
+        results = await by_identifier(context, search, copy, sought, exact if whole else None)
+        return await _with_passages(context, search, results, rows.state, identifies=True)
     question = mentions.names_in(search.query, region)
     pairs = whole | question.pairs | ({identifiers.ME} if question.selves else set())
-    copy, rows = await services.of(SearchCopies).follow(
-        context.graph.owner,
-        services.embedder.model,
-        {
-            "pairs": [list(pair) for pair in sorted(pairs)],
-            "kinds": [*identifiers.KINDS, identifiers.SELF],
-            # What is named need not be of the types: "Tom's tasks" are, and Tom is not.
-            "types": [],
-            "list_limit": services.limits.search_list,
-        },
-        services.limits,
-    )
+    # What is named need not be of the types: "Tom's tasks" are, and Tom is not.
+    copy, rows = await _follow(context, pairs, [], limits.search_list)
     results = await _results(context, search, question, copy, rows)
     return await _with_passages(context, search, results, rows.state)
+
+
+async def _follow(
+    context: Context, pairs: Collection[tuple[str, str]], types: list[str], limit: int
+) -> tuple[OwnerCopy, FollowRows]:
+    """Return the copy of the owner's entities, up to date, and at most ``limit`` entities that pairs name."""
+    services = context.services
+    named = {
+        "pairs": [list(pair) for pair in sorted(pairs)],
+        "kinds": [*identifiers.KINDS, identifiers.SELF],
+        "types": types,
+        "list_limit": limit,
+    }
+    copies, model = services.of(SearchCopies), services.embedder.model
+    return await copies.follow(context.graph.owner, model, named, services.limits)
 
 
 async def _with_passages(
@@ -101,39 +105,28 @@ async def _with_passages(
 
 
 async def _results(
-    context: Context, search: Search, question: AskedNames, copy: OwnerCopy | None, rows: FollowRows
+    context: Context, search: Search, question: AskedNames, copy: OwnerCopy, rows: FollowRows
 ) -> Results:
     exact = rows.exact
     past = asked_times.asked_past(question, times.now())
     named = naming.by_names(question, search.query, exact)
     unknown = question.unknown_identifier((each.start, each.end) for each in named)
-    holders = None if unknown is None else await _holders(context, search, unknown)
+    holders = None if unknown is None else await _holders(context, search, copy, unknown)
     first = question.unknown_identifier()
-    is_sealed = context.services.database.is_sealed
-    if copy is None or (search.after is not None and search.after.at == BY_INDEX and not is_sealed):
-        types = {each.id: each.type for each in exact}
-        named = [each for each in named if not search.types or types[each.id] in search.types]
-        if search.looks_up and not named and first is not None:
-            return holders or await _holders(context, search, first)
-        search, named = _with_holders(search, named, holders)
-        pairs = {pair for each in named for pair in each.pairs}
-        results = await by_index(context, search, pairs)
-        results = replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
-    else:
-        me = await naming.who_asks(context, exact)
-        asking = Asking(context, copy, question, search.types, past, me)
-        meant = await what_is_meant.meant(asking, named, dict(rows.aliases))
-        named, kind, of_kind = meant.named, meant.kind, [] if meant.kind is None else meant.kind.named
-        if meant.leads_nowhere:
-            # What is similar to the question is not what is at the end of the relationships.
-            search = replace(search, among=frozenset())
-        if search.looks_up and not (of_kind or named) and first is not None:
-            # What is similar to the rest of the question does not have the identifier.
-            return holders or await _holders(context, search, first)
-        search, named = _with_holders(search, named, holders, of_kind)
-        results = await by_copy(context, search, copy, named, kind)
-        notes = [*meant.notes, *naming.doubts(named), *results.notes]
-        results = replace(results, way=list(meant.way), notes=notes)
+    me = await naming.who_asks(context, exact)
+    asking = Asking(context, copy, question, search.types, past, me)
+    meant = await what_is_meant.meant(asking, named, dict(rows.aliases))
+    named, kind, of_kind = meant.named, meant.kind, [] if meant.kind is None else meant.kind.named
+    if meant.leads_nowhere:
+        # What is similar to the question is not what is at the end of the relationships.
+        search = replace(search, among=frozenset())
+    if search.looks_up and not (of_kind or named) and first is not None:
+        # What is similar to the rest of the question does not have the identifier.
+        return holders or await _holders(context, search, copy, first)
+    search, named = _with_holders(search, named, holders, of_kind)
+    results = await by_copy(context, search, copy, named, kind)
+    notes = [*meant.notes, *naming.doubts(named), *results.notes]
+    results = replace(results, way=list(meant.way), notes=notes)
     # Results have values of now.
     if past is not None and not (results.understood is not None and "time" in results.understood):
         results = replace(results, past=past, notes=[*results.notes, OF_NOW])
@@ -143,18 +136,18 @@ async def _results(
     return replace(results, unknown=unknown, notes=notes)
 
 
-async def _holders(context: Context, search: Search, identifier: str) -> Results:
+async def _holders(context: Context, search: Search, copy: OwnerCopy, identifier: str) -> Results:
     """Return the entities that have an identifier which a question asks for."""
     region = context.services.settings.phone_region
     sought = written_identifiers.sought(identifier, region) or written_identifiers.code(identifier)
     search = replace(search, query=identifier)
     if not search.looks_up:
         search = replace(search, after=None, offset=0, bare=True)
-    return await by_identifier(context, search, sought, set())
+    return await by_identifier(context, search, copy, sought)
 
 
 def _with_holders(
-    search: Search, named: list[Named], holders: Results | None, hits: Sequence[Named] = ()
+    search: Search, named: list[Named], holders: Results | None, hits: Sequence[Named]
 ) -> tuple[Search, list[Named]]:
     """Return a search, and what it names, with the entities that have the identifier which it asks for.
 
@@ -220,8 +213,6 @@ async def search_page(
     if has_filters:
         has_more = results.has_more
         page = await _filtered(scan, among, ranked, earlier_count, has_more=has_more, is_cut=results.is_cut)
-        # Hits that a cut list lacks might fit.
-        results = replace(results, is_exact=results.is_exact and not results.is_cut)
         return page, results
     ids = [each.id for each in ranked]
     total, least = results.total, None

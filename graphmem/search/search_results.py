@@ -22,7 +22,6 @@ from graphmem.search.asked_times import AskedPast
 from graphmem.search.kinds.kind_plans import KindPlan
 from graphmem.search.kinds.kind_times import Period
 from graphmem.search.kinds.kind_words import State
-from graphmem.search.owner_copy import OwnerState
 from graphmem.search.passage_search import NO_PASSAGES, FoundPassages
 from graphmem.search.questions.naming import Named
 
@@ -152,49 +151,21 @@ NEWEST_FIRST: Final = "Newest first among hits about one matter."
 Strategy = Literal["exact", "text", "meaning"]
 Semantic = Literal["ready", "pending", "unavailable"]
 STRATEGIES: Final[tuple[Strategy, ...]] = ("exact", "text", "meaning")
-RANK_OFFSET: Final = 60
-"""Added to a rank where it makes points: the weight of its list, divided by this sum
-(``search/find.cypher``)."""
-
-
-class VectorCoverage(NamedTuple):
-    """Which vectors a search compared.
-
-    Attributes:
-        searched: whether meaning was searched.
-        total: entities of the owner, of the requested types.
-        compared: entities that were compared one by one.
-        indexed: whether the vector index was read as well.
-        index_rows: rows that were taken from the index, other owners' rows included.
-        least: the least similarity among these rows.
-        pending: some entities could not be compared: they have no vector of the model in use, or more than
-            ``Limits.compared_unindexed`` are outside the index.
-    """
-
-    searched: bool
-    total: int
-    compared: int = 0
-    indexed: bool = False
-    index_rows: int = 0
-    least: float | None = None
-    pending: bool = False
-
-
-BY_INDEX: Final = -1
-"""What stands for the time of a hit where the indexes of the database answered."""
+TIMELESS: Final = -1
+"""What stands for the time of a hit where all hits have an identifier, and do not move in their order."""
 
 
 class Ranked(NamedTuple):
     """An entity in the order of all hits: its points, and the strategies that found it, with its score.
 
-    ``at`` is the time of its newest observation in microseconds, or ``BY_INDEX``. ``parts`` add up to the
-    points; where the indexes answered they are not listed, as the rank in each list gives them.
+    ``at`` is the time of its newest observation in microseconds, or ``TIMELESS``. ``parts`` add up to the
+    points.
     """
 
     id: str
     points: float
     scores: Mapping[Strategy, float]
-    at: int = BY_INDEX
+    at: int = TIMELESS
     parts: Mapping[str, float] = MappingProxyType({})
 
 
@@ -223,7 +194,8 @@ class Results:
         counts: how many hits each strategy has; a lower bound where its list was cut.
         total: how many hits there are; a lower bound where a list was cut.
         has_more: whether further hits follow the page.
-        is_cut: a list was cut, so that hits may be missing; without further filters the first ones are there.
+        compared: how many entities the owner has, of the types that were asked for.
+        is_cut: not all entities were compared that may have an identifier, so that hits may be missing.
         named: the entities that the query names. If it names some, what has little of it is left out.
         way: the ids of the entities at the end of a chain of relationships, then of those before it.
         understood: how a question was read that asks for a kind.
@@ -231,9 +203,7 @@ class Results:
         earlier: by id, the earlier values of the fields of an entity.
         unknown: an identifier in the question that is the identifier of no entity.
         fields: of hits that have an identifier in a value, the field of the value, by id.
-        is_exact: whether every entity was compared. Otherwise the index proposed the ones that were.
         passages: the passages of files that say it.
-        state: up to where the owner's data went, if that was read.
         notes: what was left out, and why.
     """
 
@@ -246,9 +216,8 @@ class Results:
     total: int
     has_more: bool
     ordering: Ordering
-    coverage: VectorCoverage
+    compared: int
     semantic: Semantic
-    is_exact: bool
     rows: list[EntityRow] = field(default_factory=list)
     is_cut: bool = False
     named: list[Named] = field(default_factory=list)
@@ -259,7 +228,6 @@ class Results:
     earlier: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     passages: FoundPassages = NO_PASSAGES
-    state: OwnerState | None = None
     notes: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)
 
@@ -274,7 +242,7 @@ class Search:
             query little is left out.
         listed: also answer the first hits of each strategy by itself.
         after: only hits behind this one. As long as it is the same, its place counts, not its points: those
-            of all hits change with what is stored. An order that the indexes began is theirs to its end.
+            of all hits change with what is stored.
         newest_first: of the hits about the matter of the best one, the newest come first.
         strict: what resembles the query little is left out where it names nothing, too.
         bare: leave the rows of the entities out.

@@ -1,14 +1,13 @@
-"""The entities whose text has the words of an identifier, of a copy in memory.
+"""The entities whose text has the words of an identifier.
 
-A sealed instance reads them here: its database has no index of words. Every other one reads the same rows
-with ``search/identifier.cypher``.
+The copy in memory says which ones have all of the words; one statement reads their texts and values, of which
+those count that have the words in a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +15,12 @@ import numpy.typing as npt
 from graphmem.context import Context
 from graphmem.model.reduction import paired
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.owner_copy import OwnerState
-from graphmem.search.search_copies import SearchCopies
-from graphmem.search.search_results import Search, StrategyHit
+from graphmem.search.owner_copy import OwnerCopy
+from graphmem.search.search_results import Search
 from graphmem.search.written_identifiers import Sought, Spelling
 
-READ_AT_ONCE: Final = 500
-"""Entities that one statement reads."""
+SEALED_AT_ONCE: Final = 500
+"""Entities that one statement reads of a sealed instance, which answers the texts of all of them."""
 
 
 class Proposed(NamedTuple):
@@ -34,55 +32,57 @@ class Proposed(NamedTuple):
     values: list[tuple[str, str]] | None
 
 
-class IdentifierRows(NamedTuple):
-    exact: list[StrategyHit]
-    proposed: int
-    text: list[Proposed]
+class ProposedEntities(NamedTuple):
+    """The entities that may have an identifier.
+
+    ``is_cut``: more than ``Limits.search_identified`` have its words in any order, and so many were read.
+    ``total`` counts the entities that were compared in memory.
+    """
+
+    proposed: list[Proposed]
+    is_cut: bool
     total: int
-    state: OwnerState | None
 
 
 class _Text(NamedTuple):
-    """The row of ``search/identified.cypher``: an entity, and its text of words."""
+    """The row of ``search/identified.cypher``: an entity, and its text of words.
+
+    Of an instance that is not sealed ``text`` is the name in it, and ``length`` that of the text.
+    """
 
     id: str
     text: str
+    length: int | None
     name: str
     fields: list[str] | None
     values: list[str] | None
 
 
-async def rows_of_copy(
-    context: Context, search: Search, sought: Sought, exact: Mapping[str, Any], characters: int
-) -> IdentifierRows:
-    """Return the entities that an identifier names, and those whose text has its words in a row.
+async def proposed(
+    context: Context, search: Search, sought: Sought, copy: OwnerCopy, characters: int
+) -> ProposedEntities:
+    """Return the entities whose text has the words of an identifier in a row.
 
     Args:
-        exact: the parameters of what identifiers name, as ``search.identifier`` takes them.
         characters: of the values that are read of an entity; ``None`` stands for more.
 
     Raises:
-        SearchMemoryExceeded, ServiceBusy: the owner's entities are not in memory.
+        ServiceBusy: the copy is large, and no place becomes free to compare it.
     """
-    services, limit = context.services, exact["list_limit"]
-    copy, rows = await services.of(SearchCopies).follow(
-        context.graph.owner, services.embedder.model, dict(exact), services.limits
+    services = context.services
+    ids, total = await copy.compare(
+        partial(_having, sought=sought, search=search), services.database.heavy, context.actor.owner
     )
-    assert copy is not None, "a sealed instance has a copy, or refuses the search"
-    ids, total = await copy.look(partial(_having, sought=sought, search=search))
-    read = []
-    for start in range(0, min(limit, len(ids)), READ_AT_ONCE):
-        part = ids[start : min(limit, start + READ_AT_ONCE)]
+    most = services.limits.search_identified
+    compared = ids[:most] if search.among is None else ids
+    read, step = list[_Text](), SEALED_AT_ONCE if services.database.is_sealed else most
+    for start in range(0, len(compared), step):
         read += await context.graph.only(
-            "search.identified", list[_Text], entity_ids=part, characters=characters
-        )
+            "search.identified", list[_Text], entity_ids=compared[start : start + step],
+            patterns=sought.patterns, characters=characters,
+        )  # fmt: skip
     texts = [_proposed(each, sought, characters) for each in read]
-    hits = [
-        StrategyHit(each.id, each.strength)
-        for each in rows.exact
-        if search.among is None or each.id in search.among
-    ]
-    return IdentifierRows(hits, len(ids), [each for each in texts if each], total, rows.state)
+    return ProposedEntities([each for each in texts if each], len(compared) < len(ids), total)
 
 
 def _having(copy: SearchCopy, *, sought: Sought, search: Search) -> tuple[list[str], int]:
@@ -100,8 +100,7 @@ def _having(copy: SearchCopy, *, sought: Sought, search: Search) -> tuple[list[s
 def _with_words(copy: SearchCopy, spelling: Spelling) -> npt.NDArray[np.bool_]:
     *groups, last = [[word] for word in spelling.words]
     if spelling.goes_on:
-        beginning = last[0] + spelling.goes_on
-        last += copy.terms.beginning_with(beginning)
+        last += copy.terms.beginning_with(last[0] + spelling.goes_on)
     having = np.ones(len(copy.ids), np.bool_)
     for posting in copy.postings([*groups, last]):
         having &= copy.of_numbers(posting.documents)
@@ -115,10 +114,11 @@ def _proposed(read: _Text, sought: Sought, characters: int) -> Proposed | None:
         Torn: a commit fell between its fields and their values.
     """
     text = f" {read.text} "
-    if not any(pattern in text for pattern in sought.patterns):
+    if read.length is None and not any(pattern in text for pattern in sought.patterns):
         return None
     name = text.partition("|")[0]
     in_name = any(pattern in name for pattern in sought.patterns)
+    length = len(text) if read.length is None else read.length + 2
     values = None
     if read.fields is not None and read.values is not None:
         values = [
@@ -128,4 +128,4 @@ def _proposed(read: _Text, sought: Sought, characters: int) -> Proposed | None:
         ]
         if sum(len(value) for _, value in values) > characters:
             values = None
-    return Proposed(read.id, round(in_name + 2.2 / (1.3 + 0.003 * len(text)), 6), read.name, values)
+    return Proposed(read.id, round(in_name + 2.2 / (1.3 + 0.003 * length), 6), read.name, values)

@@ -22,7 +22,7 @@ from graphmem.text.codes import Groups
 from graphmem.text.line_spans import LineSpan
 
 TEXT_LIMIT: Final = 2 * words.TEXT_LIMIT
-"""Characters of a text in which an identifier is looked for: the index holds no more words."""
+"""Characters of a text in which an identifier is looked for: the text of words holds no more."""
 DIALLED_DIGITS_LEAST: Final = 9
 """A number of so many digits is the same number however it is grouped."""
 
@@ -56,15 +56,6 @@ class Spelling:
         """The substrings of a text of words with a blank before and behind it; the text has one of them."""
         phrase = f" {' '.join(self.words)}"
         return [f"{phrase} ", *([phrase + self.goes_on] if self.goes_on else [])]
-
-    @property
-    def clause(self) -> str:
-        """The spelling in the language of the full-text index; it has words alone."""
-        if not self.goes_on:
-            return f'"{" ".join(self.words)}"'
-        *before, last = self.words
-        clause = f"({last} OR {last}{self.goes_on}*)"
-        return f'(+"{" ".join(before)}" +{clause})' if before else clause
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -215,12 +215,6 @@ class TextQuery:
     last_begins: bool = False
     left_out: bool = False
 
-    @property
-    def patterns(self) -> list[str]:
-        """The substrings of a matching text that has a blank before and behind it."""
-        patterns = [f" {' '.join(phrase)} " for phrase in self.phrases]
-        return [*patterns[:-1], patterns[-1].rstrip(" ")] if self.last_begins else patterns
-
 
 def parse_query(query: str, *, begins: bool = False) -> TextQuery:
     """Return the phrases of a query; there are none where it has no word.
@@ -244,35 +238,6 @@ def parse_query(query: str, *, begins: bool = False) -> TextQuery:
     phrase_list = tuple(phrases)
     ends = ends and not left_out and len(phrase_list[-1][-1]) >= PREFIX_LENGTH_LEAST
     return TextQuery(phrase_list, begins and ends and unicodedata.category(query[-1])[0] in "LNM", left_out)
-
-
-def lucene(query: TextQuery, owner: str, types: Sequence[str]) -> str:
-    """Return a search as a query of the full-text index: quoted words, and the owner.
-
-    Only words of the caller reach the parser of the index. Owner and words of each hit are checked again.
-    """
-    clauses = [f'+"{" ".join(phrase)}"' for phrase in query.phrases]
-    if query.last_begins:
-        *before, last = query.phrases[-1]
-        # A beginning cannot stand inside a phrase: what is before it must be there, in a row.
-        clauses[-1] = f'+("{last}" OR {last}*)'
-        if before:
-            clauses[-1] += f' +"{" ".join(before)}"'
-    return lucene_of(clauses, owner, types)
-
-
-def lucene_of(clauses: Sequence[str], owner: str, types: Sequence[str]) -> str:
-    """Return clauses about the text as a query of the full-text index for some types of an owner.
-
-    Args:
-        clauses: in the language of the index; words in them come from :func:`tokens`.
-    """
-    kinds = f" +listed:({' '.join(_quoted(kind) for kind in types)})^0" if types else ""
-    return f"+owner:{_quoted(owner)}^0{kinds} +text:({' '.join(clauses)})"
-
-
-def _quoted(term: str) -> str:
-    return '"' + re.sub(r'(["\\])', r"\\\1", term) + '"'
 
 
 def best_field(spellings: Collection[str], name: str, values: Iterable[tuple[str, str]]) -> str:

@@ -235,7 +235,7 @@ class Node:
 
     @cached_property
     def text(self) -> str | None:
-        """The words of a listed entity, as full-text search reads them."""
+        """The words of a listed entity, as a search compares them."""
         if not self.listed:
             return None
         return words.text_of(self.view.name, self._values, identifiers.ALIASES)

@@ -1,7 +1,7 @@
 """The vectors of entities: a turn stores them beside the key of the text that they were made of.
 
-``vector`` is that of the beginning of the text, for the vector index; ``packed`` holds those of all passages
-(:func:`graphmem.embedding.meaning.packed`), for the copies in memory that search compares.
+``packed`` holds those of its beginning and of all passages (:func:`graphmem.embedding.meaning.packed`), for
+the copies in memory that search compares.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-from typing_extensions import TypedDict
 
 from graphmem.database.halving import in_halves
 from graphmem.embedding import meaning
@@ -32,7 +30,7 @@ def row(node: Node) -> dict[str, Any]:
     text = node.embedded_text
     if text is None:
         return {"of": None}
-    return {"of": meaning.key(text), "text": text, "type": node.view.kind}
+    return {"of": meaning.key(text), "text": text}
 
 
 async def embed(params: dict[str, Any], embedder: Embedder) -> None:
@@ -43,27 +41,17 @@ async def embed(params: dict[str, Any], embedder: Embedder) -> None:
     rows = [row["meaning"] for row in params["entities"] if row.get("meaning") and row["meaning"]["of"]]
     if not embedder.at_once:
         for row in rows:
-            row |= {"model": WAITING, "vector": None, "packed": None, "fresh": None}
+            row |= {"model": WAITING, "packed": None}
     else:
         made = await of_texts([row["text"] for row in rows], embedder)
-        for row, vectors in zip(rows, made, strict=True):
-            row |= {"model": embedder.model, **vectors, "fresh": row["type"] if vectors["vector"] else None}
+        for row, packed in zip(rows, made, strict=True):
+            row |= {"model": embedder.model, "packed": packed}
     for row in rows:
-        del row["text"], row["type"]
+        del row["text"]
 
 
-class Vectors(TypedDict):
-    """The vectors of one text.
-
-    ``vector`` is that of the beginning of the text; ``packed`` are those of its beginning and all passages.
-    """
-
-    vector: Vector | None
-    packed: bytes | None
-
-
-async def of_texts(texts: Sequence[str], embedder: Embedder) -> list[Vectors]:
-    """Return the vectors of each text.
+async def of_texts(texts: Sequence[str], embedder: Embedder) -> list[bytes | None]:
+    """Return the vectors of each text, ``None`` where the model knows nothing in it.
 
     Raises:
         EmbeddingRefused: the service refuses one of the texts.
@@ -71,13 +59,8 @@ async def of_texts(texts: Sequence[str], embedder: Embedder) -> list[Vectors]:
     """
     parts = [meaning.passages(text) for text in texts]
     vectors = await embedder.embed([part for each in parts for part in each]) if texts else []
-    of_parts = iter(zip(vectors, meaning.packed(vectors), strict=True))
-    made: list[Vectors] = []
-    for each in parts:
-        of_text = list(islice(of_parts, len(each)))
-        packed = b"".join(packed for _, packed in of_text)
-        made.append({"vector": of_text[0][0], "packed": packed or None})
-    return made
+    of_parts = iter(meaning.packed(vectors))
+    return [b"".join(islice(of_parts, len(each))) or None for each in parts]
 
 
 async def of_passages(texts: list[str], embedder: Embedder) -> bytes:
@@ -100,27 +83,19 @@ async def of_passages(texts: list[str], embedder: Embedder) -> bytes:
 
 
 class StoredVector(NamedTuple):
-    """The vector of an entity in the database: an item of ``audit.nodes``.
-
-    ``of`` is the key of its text, ``fresh`` the entity's type until the vector is in the vector index.
-    """
+    """The vectors of an entity in the database: an item of ``audit.nodes``. ``of`` is the key of its text."""
 
     entity_id: str
     owner: str
     kind: str
     of: str
     model: str
-    vector: Vector | None
     packed: bytes | None
-    in_index: bool
-    fresh: str | None
 
     @property
     def summary(self) -> list[Any]:
         """How a report shows it: the vectors are cut."""
-        vector = f"{self.vector!r:.50}" if self.vector and type(self.vector) is not list else None
-        vectors = [vector or (self.vector and self.vector[:3]), shown(self.packed)]
-        return [self.kind, self.of, self.model, *vectors, self.in_index, self.fresh]
+        return [self.kind, self.of, self.model, shown(self.packed)]
 
 
 class ExpectedVector(NamedTuple):
@@ -129,13 +104,12 @@ class ExpectedVector(NamedTuple):
     kind: str
     of: str
     model: str
-    vector: Vector | None
     packed: bytes | None
 
     @property
     def summary(self) -> list[Any]:
         """How a report shows it: the vectors are cut."""
-        return [self.kind, self.of, self.model, self.vector and self.vector[:3], shown(self.packed)]
+        return [self.kind, self.of, self.model, shown(self.packed)]
 
 
 def shown(packed: bytes | None) -> str | None:
@@ -148,30 +122,17 @@ def shown(packed: bytes | None) -> str | None:
     )
 
 
-async def expected(
-    nodes: Mapping[str, Node], embedder: Embedder, *, is_sealed: bool = False
-) -> dict[str, ExpectedVector]:
-    """Return the vectors that some entities should have, by id; entities without a text are left out.
-
-    Args:
-        is_sealed: whether the instance is: nothing is in its vector index.
-    """
+async def expected(nodes: Mapping[str, Node], embedder: Embedder) -> dict[str, ExpectedVector]:
+    """Return the vectors that some entities should have, by id; entities without a text are left out."""
     texts = {
         subject_id: node.embedded_text
         for subject_id, node in nodes.items()
         if node.is_entity and node.embedded_text is not None
     }
-    unknown: Vectors = {"vector": None, "packed": None}
-    made = await of_texts(list(texts.values()), embedder) if embedder.at_once else [unknown] * len(texts)
+    made = await of_texts(list(texts.values()), embedder) if embedder.at_once else [None] * len(texts)
     return {
-        subject_id: ExpectedVector(
-            nodes[subject_id].view.kind,
-            meaning.key(text),
-            embedder.model,
-            None if is_sealed else vectors["vector"],
-            vectors["packed"],
-        )
-        for (subject_id, text), vectors in zip(texts.items(), made, strict=True)
+        subject_id: ExpectedVector(nodes[subject_id].view.kind, meaning.key(text), embedder.model, packed)
+        for (subject_id, text), packed in zip(texts.items(), made, strict=True)
     }
 
 
@@ -190,14 +151,7 @@ def differences(
     first = stored[0]
     same = (first.owner, first.kind, first.of) == (owner, expected.kind, expected.of)
     if same and first.model == expected.model:
-        if first.vector:
-            in_right_index = first.in_index != (first.fresh == first.kind)
-        else:
-            in_right_index = not first.in_index and first.fresh is None
-        same = in_right_index and (
-            expected.packed is None
-            or (is_close(first.vector, expected.vector) and is_close(first.packed, expected.packed))
-        )
+        same = expected.packed is None or is_close(first.packed, expected.packed)
     return [] if same else [(first.summary, expected.summary)]
 
 

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import Result
 
 import graphmem
-from graphmem import cypher, dump, worker
+from graphmem import cypher, dump
 from graphmem.auth import Actor, Method, Scope, erasing
 from graphmem.auth.accounts import Account
 from graphmem.database import failpoints
@@ -67,8 +67,6 @@ def store_everything(instance: Instance, call: Call) -> None:
     for day in ("2001-01-01", "2002-01-01"):
         call("store", entities=[{"entity_type": "shelf", "name": "a", "row": "b", "born_on": day}])
     call("writings.withdraw", by_client="test", until="2026-01-01")
-    while instance.loop.run(worker.index_vectors(instance.services)):
-        pass
 
 
 def state_hash(call: Call) -> Any:

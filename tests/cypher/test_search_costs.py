@@ -11,9 +11,7 @@ import pytest
 from graphmem import cypher
 from graphmem.context import Services
 from graphmem.embedding.local import LocalEmbedder
-from graphmem.search import written_identifiers
 from graphmem.text import identifiers
-from graphmem.text import words as wording
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 
@@ -38,12 +36,6 @@ def owner(loop: Loop, services: Services) -> str:
                 for i in range(start, start + 300)
             ]
             run("store", entities=items, find_duplicates=False)
-    # By the index: the worker of a service has put them there.
-    loop.run(
-        services.database.script(
-            "MATCH (n:Meaning) WHERE n.owner = $o SET n:Vector, n.fresh = null", o=owners[0]
-        )
-    )
     return owners[0]
 
 
@@ -67,23 +59,6 @@ def hits(loop: Loop, services: Services, name: str, owner: str | None, **params:
     return sum(count for _, _, count in plan_steps)
 
 
-def parameters(query: str, owner: str, **more: Any) -> dict[str, Any]:
-    words = wording.parse_query(query, begins=True)
-    return {
-        "pairs": [], "kinds": list(identifiers.KINDS), "types": [], "vector": None,
-        "model": LocalEmbedder.model,
-        "lucene": wording.lucene(words, owner, []), "patterns": words.patterns,
-        "among": None, "list_limit": 500, "floor": 0.28,
-        "meaning_limit": 50, "one_by_one_limit": 2_000, "exact_limit": 100_000, "unindexed_limit": 2_000,
-        "index_share": 1_000, "index_rows": 500, "only_without_words": False, "weights": [3.0, 1.0, 1.0],
-        "offset": 0, "limit": 10, **more,
-    }  # fmt: skip
-
-
-PAGE = 10 * 40
-"""What ten entities of a page may take, with their snapshots."""
-
-
 def test_a_look_up_reads_a_few_records_for_each_kind(loop: Loop, services: Services, owner: str) -> None:
     for identifier in ("x-7", "common rare7", "nobody"):
         pairs = [list(pair) for pair in identifiers.candidates(identifier)]
@@ -92,53 +67,23 @@ def test_a_look_up_reads_a_few_records_for_each_kind(loop: Loop, services: Servi
         assert hit_count <= 10 * len(pairs) + 40, identifier
 
 
-def test_words_read_what_they_propose_and_no_more(loop: Loop, services: Services, owner: str) -> None:
-    # It begins 111 of their words.
-    assert hits(loop, services, "search.find", owner, **parameters("rare7", owner)) <= 111 * 12 + PAGE
-    assert hits(loop, services, "search.find", owner, **parameters("rare777", owner)) <= 100
-    assert hits(loop, services, "search.find", owner, **parameters("absent", owner)) <= 60
-    # 500 of the 2,100 that say it are proposed.
-    assert hits(loop, services, "search.find", owner, **parameters("common", owner)) <= 500 * 12 + PAGE
-
-
-def sought(looked_up: str, owner: str, **more: Any) -> dict[str, Any]:
-    """Return the parameters of a search for an identifier."""
-    identifier = written_identifiers.sought(looked_up)
-    assert identifier is not None
-    clauses = " OR ".join(spelling.clause for spelling in identifier.spellings)
-    return {
-        "pairs": [], "kinds": list(identifiers.KINDS), "types": [],
-        "lucene": wording.lucene_of([f"({clauses})"], owner, []), "patterns": identifier.patterns,
-        "needles": identifier.needles, "among": None, "list_limit": 5_000, "characters": 2_000, **more,
-    }  # fmt: skip
-
-
-def test_an_identifier_reads_what_has_its_words_and_no_more(
-    loop: Loop, services: Services, owner: str
-) -> None:
-    assert hits(loop, services, "search.identifier", owner, **sought("rare777", owner)) <= 100
-    assert hits(loop, services, "search.identifier", owner, **sought("absent-1", owner)) <= 60
-    assert hits(loop, services, "search.identifier", owner, **sought("DE89370400440532013000", owner)) <= 60
-    # Of what is related to something, each is compared, whatever the words are.
+def test_an_identifier_reads_what_may_have_it_once(loop: Loop, services: Services, owner: str) -> None:
     ids = [row["id"] for row in loop.run(services.database.script(
         "MATCH (n:Entity {owner: $o}) RETURN n.id AS id ORDER BY n.id LIMIT 100", o=owner
     ))]  # fmt: skip
-    among = sought("x-7", owner, among=ids)
-    assert hits(loop, services, "search.identifier", owner, **among) <= len(ids) * 15 + 60
-    among = parameters("common", owner, among=ids)
-    assert hits(loop, services, "search.find", owner, **among) <= len(ids) * 15 + PAGE
+    more = {"entity_ids": ids, "patterns": [" x 7 "], "characters": 2_000}
+    assert hits(loop, services, "search.identified", owner, **more) <= len(ids) * 8
 
 
-def test_meaning_compares_each_or_asks_the_index(loop: Loop, services: Services, owner: str) -> None:
-    (vector,) = LocalEmbedder().vectors(["a common thing"])
-    each = {"lucene": None, "vector": vector, "one_by_one_limit": 5_000}
-    assert (
-        hits(loop, services, "search.find", owner, **parameters("x", owner, **each))
-        <= OWN_ENTITIES * 5 + PAGE
-    )
-    by_index = {**each, "one_by_one_limit": 0, "meaning_limit": 10, "index_rows": 100}
-    hit_count = hits(loop, services, "search.find", owner, **parameters("x", owner, **by_index))
-    assert hit_count < OWN_ENTITIES, "the index is asked, not each of them"
+def test_a_search_follows_what_changed_and_reads_no_more(loop: Loop, services: Services, owner: str) -> None:
+    (row,) = loop.run(services.database.script(
+        "MATCH (n:Entity {owner: $o}) RETURN max(n.changed) AS changed, max(n.id) AS last", o=owner
+    ))  # fmt: skip
+    more = {
+        "changed": row["changed"], "after": row["last"], "vectors_changed": 0, "vectors_after": "\uffff",
+        "limit": 1_000, "vectors_limit": 0, "pairs": [], "kinds": [], "types": [], "list_limit": 500,
+    }  # fmt: skip
+    assert hits(loop, services, "search.follow", owner, **more) <= 40
 
 
 def test_what_waits_is_counted_without_what_does_not(loop: Loop, services: Services, owner: str) -> None:
@@ -149,4 +94,3 @@ def test_what_waits_is_counted_without_what_does_not(loop: Loop, services: Servi
 def test_the_worker_reads_what_waits(loop: Loop, services: Services, owner: str) -> None:
     waiting = {"model": LocalEmbedder.model, "only": None, "limit": 64}
     assert hits(loop, services, "meaning.waiting", None, **waiting) <= 64 * 40
-    assert hits(loop, services, "meaning.place", None, limit=50) <= 50 * 12

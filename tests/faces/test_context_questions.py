@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from graphmem.context import Services
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.model.relationship import BUILTIN
-from tests.support.event_loop import Loop
-from tests.support.faces import Call, by_runner
-from tests.support.search_copies import without_copies
+from tests.support.faces import Call
 
 NAMES = (
     "Acme", "Beta Labs", "Gamma Corp", "Delta Works", "Jane Doe", "Otto Lind", "Pia Holm", "Sara Quist",
@@ -210,18 +207,6 @@ def test_a_context_of_what_only_resembles_the_question_says_so(world: Call) -> N
     assert world("context.retrieve", question="whales in the morning")["match"] == "resemblance"
     for named in ({"question": "Jane Doe"}, {"question": "Who is Sara Quist's boss?"}):
         assert "match" not in world("context.retrieve", **named)
-
-
-def test_a_context_says_that_the_indexes_answered(
-    run: Call, loop: Loop, services: Services, owner: str
-) -> None:
-    run("store", entities=[{"entity_type": "note", "text": "Bees and whales"}])
-    by_index = by_runner(loop, without_copies(services), owner)
-    page = by_index("context.retrieve", question="whales")
-    assert (page["exact"], "exact" in run("context.retrieve", question="whales")) == (False, False)
-    assert "whales" in page["lines"][0]
-    for answer in (page, by_index("entities.query", search="Where do I live?")):
-        assert 'no words of fields, no "my" and no chains' in answer["hint"]
 
 
 def test_a_hint_is_within_the_budget(run: Call) -> None:

@@ -93,6 +93,52 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(
             loop.run(remove())
 
 
+@pytest.fixture
+def before_one_search(loop: Loop, services: Services) -> Iterator[Services]:
+    """The services over a database as the release before the indexes of searches were dropped left it."""
+    script = services.database.script
+
+    async def put_back() -> None:
+        for migration in migrations.shipped():
+            for statement in migration.statements:
+                if re.search(r"CREATE .*INDEX (meaning_vector|meaning_fresh|entity_words) ", statement):
+                    await script(statement)
+        await script("MATCH (n:Migration {version: 38}) DELETE n")
+
+    loop.run(put_back())
+    yield services
+    loop.run(migrations.apply(services.database))
+
+
+def test_the_indexes_of_searches_of_an_earlier_release_are_dropped(
+    loop: Loop, before_one_search: Services, owner: str
+) -> None:
+    """What it kept for them stays on nodes that are not written again, and counts for nothing."""
+    services = before_one_search
+    run, script = faces.by_runner(loop, services, owner), services.database.script
+    made = run(
+        "store", entities=[{"entity_type": "note", "text": text} for text in ("Milk", "INV-2024-001 is paid")]
+    )
+    kept: LiteralString = (
+        "MATCH (n:Meaning {owner: $owner}) SET n:Vector, n.vector = [1.0, 2.0], n.fresh = 'note'"
+    )
+    loop.run(script(kept, owner=owner))
+    assert [each.version for each in loop.run(migrations.apply(services.database))] == [38]
+    names = {row["name"] for row in loop.run(script("SHOW INDEXES YIELD name RETURN name"))}
+    assert not names & {"entity_words", "meaning_vector", "meaning_fresh"}
+    milk, invoice = (entity["entity_id"] for entity in made["entities"])
+    for search, entity_id in (("milk", milk), ("INV-2024-001", invoice)):
+        assert [hit["entity_id"] for hit in run("entities.query", search=search)["entities"]] == [entity_id]
+    assert run("server.check_snapshots")["healthy"]
+    run("entities.correct", entity_id=milk, field="text", value="Milk and eggs")
+    left: LiteralString = (
+        "MATCH (n:Meaning {owner: $owner}) WHERE n:Vector OR n.vector IS NOT NULL OR n.fresh IS NOT NULL "
+        "RETURN n.entity_id AS id"
+    )
+    assert loop.run(script(left, owner=owner)) == [{"id": invoice}]
+    assert run("server.check_snapshots")["healthy"]
+
+
 def test_whoever_opens_an_older_database_is_told_to_rebuild(
     loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +166,7 @@ def test_indexes_that_are_being_filled_are_waited_for(
     loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = services.database
-    looks = [[{"name": "entity_words", "state": "POPULATING", "percent": 7.0}]] * 3
+    looks = [[{"name": "entity_by_type", "state": "POPULATING", "percent": 7.0}]] * 3
     script_of_database = database.script
 
     async def script(text: Any, /, **params: Any) -> list[dict[str, Any]]:
@@ -131,9 +177,9 @@ def test_indexes_that_are_being_filled_are_waited_for(
     with structlog.testing.capture_logs() as logged:
         loop.run(migrations._wait_for_indexes(database))
     assert not looks
-    assert [line["entity_words"] for line in logged] == ["7 %"] * 3
-    looks.append([{"name": "entity_words", "state": "FAILED", "percent": 0.0}])
-    with pytest.raises(MigrationRefused, match="could not make the index entity_words"):
+    assert [line["entity_by_type"] for line in logged] == ["7 %"] * 3
+    looks.append([{"name": "entity_by_type", "state": "FAILED", "percent": 0.0}])
+    with pytest.raises(MigrationRefused, match="could not make the index entity_by_type"):
         loop.run(migrations._wait_for_indexes(database))
 
 
@@ -377,7 +423,7 @@ def test_an_index_that_is_missing_fails_with_what_makes_it(
     ("state", "status", "fix"),
     [
         ("POPULATING", "warn", "Wait until it is online"),
-        ("FAILED", "fail", "DROP INDEX entity_words; CREATE "),
+        ("FAILED", "fail", "DROP INDEX entity_by_type; CREATE "),
     ],
 )
 def test_an_index_that_is_not_online_is_told(
@@ -388,12 +434,12 @@ def test_an_index_that_is_not_online_is_told(
     async def script(self: Database, text: Any, /, **params: Any) -> list[dict[str, Any]]:
         rows = await script_of_database(self, text, **params)
         changed = {"state": state, "percent": 7.0}
-        return [{**row, **changed} if row.get("name") == "entity_words" else row for row in rows]
+        return [{**row, **changed} if row.get("name") == "entity_by_type" else row for row in rows]
 
     monkeypatch.setattr(Database, "script", script)
     findings = look()
     ((told_status, message),) = failed_findings(findings, "indexes")
-    assert (told_status, "the index entity_words is" in message) == (status, True)
+    assert (told_status, "the index entity_by_type is" in message) == (status, True)
     assert any(fix in finding.fix for finding in findings)
 
 

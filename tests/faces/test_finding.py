@@ -206,10 +206,10 @@ def test_a_look_up_costs_one_round_trip_a_miss_two_and_a_question_three_or_four(
     assert sent == ["entity.find", "search.follow", "search.related", "entity.rows"]
     run("store", entities=[{"entity_type": "order", "title": "Chairs", "order_number": "ORD-77"}])
     for identifier, queries in (
-        ("ORD-78", ["entity.find", "search.identifier"]),
-        ("ORD-77", ["entity.find", "search.identifier", "entity.rows"]),
-        ("Status of ORD-78?", ["entity.find", "search.follow", "search.identifier"]),
-        ("Status of ORD-77?", ["entity.find", "search.follow", "search.identifier", "entity.rows"]),
+        ("ORD-78", ["entity.find", "search.follow"]),
+        ("ORD-77", ["entity.find", "search.follow", "search.identified", "entity.rows"]),
+        ("Status of ORD-78?", ["entity.find", "search.follow"]),
+        ("Status of ORD-77?", ["entity.find", "search.follow", "search.identified", "entity.rows"]),
     ):
         sent.clear()
         run("entities.find", identifier=identifier)

@@ -11,7 +11,6 @@ from graphmem.context import Services
 from graphmem.settings import Limits
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.search_copies import without_copies
 
 IBAN = "DE89 3704 0044 0532 0130 00"
 CARD = "4111 1111 1111 1111"
@@ -24,12 +23,6 @@ def names(answer: dict[str, Any]) -> list[str]:
 def note(run: Call, name: str, **fields: Any) -> str:
     item = {"entity_type": "note", "canonical_name": name, **fields}
     return run("store", entities=[item], find_duplicates=False)["entities"][0]["entity_id"]
-
-
-@pytest.fixture(params=[False, True], ids=["by a copy", "by the indexes"])
-def call(request: pytest.FixtureRequest, run: Call, loop: Loop, services: Services, owner: str) -> Call:
-    """Call an operation for an owner with, or without, a copy in memory."""
-    return by_runner(loop, without_copies(services), owner) if request.param else run
 
 
 @pytest.mark.parametrize(
@@ -58,21 +51,21 @@ def call(request: pytest.FixtureRequest, run: Call, loop: Loop, services: Servic
         (CARD, CARD.replace(" ", ""), [f"{CARD} 1111", "4111 1111 1111"]),
     ],
 )
-def test_an_identifier_finds_itself_alone(call: Call, looked_up: str, has: str, others: list[str]) -> None:
+def test_an_identifier_finds_itself_alone(run: Call, looked_up: str, has: str, others: list[str]) -> None:
     """No identifier is the beginning or the end of another one."""
     for number, text in enumerate(others):
-        note(call, f"other {number}", text=text)
+        note(run, f"other {number}", text=text)
     for operation, argument in (("entities.find", "identifier"), ("entities.query", "search")):
-        assert names(call(operation, **{argument: looked_up})) == []
-    note(call, "one that has it", text=has)
+        assert names(run(operation, **{argument: looked_up})) == []
+    note(run, "one that has it", text=has)
     for operation, argument in (("entities.find", "identifier"), ("entities.query", "search")):
-        assert names(call(operation, **{argument: looked_up})) == ["one that has it"]
+        assert names(run(operation, **{argument: looked_up})) == ["one that has it"]
 
 
-def test_the_words_of_a_number_stand_in_a_row_in_one_value(call: Call) -> None:
-    note(call, "Office", phone="01 23 45 67 89", fax="01 98 76 54 32")
-    assert names(call("entities.find", identifier="01 23 45 67 32")) == []
-    answer = call("entities.find", identifier="01 98 76 54 32")
+def test_the_words_of_a_number_stand_in_a_row_in_one_value(run: Call) -> None:
+    note(run, "Office", phone="01 23 45 67 89", fax="01 98 76 54 32")
+    assert names(run("entities.find", identifier="01 23 45 67 32")) == []
+    answer = run("entities.find", identifier="01 98 76 54 32")
     assert (names(answer), answer["match_mode"]) == (["Office"], "identifier")
 
 
@@ -94,31 +87,31 @@ def test_a_code_is_the_same_with_and_without_hyphens_in_the_same_places(run: Cal
 
 
 @pytest.mark.parametrize("number", ["DE89 3704 0044 0532 0130 01", "4111 1111 1111 1112", "AB12 CD34 EF57"])
-def test_a_grouped_number_that_nobody_has_answers_nothing(call: Call, number: str) -> None:
-    note(call, "Accounts", text="a bank account number, an order number, a card number")
-    note(call, "Payments", iban=IBAN, card=CARD, order_number="AB12 CD34 EF56")
+def test_a_grouped_number_that_nobody_has_answers_nothing(run: Call, number: str) -> None:
+    note(run, "Accounts", text="a bank account number, an order number, a card number")
+    note(run, "Payments", iban=IBAN, card=CARD, order_number="AB12 CD34 EF56")
     for operation, argument in (("entities.find", "identifier"), ("entities.query", "search")):
-        assert names(call(operation, **{argument: number})) == []
+        assert names(run(operation, **{argument: number})) == []
 
 
 @pytest.mark.parametrize(
     "date", ["2024-05-08", "2024/05/08", "08.05.2024", "8 May 2024", "May 8, 2024", "2024-05-08T14:00:00Z"]
 )
-def test_a_date_is_no_identifier_and_matches_however_it_is_written(call: Call, date: str) -> None:
-    note(call, "Visit", at="2024-05-08T14:00:00Z")
-    note(call, "Later", at="2024-05-09T14:00:00Z", text="2024 05 08")
-    note(call, "Before", at="2024-05-18", text="INV-2024-05-08")
+def test_a_date_is_no_identifier_and_matches_however_it_is_written(run: Call, date: str) -> None:
+    note(run, "Visit", at="2024-05-08T14:00:00Z")
+    note(run, "Later", at="2024-05-09T14:00:00Z", text="2024 05 08")
+    note(run, "Before", at="2024-05-18", text="INV-2024-05-08")
     for operation, argument in (("entities.find", "identifier"), ("entities.query", "search")):
-        assert names(call(operation, **{argument: date}))[:1] == ["Visit"]
-    assert names(call("entities.find", identifier=date)) == ["Visit"]
+        assert names(run(operation, **{argument: date}))[:1] == ["Visit"]
+    assert names(run("entities.find", identifier=date)) == ["Visit"]
 
 
-def test_a_day_and_a_month_find_what_is_written_in_words(call: Call) -> None:
-    note(call, "In words", text="we met on 8 May 2024 in Rome")
-    note(call, "As digits", text="we met on 2024-05-08, in Oslo")
-    note(call, "Another month", text="we met on 2024-06-08, in Oslo")
+def test_a_day_and_a_month_find_what_is_written_in_words(run: Call) -> None:
+    note(run, "In words", text="we met on 8 May 2024 in Rome")
+    note(run, "As digits", text="we met on 2024-05-08, in Oslo")
+    note(run, "Another month", text="we met on 2024-06-08, in Oslo")
     for looked_up in ("2024-05-08", "2024-05"):
-        assert sorted(names(call("entities.find", identifier=looked_up))) == ["As digits", "In words"]
+        assert sorted(names(run("entities.find", identifier=looked_up))) == ["As digits", "In words"]
 
 
 FIELDS = {
@@ -128,12 +121,12 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_a_whole_value_of_any_field_is_an_identifier_of_its_entity(call: Call, field: str) -> None:
+def test_a_whole_value_of_any_field_is_an_identifier_of_its_entity(run: Call, field: str) -> None:
     value = FIELDS[field]
-    call("store", entities=[{"entity_type": "order", "title": "Chairs", field: value}])
-    note(call, "Letter", text=f"about {value}, as we said")
+    run("store", entities=[{"entity_type": "order", "title": "Chairs", field: value}])
+    note(run, "Letter", text=f"about {value}, as we said")
     for looked_up in (value, value.lower()):
-        answer = call("entities.find", identifier=looked_up)
+        answer = run("entities.find", identifier=looked_up)
         assert (names(answer), answer["match_mode"], answer["total"]) == (["Chairs"], "identifier", 1), (
             looked_up
         )
@@ -142,35 +135,35 @@ def test_a_whole_value_of_any_field_is_an_identifier_of_its_entity(call: Call, f
         assert "match" not in answer
         assert "match" not in first
         assert [item["canonical_name"] for item in answer["resembling"]] == ["Letter"]
-    page = call("entities.query", search=value)
+    page = run("entities.query", search=value)
     assert names(page) == ["Chairs", "Letter"]
     assert [item.get("matched_field") for item in page["entities"]] == [field, None]
     assert page["entities"][1]["match"] == "resemblance"
 
 
-def test_a_field_that_a_schema_names_as_identity_identifies(call: Call) -> None:
+def test_a_field_that_a_schema_names_as_identity_identifies(run: Call) -> None:
     schema = {"fields": {"badge": "string", "team": "string"}, "canonical_name_fields": ["badge"]}
-    call("schemas.register", entity_type="guard", schema=schema)
-    call("store", entities=[{"entity_type": "guard", "badge": "Blue Falcon", "team": "North Gate"}])
-    note(call, "Letter", text="the blue falcon stands at the north gate")
-    answer = call("entities.find", identifier="blue falcon")
+    run("schemas.register", entity_type="guard", schema=schema)
+    run("store", entities=[{"entity_type": "guard", "badge": "Blue Falcon", "team": "North Gate"}])
+    note(run, "Letter", text="the blue falcon stands at the north gate")
+    answer = run("entities.find", identifier="blue falcon")
     assert (len(names(answer)), answer["match_mode"]) == (1, "identifier")
     first = answer["entities"][0]
     assert (first["entity_type"], first["matched"], first["matched_field"]) == ("guard", "field", "badge")
-    answer = call("entities.find", identifier="north gate")
+    answer = run("entities.find", identifier="north gate")
     assert (answer["match_mode"], answer["match"]) == ("text", "resemblance")
 
 
 def test_a_restriction_reaches_what_an_identifier_proposes(
-    call: Call, loop: Loop, services: Services, owner: str
+    run: Call, loop: Loop, services: Services, owner: str
 ) -> None:
     """The list of one strategy is cut before the filters, unless they reach the query."""
     items = [{"entity_type": "note", "title": f"Note {i}", "text": "CODE-2026 agreed"} for i in range(12)]
     items.append({"entity_type": "company", "name": "Acme"})
     link = {"relationship_type": "REFERS_TO", "source_index": 7, "target_index": 12}
-    stored = call("store", entities=items, relationships=[link], find_duplicates=False)["entities"]
+    stored = run("store", entities=items, relationships=[link], find_duplicates=False)["entities"]
     limits = Limits(search_list=5, search_identified=5)
-    limited = by_runner(loop, replace(without_copies(services), limits=limits), owner)
+    limited = by_runner(loop, replace(services, limits=limits), owner)
     related = {"related_to": stored[12]["entity_id"]}
     for search in ("CODE-2026", "agreed"):
         page = limited("entities.query", search=search, filters=related, include_total_count=True)
@@ -179,17 +172,17 @@ def test_a_restriction_reaches_what_an_identifier_proposes(
     title = {"snapshot_filters": {"title": {"op": "eq", "value": "Note 7"}}}
     page = limited("entities.query", search="CODE-2026", filters=title, include_total_count=True)
     assert (page["exact"], page.get("total")) == (False, None)
-    page = call("entities.query", search="CODE-2026", filters=title, include_total_count=True)
+    page = run("entities.query", search="CODE-2026", filters=title, include_total_count=True)
     assert (names(page), page["total"]) == (["Note 7"], 1)
     assert "exact" not in page
 
 
-def test_a_year_finds_dates_and_words_in_a_list_with_filters(call: Call) -> None:
+def test_a_year_finds_dates_and_words_in_a_list_with_filters(run: Call) -> None:
     items = [{"entity_type": "note", "title": f"Note {i}", "day": f"2026-01-{i + 1:02}"} for i in range(6)]
     items += [{"entity_type": "company", "name": "Acme"}, {"entity_type": "note", "title": "20261"}]
     link = {"relationship_type": "REFERS_TO", "source_index": 3, "target_index": 6}
-    stored = call("store", entities=items, relationships=[link], find_duplicates=False)["entities"]
-    assert len(names(call("entities.query", search="2026"))) == 6
+    stored = run("store", entities=items, relationships=[link], find_duplicates=False)["entities"]
+    assert len(names(run("entities.query", search="2026"))) == 6
     related = {"related_to": stored[6]["entity_id"]}
-    page = call("entities.query", search="2026", filters=related, include_total_count=True)
+    page = run("entities.query", search="2026", filters=related, include_total_count=True)
     assert (names(page), page["total"]) == (["Note 3"], 1)

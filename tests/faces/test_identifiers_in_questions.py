@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.context import Services
-from tests.support.event_loop import Loop
-from tests.support.faces import Call, by_runner
-from tests.support.search_copies import without_copies
+from tests.support.faces import Call
 
 IBAN = "DE89 3704 0044 0532 0130 00"
 
@@ -23,12 +20,6 @@ def note(run: Call, name: str, **fields: Any) -> str:
     return run("store", entities=[item], find_duplicates=False)["entities"][0]["entity_id"]
 
 
-@pytest.fixture(params=[False, True], ids=["by a copy", "by the indexes"])
-def call(request: pytest.FixtureRequest, run: Call, loop: Loop, services: Services, owner: str) -> Call:
-    """Call an operation for an owner with, or without, a copy in memory."""
-    return by_runner(loop, without_copies(services), owner) if request.param else run
-
-
 ORDERS = "the status of an order, the phone of somebody, an invoice for chairs, an account"
 UNKNOWN = [
     "Status of INV-2024-999?", "Order 4711", "Who has +44 20 7946 0019?", "What about ORD-77?",
@@ -40,29 +31,29 @@ UNKNOWN = [
 
 @pytest.mark.parametrize("question", UNKNOWN)
 def test_an_identifier_within_a_question_that_nobody_has_answers_nothing_similar(
-    call: Call, question: str
+    run: Call, question: str
 ) -> None:
-    note(call, "Orders", text=ORDERS)
-    note(call, "More", text=f"{ORDERS}, of INV-2024-998, +44 20 7946 0018")
-    answer = call("entities.find", identifier=question)
+    note(run, "Orders", text=ORDERS)
+    note(run, "More", text=f"{ORDERS}, of INV-2024-998, +44 20 7946 0018")
+    answer = run("entities.find", identifier=question)
     assert (names(answer), answer["match_mode"]) == ([], "none")
     # A list has the rest of the question, and says that it is only that.
-    page = call("entities.query", search=question)
+    page = run("entities.query", search=question)
     assert {item["match"] for item in page["entities"]} <= {"resemblance"}
 
 
 @pytest.mark.parametrize("question", ["Status of INV-2024-999?", "Who mentions ORD-77 and why?"])
-def test_what_mentions_an_identifier_answers_the_question_that_has_it(call: Call, question: str) -> None:
-    note(call, "Letter", text="We wait for INV-2024-999 and ORD-77.")
-    note(call, "Orders", text=ORDERS)
-    answer = call("entities.find", identifier=question)
+def test_what_mentions_an_identifier_answers_the_question_that_has_it(run: Call, question: str) -> None:
+    note(run, "Letter", text="We wait for INV-2024-999 and ORD-77.")
+    note(run, "Orders", text=ORDERS)
+    answer = run("entities.find", identifier=question)
     assert (names(answer), answer["match"]) == (["Letter"], "resemblance")
 
 
-def test_beside_what_a_question_names_nothing_similar_stands_for_an_unknown_identifier(call: Call) -> None:
-    call("store", entities=[{"entity_type": "person", "name": "Tom Ek"}])
-    note(call, "Paid", text="did somebody pay the invoice, and when did he pay it")
-    answer = call("entities.find", identifier="When did Tom Ek pay INV-2024-999?")
+def test_beside_what_a_question_names_nothing_similar_stands_for_an_unknown_identifier(run: Call) -> None:
+    run("store", entities=[{"entity_type": "person", "name": "Tom Ek"}])
+    note(run, "Paid", text="did somebody pay the invoice, and when did he pay it")
+    answer = run("entities.find", identifier="When did Tom Ek pay INV-2024-999?")
     assert (names(answer), answer.get("resembling")) == (["Tom Ek"], None)
 
 
@@ -73,17 +64,17 @@ def test_beside_what_a_question_names_nothing_similar_stands_for_an_unknown_iden
         "plans for Q3", "a meeting at 10:30", "a run of 5km",
     ],
 )  # fmt: skip
-def test_small_numbers_and_quantities_in_a_question_are_no_identifiers(call: Call, question: str) -> None:
-    note(call, "It", text=f"notes on {question} of ours")
-    note(call, "Not it", text="an unrelated text about singing birds")
-    assert names(call("entities.find", identifier=question)) == ["It"]
+def test_small_numbers_and_quantities_in_a_question_are_no_identifiers(run: Call, question: str) -> None:
+    note(run, "It", text=f"notes on {question} of ours")
+    note(run, "Not it", text="an unrelated text about singing birds")
+    assert names(run("entities.find", identifier=question)) == ["It"]
 
 
 @pytest.mark.parametrize("value", ["ORD-77", IBAN, "978-3-16-148410-0", "1Z999AA10123456784"])
-def test_a_whole_value_of_any_field_answers_a_question(call: Call, value: str) -> None:
-    call("store", entities=[{"entity_type": "order", "title": "Chairs", "reference": value}])
-    note(call, "Letter", text=f"about {value}, as we said")
-    answer = call("entities.find", identifier=f"What is the status of {value}?")
+def test_a_whole_value_of_any_field_answers_a_question(run: Call, value: str) -> None:
+    run("store", entities=[{"entity_type": "order", "title": "Chairs", "reference": value}])
+    note(run, "Letter", text=f"about {value}, as we said")
+    answer = run("entities.find", identifier=f"What is the status of {value}?")
     assert (names(answer), answer["match_mode"], answer["total"]) == (["Chairs"], "identifier", 1)
     assert answer["entities"][0]["matched_by"] == value
     assert [item["canonical_name"] for item in answer["resembling"]] == ["Letter"]

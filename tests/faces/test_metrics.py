@@ -216,7 +216,7 @@ def test_what_the_worker_does_is_counted(loop: Loop, services: Services, counted
     class Enough(BaseException):
         """Ends the worker's endless round."""
 
-    async def index_vectors(services: Services) -> int:
+    async def one_pass(services: Services) -> int:
         looks.append(len(looks))
         if len(looks) > 3:
             raise Enough
@@ -224,10 +224,10 @@ def test_what_the_worker_does_is_counted(loop: Loop, services: Services, counted
 
     async def work() -> None:
         with pytest.raises(Enough):
-            await worker.repeat(services, worker.WorkKind("index", index_vectors))
+            await worker.repeat(services, worker.WorkKind("fold", one_pass))
 
     loop.run(work())
-    assert counted("graphmem_worker_done_total", work="index") == 3
+    assert counted("graphmem_worker_done_total", work="fold") == 3
     loop.run(worker.make_vectors(services))
     assert 'graphmem_worker_backlog{work="vector"}' in services.metrics.text().decode()
 

@@ -16,11 +16,9 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.meaning import COMPONENT_LIMIT, Vector
 from graphmem.errors import EmbeddingUnavailable, InvalidCursor, InvalidInput
 from graphmem.settings import Limits
-from graphmem.text import words as wording
-from graphmem.worker import claim, index_vectors, make_vectors
+from graphmem.worker import claim, make_vectors
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.search_copies import without_copies
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
 Script = Callable[..., Any]
@@ -224,10 +222,9 @@ def test_owners_whose_ids_share_parts_see_nothing_of_each_other(loop: Loop, serv
         assert by(explained, "text") == by(explained, "meaning") == by(explained, "exact") == mine
 
 
-@pytest.mark.parametrize("by_index", [False, True], ids=["by a copy", "by the indexes"])
 @pytest.mark.parametrize("newest_first", [False, True])
 def test_the_points_are_the_sum_of_their_parts(
-    run: Call, loop: Loop, services: Services, owner: str, by_index: bool, newest_first: bool
+    run: Call, loop: Loop, services: Services, owner: str, newest_first: bool
 ) -> None:
     both, named, expenses = store(
         run,
@@ -235,8 +232,7 @@ def test_the_points_are_the_sum_of_their_parts(
         {"name": "Planning", "aliases": ["budget meeting"]},
         {"name": "Discussion of expenses", "note": "a gathering about the finances and the spending plan"},
     )
-    call = by_runner(loop, without_copies(services), owner) if by_index else run
-    explained = call("search.explain", search="budget meeting", newest_first=newest_first)
+    explained = run("search.explain", search="budget meeting", newest_first=newest_first)
     assert by(explained, "exact") == [both, named]
     for entity in explained["entities"]:
         assert sum(entity["parts"].values()) == pytest.approx(entity["points"], abs=1e-8)
@@ -244,7 +240,7 @@ def test_the_points_are_the_sum_of_their_parts(
     assert set(ids(explained)[:2]) == {both, named}
     assert explained["total"] == len(explained["entities"])
     assert explained["entities"][0]["matched"] == ["name", "text", "meaning"] or newest_first
-    following = call("search.explain", search="budget meeting", newest_first=newest_first, offset=1, limit=1)
+    following = run("search.explain", search="budget meeting", newest_first=newest_first, offset=1, limit=1)
     assert following["entities"] == explained["entities"][1:2]
     assert expenses in ids(explained) or expenses not in by(explained, "meaning")
 
@@ -380,36 +376,7 @@ def test_a_field_that_a_schema_hides_is_found_only_when_it_is_declared_again(
     assert run("server.check_snapshots")["healthy"]
 
 
-# Where vectors stand
-
-
-def placed(script: Script) -> list[bool]:
-    return [row["placed"] for row in script("MATCH (n:Meaning {owner: $owner}) RETURN n:Vector AS placed")]
-
-
-def test_the_worker_puts_vectors_into_the_index_and_nothing_is_lost_on_the_way(
-    run: Call, script: Script, loop: Loop, services: Services, owner: str
-) -> None:
-    names = [f"{what} number {i}" for i in range(10) for what in ("guitar", "apple", "river")]
-    entity_ids = store(run, *({"name": name} for name in names))
-    wanted = by(run("search.explain", search="apple number 7"), "meaning")
-    # By the index, as an owner with many has it; some are in it, others are not.
-    by_index = replace(services, limits=Limits(compared_one_by_one=0, index_share=2**31))
-    run = by_runner(loop, by_index, owner)
-    script(
-        "MATCH (n:Meaning {owner: $owner}) WITH n ORDER BY n.entity_id LIMIT 15 SET n:Vector, n.fresh = null"
-    )
-    assert placed(script).count(True) >= 15
-    half = run("search.explain", search="apple number 7")
-    while not all(placed(script)):
-        loop.run(index_vectors(services))
-    whole = run("search.explain", search="apple number 7")
-    assert by(whole, "meaning") == by(half, "meaning") == wanted
-    run("entities.correct", entity_id=entity_ids[0], field="name", value="apple number 7 again")
-    assert entity_ids[0] in by(run("search.explain", search="apple number 7"), "meaning")
-    run("entities.delete", entity_id=entity_ids[1])
-    assert len(placed(script)) == 29
-    assert run("server.check_snapshots")["healthy"]
+# Vectors of a model
 
 
 class Older(LocalEmbedder):
@@ -467,14 +434,9 @@ def test_vectors_of_passages_that_were_divided_otherwise_are_made_anew(
 DAMAGES = {
     "its text": ("MATCH (n:Entity {id: $id}) SET n.text = 'other'", "text"),
     "no meaning": ("MATCH (n:Meaning {entity_id: $id}) DELETE n", "meaning"),
-    "another vector": (
-        "MATCH (n:Meaning {entity_id: $id}) SET n.vector = [i IN range(1, 256) | 0.0625]",
-        "meaning",
-    ),
+    "no vector": ("MATCH (n:Meaning {entity_id: $id}) SET n.packed = null", "meaning"),
     "what it is of": ("MATCH (n:Meaning {entity_id: $id}) SET n.of = 'x'", "meaning"),
     "its owner": ("MATCH (n:Meaning {entity_id: $id}) SET n.owner = 'x'", "meaning"),
-    # The worker of any process may have put the vector into the index already.
-    "in no index": ("MATCH (n:Meaning {entity_id: $id}) REMOVE n:Vector SET n.fresh = null", "meaning"),
     "one too many": (
         "CREATE (:Meaning {entity_id: $gone, owner: $owner, type: 'thing', of: 'x', model: 'y'})",
         "meaning",
@@ -518,7 +480,6 @@ def test_the_text_for_search_is_the_folded_strings_of_an_entity(run: Call, scrip
     (entity_id,) = store(run, {"name": "Ada L.", "note": ["Café", {"deep": "O'Neil"}], "n": 3})
     (row,) = script("MATCH (n:Entity {id: $id}) RETURN n.text AS text", id=entity_id)
     assert row["text"] == "ada l | cafe | oneil"
-    assert all(pattern in f" {row['text']} " for pattern in wording.parse_query("cafe").patterns)
 
 
 # In a query
@@ -551,50 +512,42 @@ def in_pages(run: Call, **arguments: Any) -> list[list[str]]:
     return pages
 
 
-@pytest.mark.parametrize("by_index", [False, True], ids=["by a copy", "by the indexes"])
-def test_a_cursor_pages_through_a_search(
-    run: Call, loop: Loop, services: Services, owner: str, by_index: bool
-) -> None:
+def test_a_cursor_pages_through_a_search(run: Call, loop: Loop, services: Services, owner: str) -> None:
     store(run, *({"name": f"Blue guitar {number}"} for number in range(7)), {"name": "Cheese"})
-    call = by_runner(loop, without_copies(services), owner) if by_index else run
-    every = ids(call("entities.query", search="blue guitar", limit=50))
+    every = ids(run("entities.query", search="blue guitar", limit=50))
     assert len(every) == 7
-    assert in_pages(call, search="blue guitar", limit=3) == [every[:3], every[3:6], every[6:]]
-    page = call("entities.query", search="blue guitar", limit=3)
+    assert in_pages(run, search="blue guitar", limit=3) == [every[:3], every[3:6], every[6:]]
+    page = run("entities.query", search="blue guitar", limit=3)
     # What comes meanwhile moves nothing behind the cursor.
     store(run, {"name": "Blue guitar blue guitar"})
-    rest = ids(call("entities.query", search="blue guitar", limit=50, cursor=page["next_cursor"]))
+    rest = ids(run("entities.query", search="blue guitar", limit=50, cursor=page["next_cursor"]))
     assert set(every[3:]) <= set(rest) | set(every[:3])
     for arguments in ({"search": "guitar"}, {"search": "blue guitar", "entity_type": "thing"}):
         with pytest.raises(InvalidCursor):
-            call("entities.query", limit=3, cursor=page["next_cursor"], **arguments)
+            run("entities.query", limit=3, cursor=page["next_cursor"], **arguments)
     with pytest.raises(InvalidInput):
-        call("entities.query", search="blue guitar", cursor=page["next_cursor"], offset=1)
+        run("entities.query", search="blue guitar", cursor=page["next_cursor"], offset=1)
 
 
-@pytest.mark.parametrize("by_index", [False, True], ids=["by a copy", "by the indexes"])
-def test_filters_narrow_a_search(
-    run: Call, loop: Loop, services: Services, owner: str, by_index: bool
-) -> None:
-    call = by_runner(loop, without_copies(services), owner) if by_index else run
+def test_filters_narrow_a_search(run: Call, loop: Loop, services: Services, owner: str) -> None:
     states = ("new", "used")
     items = [{"name": f"Blue guitar {n}", "price": n, "state": states[n % 2]} for n in range(9)]
     entity_ids = store(run, *items, {"name": "A piano", "price": 5})
-    order = ids(call("entities.query", search="blue guitar"))
+    order = ids(run("entities.query", search="blue guitar"))
     used = [entity_id for entity_id in order if entity_id in entity_ids[1:9:2]]
     filters = {"snapshot_filters": {"state": {"op": "eq", "value": "used"}}}
-    page = call("entities.query", search="blue guitar", filters=filters, include_total_count=True)
+    page = run("entities.query", search="blue guitar", filters=filters, include_total_count=True)
     assert (ids(page), page["total"], page["scanned"]) == (used, 4, 9)
-    assert in_pages(call, search="blue guitar", filters=filters, limit=3) == [used[:3], used[3:]]
-    assert ids(call("entities.query", search="blue guitar", filters=filters, offset=1, limit=2)) == used[1:3]
+    assert in_pages(run, search="blue guitar", filters=filters, limit=3) == [used[:3], used[3:]]
+    assert ids(run("entities.query", search="blue guitar", filters=filters, offset=1, limit=2)) == used[1:3]
     cheap = {"snapshot_filters": {"price": {"op": "lt", "value": 2}}}
-    assert set(ids(call("entities.query", search="blue guitar", filters=cheap))) == set(entity_ids[:2])
+    assert set(ids(run("entities.query", search="blue guitar", filters=cheap))) == set(entity_ids[:2])
     since = {"created_since": run("entities.get", entity_id=entity_ids[3])["created_at"]}
     later = store(run, {"name": "Blue guitar of tomorrow"})
-    recent = ids(call("entities.query", search="blue guitar", filters=since))
+    recent = ids(run("entities.query", search="blue guitar", filters=since))
     assert set(recent) == {*entity_ids[:9], *later}
     never = {"created_since": "2999-01-01"}
-    assert ids(call("entities.query", search="blue guitar", filters=never)) == []
+    assert ids(run("entities.query", search="blue guitar", filters=never)) == []
 
 
 def test_a_search_with_filters_goes_on_where_one_call_ends(
@@ -655,36 +608,3 @@ def test_a_search_is_not_mixed_with_what_it_does_not_look_at(run: Call, more: di
     (issue,) = refused.value.details["issues"]
     assert issue["path"].endswith(next(iter(more)))
     assert "search" in issue["message"]
-
-
-def test_more_new_vectors_than_a_search_compares_are_said_to_wait(
-    run: Call, script: Script, loop: Loop, services: Services, owner: str
-) -> None:
-    """During a large load a search reads a limited number of new vectors, so that its memory suffices."""
-    names = [{"entity_type": "thing", "name": f"green house {i}"} for i in range(600)]
-    elsewhere = by_runner(loop, services, str(uuid.uuid4()))
-    store(elsewhere, {"name": "One that stands in the index"})
-    while loop.run(index_vectors(services)):
-        pass
-    run("store", entities=names, find_duplicates=False)
-
-    def coverage(**limits: Any) -> tuple[str, int, bool]:
-        limited = replace(
-            without_copies(services), limits=Limits(search_meaning=1, index_share=2**31, **limits)
-        )
-        explained = by_runner(loop, limited, owner)("search.explain", search="a building", limit=1)
-        compared = explained["compared"]
-        return explained["semantic"], compared["one_by_one"], compared["by_index"]
-
-    answers: list[tuple[str, int, bool]] = []
-    for _ in range(20):
-        script("MATCH (n:Meaning {owner: $owner}) SET n.fresh = 'thing' REMOVE n:Vector")
-        answers = [
-            coverage(compared_one_by_one=0),
-            coverage(compared_one_by_one=0, compared_unindexed=50),
-            coverage(compared_unindexed=50),
-        ]
-        # The worker of another test may have put some into the index meanwhile.
-        if not any(placed(script)):
-            break
-    assert answers == [("ready", 600, True), ("pending", 50, True), ("ready", 600, False)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +12,10 @@ import pytest
 from graphmem.context import Services
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.search.entity_copy import DIMENSIONS, SearchCopy
-from graphmem.settings import Limits
 from tests.bench.retrieval import twins
 from tests.bench.retrieval.sets import Text
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
-from tests.support.search_copies import without_copies
 
 OWN = 50
 """Texts of the owner who asks: 5 % of all that are stored here."""
@@ -62,12 +59,8 @@ def own(loop: Loop, services: Services) -> Twins:
         "store", entities=[text.item for text in texts], find_duplicates=False
     )
     ids = [entity["entity_id"] for entity in stored["entities"]]
-    # A worker of another process may take the same vectors: then nothing is left to place for this one.
-    fresh = "MATCH (n:Meaning {owner: $owner}) WHERE n.fresh IS NOT NULL RETURN count(n) AS count"
-    while loop.run(services.database.script(fresh, owner=owner))[0]["count"]:
-        loop.run(services.database.write("meaning.place", None, limit=1_000))
     packed = loop.run(services.database.script(
-        "MATCH (n:Vector) WHERE n.owner = $owner RETURN n.entity_id AS id, n.packed AS packed", owner=owner
+        "MATCH (n:Meaning) WHERE n.owner = $owner RETURN n.entity_id AS id, n.packed AS packed", owner=owner
     ))  # fmt: skip
     vectors = {row["id"]: np.frombuffer(row["packed"], np.int8).astype(np.float64) for row in packed}
     assert {len(each) for each in vectors.values()} == {DIMENSIONS}, "short texts, without passages"
@@ -107,19 +100,3 @@ def test_the_copy_finds_what_an_exact_comparison_finds(
         first = run("entities.query", search=text.item["title"], limit=1)
         assert [entity["entity_id"] for entity in first["entities"]] == [entity_id]
         assert "exact" not in first
-
-
-def test_the_index_finds_what_an_exact_comparison_finds(loop: Loop, services: Services, own: Twins) -> None:
-    # Other tests store more: the index is read though the owner has less than 5 % by then.
-    limits = Limits(compared_one_by_one=0, index_share=2**31)
-    run = by_runner(loop, replace(without_copies(services), limits=limits), own.owner)
-    by_index: list[bool] = []
-    for question in own.questions:
-        explained = run("search.explain", search=question, limit=FIRST)
-        (meaning,) = [each for each in explained["strategies"] if each["strategy"] == "meaning"]
-        (vector,) = LocalEmbedder().vectors([question])
-        assert vector is not None
-        compare(meaning["hits"], own.similarities(vector), LocalEmbedder.floor)
-        by_index.append(explained["compared"]["by_index"])
-    # Where very many vectors of others are nearer, the owner's own are compared one by one.
-    assert any(by_index)

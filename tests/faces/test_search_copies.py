@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import threading
 import uuid
 from collections.abc import Awaitable, Callable
@@ -15,10 +16,10 @@ import pytest
 
 from graphmem.context import Services
 from graphmem.embedding.local import LocalEmbedder
-from graphmem.errors import DatabaseTimeout, InternalError, InvalidCursor, ServiceBusy
+from graphmem.errors import DatabaseTimeout, InternalError, InvalidCursor, SearchMemoryExceeded, ServiceBusy
 from graphmem.model.canonical import decode
 from graphmem.registry import REGISTRY
-from graphmem.search import memory_copies, owner_copy, search_copies
+from graphmem.search import memory_copies, owner_copy, search_copies, search_engine, search_results
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import Commit, CopiedEntity, OwnerCopy, is_whole
 from graphmem.search.search_copies import SearchCopies
@@ -27,11 +28,9 @@ from graphmem.writing import Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.search_copies import with_copies, without_copies
+from tests.support.search_copies import with_copies
 
 MEMORY = 100_000_000
-LARGE = Limits(copy_wait_seconds=0.0, compared_exactly=0)
-"""Limits by which every owner has more entities than must be compared exactly."""
 Then = Callable[[OwnerCopy, Callable[[OwnerCopy], Awaitable[Any]]], Awaitable[Any]]
 WORDS = ("garden", "harbour", "invoice", "meeting", "painter", "railway")
 
@@ -183,16 +182,22 @@ def test_a_text_without_sentence_ends_is_found_by_what_its_end_means(run: Call, 
     assert [hit["entity_id"] for hit in meaning["hits"]] == [entity_id]
 
 
-def test_without_memory_the_indexes_answer_and_say_so(
+def test_what_does_not_fit_into_the_memory_is_refused_but_for_names_and_identifiers(
     run: Call, loop: Loop, services: Services, owner: str
 ) -> None:
-    (garden,) = store(run, "A garden")
-    small = by_runner(loop, without_copies(services), owner)
-    page = small("entities.query", search="garden")
-    assert (ids(page), page["exact"]) == ([garden], False)
-    assert "GRAPHMEM_SEARCH_MEMORY" in page["hint"]
-    assert small("entities.find", identifier="garden of roses")["match_mode"] in ("meaning", "none")
-    assert "exact" not in run("entities.query", search="garden")
+    (garden,) = store(run, "A garden", external_id="G-1")
+    small = by_runner(loop, with_new_copies(services, 0), owner)
+    for name, arguments in (
+        ("entities.query", {"search": "garden"}),
+        ("entities.query", {"search": "G-1"}),
+        ("entities.find", {"identifier": "garden of roses"}),
+        ("context.retrieve", {"question": "Which garden?"}),
+    ):
+        with pytest.raises(SearchMemoryExceeded):
+            small(name, **arguments)
+    for identifier in (garden, "A garden", "G-1"):
+        assert ids(small("entities.find", identifier=identifier)) == [garden]
+    assert ids(small("entities.query")) == [garden]
 
 
 def test_an_owner_that_does_not_fit_into_the_memory_is_not_read_up_to_it(
@@ -229,7 +234,8 @@ def test_an_owner_that_does_not_fit_into_the_memory_is_not_read_up_to_it(
 
 async def search_and_wait(services: Services, owner: str) -> None:
     """Search, and wait until nothing is read into memory any more."""
-    await search_of(services, owner, "garden")
+    with contextlib.suppress(SearchMemoryExceeded):
+        await search_of(services, owner, "garden")
     for copy in list(services.of(SearchCopies)._copies.values()):
         if copy.loading is not None:
             await asyncio.wait([copy.loading])
@@ -259,34 +265,11 @@ def may_read(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return may_read
 
 
-def test_while_the_copy_of_very_many_entities_is_read_the_indexes_answer(
+def test_a_search_waits_for_the_copy(
     loop: Loop, services: Services, owner: str, run: Call, may_read: asyncio.Event
 ) -> None:
     (garden,) = store(run, "A garden")
-    impatient = replace(with_new_copies(services), limits=LARGE)
-
-    async def searches() -> list[dict[str, Any]]:
-        loaded = asyncio.create_task(search_of(services=patient, owner=owner, words="garden"))
-        while True:
-            answer = decode(await search_of(impatient, owner, "garden"))
-            if "exact" in answer:
-                break
-        may_read.set()
-        await loaded
-        return [answer, decode(await search_of(impatient, owner, "garden"))]
-
-    patient = replace(impatient, limits=Limits())
-    before, after = loop.run(searches())
-    assert (ids(before), before["exact"]) == ([garden], False)
-    assert (ids(after), "exact" in after) == ([garden], False)
-    loop.run(impatient.of(SearchCopies).close())
-
-
-def test_a_search_of_fewer_entities_waits_for_the_copy_however_long_it_takes(
-    loop: Loop, services: Services, owner: str, run: Call, may_read: asyncio.Event
-) -> None:
-    (garden,) = store(run, "A garden")
-    patient = replace(with_new_copies(services), limits=Limits(copy_wait_seconds=0.0))
+    patient = with_new_copies(services)
 
     async def searches() -> list[dict[str, Any]]:
         waiting = [asyncio.create_task(search_of(patient, owner, "garden")) for _ in range(3)]
@@ -302,12 +285,21 @@ def test_a_search_of_fewer_entities_waits_for_the_copy_however_long_it_takes(
 def test_a_search_that_waited_too_long_is_refused_and_the_copy_is_read_on(
     loop: Loop, services: Services, owner: str, run: Call, may_read: asyncio.Event
 ) -> None:
-    (garden,) = store(run, "A garden")
-    limits = Limits(copy_wait_seconds=0.0, exact_wait_seconds=0.2)
-    impatient = by_runner(loop, replace(with_new_copies(services), limits=limits), owner)
-    with pytest.raises(ServiceBusy, match="still being read into memory") as busy:
-        impatient("entities.query", search="garden")
-    assert busy.value.retryable
+    (garden,) = store(run, "A garden", external_id="G-1")
+    limited = replace(with_new_copies(services), limits=Limits(copy_wait_seconds=0.2))
+    impatient = by_runner(loop, limited, owner)
+    for name, arguments in (
+        ("entities.query", {"search": "garden"}),
+        ("entities.query", {"search": "G-1"}),
+        ("entities.find", {"identifier": "garden of roses"}),
+        ("context.retrieve", {"question": "Which garden?"}),
+    ):
+        with pytest.raises(ServiceBusy, match="still being read into memory") as busy:
+            impatient(name, **arguments)
+        assert (busy.value.retryable, busy.value.headers["Retry-After"]) == (True, "1")
+        assert (busy.value.details["entities"], busy.value.details["entities_read"]) == (1, 0)
+    for identifier in (garden, "A garden", "G-1"):
+        assert ids(impatient("entities.find", identifier=identifier)) == [garden]
     loop.run(allow(may_read))
     while True:
         try:
@@ -336,12 +328,14 @@ def test_a_copy_that_cannot_be_read_keeps_no_search_waiting(
     monkeypatch.setattr(SearchCopies, "_read_all", fail)
     search = by_runner(loop, failing, owner)
     for _ in range(4):
-        answer = search("entities.query", search="garden")
-        assert (ids(answer), answer["exact"]) == ([garden], False)
+        with pytest.raises(ServiceBusy, match="could not be read into memory"):
+            search("entities.query", search="garden")
     assert not failures
     loop.run(allow(is_stuck))
-    while "exact" in (answer := search("entities.query", search="garden")):
-        continue
+    while True:
+        with contextlib.suppress(ServiceBusy):
+            answer = search("entities.query", search="garden")
+            break
     assert ids(answer) == [garden]
 
 
@@ -356,15 +350,15 @@ def test_a_search_compares_its_copy_though_another_one_gives_that_up(
         if not others:
             others.append({})
             small.of(SearchCopies)._memory = 1
-            for _ in range(2):
-                others.append(decode(await search_of(small, owner, "garden")))
+            others.append(decode(await search_of(small, owner, "garden")))
+            with pytest.raises(SearchMemoryExceeded):
+                await search_of(small, owner, "garden")
         return await compare(*args)
 
     monkeypatch.setattr(OwnerCopy, "compare", compare_later)
     answer = by_runner(loop, small, owner)("entities.query", search="garden")
     assert (ids(answer), "exact" in answer) == ([garden], False)
-    assert [ids(other) for other in others[1:]] == [[garden]] * 2
-    assert others[-1]["exact"] is False
+    assert [ids(other) for other in others[1:]] == [[garden]]
 
 
 def test_a_copy_that_is_far_behind_is_read_anew_and_answers_exactly(
@@ -445,18 +439,15 @@ def test_a_search_pages_on_behind_its_last_hit_whatever_is_stored(run: Call) -> 
     assert sorted(pages(run, first=first, **arguments)) == sorted(stored)
 
 
-def test_an_order_that_the_indexes_began_is_theirs_to_its_end(
-    run: Call, loop: Loop, services: Services, owner: str
+def test_a_cursor_in_the_order_of_an_index_of_an_earlier_version_is_refused(
+    run: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The copy may be there for the second page, in whose order other hits come first."""
-    stored = store(run, *(f"garden {number}x" for number in range(9)))
-    small, arguments = by_runner(loop, without_copies(services), owner), {"search": "garden", "limit": 4}
-    first = small("entities.query", **arguments)
-    assert pages(run, first=first, **arguments) == pages(small, first=first, **arguments)
-    assert sorted(pages(run, first=first, **arguments)) == sorted(stored)
-    of_copy = run("entities.query", **arguments)
-    with pytest.raises(InvalidCursor):
-        small("entities.query", **arguments, cursor=of_copy["next_cursor"])
+    store(run, *(f"garden {number}x" for number in range(9)))
+    place_of, timeless = search_engine._place_of, {"at": search_results.TIMELESS}
+    monkeypatch.setattr(search_engine, "_place_of", lambda ranked: {**place_of(ranked), **timeless})
+    page = run("entities.query", search="garden", limit=4)
+    with pytest.raises(InvalidCursor, match="start again"):
+        run("entities.query", search="garden", limit=4, cursor=page["next_cursor"])
 
 
 def test_the_copy_that_was_used_longest_ago_gives_way(loop: Loop, services: Services) -> None:
@@ -506,10 +497,12 @@ def test_what_is_stored_while_a_copy_is_read_is_found(
     run: Call,
     before_rows_are_used: Callable[[Then], None],
     may_read: asyncio.Event,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A search that did not wait for the copy may end after it was read: its rows do not say what changed."""
+    """A search of a copy that could not be read may end after it was: its rows do not say what changed."""
     store(run, "A harbour")
-    other = replace(with_new_copies(services), limits=LARGE)
+    other = with_new_copies(services)
+    monkeypatch.setattr(search_copies, "FAILURES_LIMIT", 0)
 
     async def happens(copy: OwnerCopy, read: Callable[[OwnerCopy], Any]) -> Any:
         assert copy.loading is not None

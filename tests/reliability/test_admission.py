@@ -22,13 +22,15 @@ from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 
 HEAVY = (
-    "search.find",
-    "search.identifier",
     "relationship.reach",
     "entity.scan[asc]",
     "entity.candidates",
     "duplicate.by_type",
 )
+
+
+SINCE = {"created_since": "2020-01-01"}
+"""Filters whose query is heavy."""
 
 
 def test_what_reads_far_more_than_it_answers_is_heavy() -> None:
@@ -39,7 +41,7 @@ def test_what_reads_far_more_than_it_answers_is_heavy() -> None:
 def test_a_page_behind_a_large_offset_is_heavy() -> None:
     assert cypher.is_light("entity.page[asc]", {"offset": 10_000})
     assert not cypher.is_light("entity.page[asc]", {"offset": 10_001})
-    assert not cypher.is_light("search.find", {"offset": 0})
+    assert not cypher.is_light("entity.candidates", {"offset": 0})
 
 
 def test_places_are_one_less_than_cores_and_one_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +68,7 @@ def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
                 await places.enter_async_context(services.database.heavy.place())
             begin = time.monotonic()
             refused, light, behind = await asyncio.gather(
-                http.post("/entities/query", json={"search": "ada@example.org"}),
+                http.post("/entities/query", json={"filters": SINCE}),
                 http.post("/entities/query", json={}),
                 http.post("/entities/query", json={"offset": 10_001}),
             )
@@ -76,7 +78,7 @@ def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
             assert refused.json()["error_code"] == "SERVICE_BUSY"
             assert refused.json()["details"]["retryable"] is True
             assert refused.headers["retry-after"]
-            waiting = asyncio.create_task(http.post("/entities/query", json={"search": "ada@example.org"}))
+            waiting = asyncio.create_task(http.post("/entities/query", json={"filters": SINCE}))
             await asyncio.sleep(0.3)
             assert not waiting.done()
         assert (await waiting).status_code == 200
@@ -100,7 +102,7 @@ def test_no_more_run_at_once_than_there_are_places(
 
     async def counted(name: str, *rest: Any) -> Any:
         nonlocal running, most
-        heavy = name == "search.identifier"
+        heavy = name == "entity.candidates"
         running += heavy
         most = max(most, running)
         try:
@@ -112,7 +114,7 @@ def test_no_more_run_at_once_than_there_are_places(
     monkeypatch.setattr(services.database, "heavy", Admission(2))
 
     async def search() -> None:
-        await REGISTRY["entities.query"].run(services, full_actor(owner), {"search": "nobody@example.org"})
+        await REGISTRY["entities.query"].run(services, full_actor(owner), {"filters": SINCE})
 
     async def search_at_once() -> list[BaseException | None]:
         return await asyncio.gather(*(search() for _ in range(12)), return_exceptions=True)
@@ -130,7 +132,7 @@ def test_a_query_that_waited_for_a_place_is_tried_again_as_any_other(
     real, failures = services.database._run, [0]
 
     async def failing_once(name: str, *rest: Any) -> Any:
-        if name == "search.identifier" and not failures[0]:
+        if name == "entity.candidates" and not failures[0]:
             failures[0] += 1
             raise ServiceUnavailable("gone for a moment")
         return await real(name, *rest)
@@ -141,7 +143,7 @@ def test_a_query_that_waited_for_a_place_is_tried_again_as_any_other(
     monkeypatch.setattr(services.database, "heavy", Admission(1))
 
     async def run() -> None:
-        search = REGISTRY["entities.query"].run(services, full_actor(owner), {"search": "nobody@example.org"})
+        search = REGISTRY["entities.query"].run(services, full_actor(owner), {"filters": SINCE})
         async with services.database.heavy.place():
             asked = asyncio.create_task(search)
             await asyncio.sleep(0.8)

@@ -68,8 +68,8 @@ def test_health_without_a_database_is_200_and_says_so_and_ready_is_503(faulty: F
     ("operation", "query", "slow_plan_seconds", "outcome"),
     [
         ("server.stats", "owner.stats", math.inf, "ok"),
-        ("search.explain", "search.identifier", 0.0, "ok"),
-        ("search.explain", "search.identifier", math.inf, "DB_TIMEOUT"),
+        ("entities.query", "entity.candidates", 0.0, "ok"),
+        ("entities.query", "entity.candidates", math.inf, "DB_TIMEOUT"),
     ],
     ids=["light", "heavy-planned-anew", "heavy-with-a-plan"],
 )
@@ -82,7 +82,7 @@ def test_a_read_that_the_database_plans_anew_does_not_fail(
     outcome: str,
 ) -> None:
     """The database plans a known statement anew once the data has grown, for longer than a read may take."""
-    arguments = {"search": "ada@example.org"} if operation == "search.explain" else {}
+    arguments = {"filters": {"created_since": "2020-01-01"}} if operation == "entities.query" else {}
     database, statements = faulty.services.database, list[str]()
     faulty.call(operation, **arguments)
     database.slow_plan_seconds = slow_plan_seconds

@@ -26,7 +26,7 @@ from graphmem.database import failpoints
 from graphmem.errors import ConfigurationInvalid, InternalError, ServiceBusy
 from graphmem.operations import server
 from graphmem.settings import Settings, load
-from graphmem.worker import index_vectors, make_vectors, refold_stale
+from graphmem.worker import make_vectors, refold_stale
 from tests.support.dumps import Dumps
 from tests.support.embedded_neo4j import engine_settings, probe, query
 from tests.support.event_loop import Loop
@@ -65,7 +65,7 @@ LOCKED = {
 TAKEN_OVER = ("before:write.turn", "after:write.turn", "before:commit", "after:commit")
 """Where a process dies that writes for an owner for whom another process wrote before: under the lock."""
 WORK = (
-    "before:meaning.claim", "after:meaning.claim", "before:meaning.place", "after:meaning.place",
+    "before:meaning.claim", "after:meaning.claim",
     "before:meaning.set", "after:meaning.set", "before:schema.folded", "after:schema.folded",
 )  # fmt: skip
 RESTORES = ("before:write.turn", "after:write.turn", "before:dump.merged", "after:dump.merged")
@@ -355,17 +355,14 @@ def test_work_that_was_cut_short_is_finished_by_the_next(
         elif "meaning.set" in place:
             another = "MATCH (n:Meaning) WHERE n.owner = $o SET n.model = 'another'"
             loop.run(services.database.script(another, o=owner))
-        elif "meaning.place" in place:
-            rest("store", entities=[{"entity_type": "thing", "name": str(uuid.uuid4())}])
 
     make_work()
-    work = ["fold"] if "schema" in place else ["vector", "index"]
+    work = ["fold"] if "schema" in place else ["vector"]
     doom.dies(f"{place}=exit", worker=work, again=make_work)
-    for left in (refold_stale, index_vectors):
-        for _ in range(200):
-            # Other tests leave work behind in this database, and it is taken in no order.
-            if not loop.run(left(services)) and not rest("server.stats")["types_pending"]:
-                break
+    for _ in range(200):
+        # Other tests leave work behind in this database, and it is taken in no order.
+        if not loop.run(refold_stale(services)) and not rest("server.stats")["types_pending"]:
+            break
     while loop.run(make_vectors(services, owner)):
         pass
     stats = rest("server.stats")

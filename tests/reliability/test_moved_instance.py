@@ -61,7 +61,7 @@ def test_an_instance_is_moved_merged_reset_and_taken_from_its_backup(
     assert not servers_of(one)
 
     rows = {row["what"]: row["bytes"] for row in command(two, "storage", "info")["parts"]}
-    assert all(rows[what] > 0 for what in ("database", "vectors (in the database)", "files", "logs"))
+    assert all(rows[what] > 0 for what in ("database", "files", "logs"))
 
     assert command(three, "storage", "merge", str(one), "--dry-run")["transactions"] > 0
     assert command(three, "storage", "merge", str(one))["files"] == 1

@@ -30,7 +30,7 @@ from graphmem.errors import (
     EngineStartFailed,
     MigrationRefused,
 )
-from graphmem.neo4j_local import archive, config, engine_jars, instance, jar_list, private_files
+from graphmem.neo4j_local import archive, engine_jars, instance, jar_list, private_files
 from graphmem.settings import Settings
 from tests.support.embedded_neo4j import WAIT, engine_settings, probe, query, servers_of, wait_for
 from tests.support.permissions import deny
@@ -150,12 +150,6 @@ class TestRunning:
         assert server_settings["db.transaction.timeout"] == "30s"
         assert server_settings["db.lock.acquisition.timeout"] == "10s"
         assert server_settings["db.tx_log.rotation.retention_policy"] == "1 days 256M"
-        # Those that keep indexes of words and vectors in few parts, and vectors in files.
-        conf = config.neo4j_conf(running[0], 1, 2)
-        assert "internal.dbms.index.lucene.merge_factor=4\n" in conf
-        assert "internal.dbms.index.vector.standard_merge_factor=8\n" in conf
-        options = (running[0].data_path / "neo4j" / "conf" / "java.args").read_text()
-        assert all(f"-D{name}={value}" in options for name, value in config.INDEX_FILES.items())
 
     def test_status_and_logs(self, running):
         settings, connection = running

@@ -15,11 +15,7 @@ from tests.support.sealed_database import opened
 
 Beside = Callable[..., list[dict[str, Any]]]
 """``beside(change, params, name, owner, **rest)``: what a query answers that met a change under way."""
-NEWER = (
-    "SET meaning.of = 'newer', meaning.model = 'm', meaning.vector = null, meaning.packed = null, "
-    "meaning.fresh = null "
-    "REMOVE meaning:Vector"
-)
+NEWER = "SET meaning.of = 'newer', meaning.model = 'm', meaning.packed = null"
 """What a turn writes of another text, whose vector is made later."""
 
 
@@ -74,8 +70,8 @@ def test_a_vector_of_what_was_said_before_is_not_set(
 ) -> None:
     before = meaning(loop, services, subject_id)
     assert before is not None
-    vectors = {name: before.get(name) for name in ("vector", "packed")}
-    rows = [{"id": subject_id, "owner": before["owner"], "was": before["of"], "of": before["of"], **vectors}]
+    vectors = {"was": before["of"], "of": before["of"], "packed": before["packed"]}
+    rows = [{"id": subject_id, "owner": before["owner"], **vectors}]
     late = {"model": "late", "rows": rows, "owners": [before["owner"]]}
     change: LiteralString = "MATCH (meaning:Meaning {entity_id: $subject_id}) " + (
         "DELETE meaning" if goes else NEWER
@@ -87,25 +83,6 @@ def test_a_vector_of_what_was_said_before_is_not_set(
     else:
         kept = {key: before[key] for key in ("entity_id", "owner", "type")}
         assert after == {**kept, "of": "newer", "model": "m", "labels": ["Meaning"]}
-
-
-@pytest.mark.parametrize("goes", [False, True])
-def test_a_vector_that_is_gone_is_not_put_into_the_index(
-    loop: Loop, services: Services, beside: Beside, subject_id: str, goes: bool
-) -> None:
-    while loop.run(services.database.write("meaning.place", None, limit=1_000))[0]["placed"]:
-        pass
-    text: LiteralString = (
-        "MATCH (meaning:Meaning {entity_id: $subject_id}) REMOVE meaning:Vector SET meaning.fresh = 'thing'"
-    )
-    loop.run(services.database.script(text, subject_id=subject_id))
-    change: LiteralString = "MATCH (meaning:Meaning {entity_id: $subject_id}) " + (
-        "DELETE meaning" if goes else NEWER
-    )
-    # What it counts are entities of all owners, those of tests in other processes included.
-    assert beside(change, {"subject_id": subject_id}, "meaning.place", None, limit=1_000)
-    after = meaning(loop, services, subject_id)
-    assert after is None if goes else after is not None and after["labels"] == ["Meaning"]
 
 
 def test_rules_that_came_meanwhile_are_still_to_be_folded_by(

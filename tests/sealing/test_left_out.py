@@ -96,6 +96,6 @@ def test_what_identifies_an_entity_is_mended_where_its_value_does_not_open(
 
 def fresh_process(loop: Loop, services: Services, owner: str) -> Call:
     """Return the operations of a process that has read nothing yet."""
-    limits = Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0)
+    limits = Limits(copy_wait_seconds=60.0, passages_wait_seconds=60.0)
     copies = SearchCopies(services.database, 100_000_000)
     return by_runner(loop, with_copies(services, copies, limits=limits), owner)

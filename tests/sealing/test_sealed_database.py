@@ -248,6 +248,33 @@ def test_what_was_put_back_to_an_older_state_is_an_error_or_named_by_the_check(
                     run("entities.snapshot", entity_id=ada["entity_id"])
 
 
+@pytest.mark.parametrize("is_sealed", [False, True])
+def test_an_identifier_within_a_text_is_found_in_clear_and_sealed_alike(
+    loop: Loop, services: Services, sealed_services: Services, owner: str, is_sealed: bool
+) -> None:
+    run = by_runner(loop, sealed_services if is_sealed else services, owner)
+    texts = (
+        "Please pay INV-2024-001 soon.",
+        "INV-2024-001-B came",
+        "001, 2024 and INV",
+        "We met on 8 May 2024",
+    )
+    items = [{"entity_type": "note", "canonical_name": text[:3], "text": text} for text in texts]
+    items.append({"entity_type": "note", "canonical_name": "Long", "text": f"inv 2024 001 {'word ' * 900}"})
+    run("store", entities=items, find_duplicates=False)
+    found_by = {
+        question: {each["canonical_name"] for each in run("entities.query", search=question)["entities"]}
+        for question in ("INV-2024-001", "INV-2024-002", "2024-05-08", "Status of INV-2024-001?")
+    }
+    assert found_by["INV-2024-001"] == {"Ple", "Long"}
+    assert (found_by["INV-2024-002"], found_by["2024-05-08"]) == (set(), {"We"})
+    assert {"Ple", "Long"} <= found_by["Status of INV-2024-001?"]
+    explained = run("search.explain", search="INV-2024-001")
+    assert [sum(each["parts"].values()) for each in explained["entities"]] == [
+        each["points"] for each in explained["entities"]
+    ]
+
+
 def test_an_owner_that_does_not_fit_into_memory_is_refused_and_not_answered_in_part(
     loop: Loop, sealed_services: Services, owner: str
 ) -> None:

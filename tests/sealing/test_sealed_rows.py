@@ -138,7 +138,7 @@ def test_a_name_of_a_file_opens_beside_the_transaction_that_gave_it(sealer: RowS
 
 def test_what_is_looked_up_is_equal_for_its_kind_alone(sealer: RowSealer) -> None:
     def pair(kind: str, value: str, owner: str = OWNER) -> str:
-        return sealer.seal("search.find", {"pairs": [[kind, value]]}, owner)["pairs"][0][1]
+        return sealer.seal("search.follow", {"pairs": [[kind, value]]}, owner)["pairs"][0][1]
 
     sealed = pair("email", "ada@example.org")
     assert pair("email", "ada@example.org") == sealed
@@ -169,9 +169,8 @@ def test_a_destroyed_key_opens_nothing(sealer: RowSealer, keys: InstanceKeys) ->
 
 
 def test_vectors_are_sealed_as_bytes(sealer: RowSealer) -> None:
-    row = {"subject_id": ADA, "properties": {}, "meaning": {"of": "k", "packed": b"\x01", "vector": [1.0]}}
+    row = {"subject_id": ADA, "properties": {}, "meaning": {"of": "k", "packed": b"\x01"}}
     (sealed,) = sealer.seal("write.turn", {"entities": [row]}, OWNER)["entities"]
-    assert sealed["meaning"]["vector"] is None
     assert read(sealer, ADA, sealed["meaning"]["packed"], sealed["meaning"]["of"]) == [ADA, b"\x01", "k"]
     with pytest.raises(DecryptionFailed):
         read(sealer, EVE, sealed["meaning"]["packed"])

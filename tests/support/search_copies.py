@@ -1,11 +1,9 @@
-"""Services with other copies in memory of what owners stored, or with none."""
+"""Services with other copies in memory of what owners stored."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
-
-import pytest
 
 from graphmem.context import Services
 from graphmem.search.passage_copies import PassageCopies
@@ -26,12 +24,5 @@ def with_new_copies(services: Services) -> Services:
     """
     database, memory = services.database, 100_000_000
     passages = PassageCopies(database, memory, services.embedder.model)
-    limits = Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0)
+    limits = Limits(copy_wait_seconds=60.0, passages_wait_seconds=60.0)
     return with_copies(services, SearchCopies(database, memory), passages, limits=limits)
-
-
-def without_copies(services: Services) -> Services:
-    """Return services that have no memory for copies of owners' entities; a sealed instance refuses that."""
-    if services.database.is_sealed:
-        pytest.skip("a sealed instance has no index of words")
-    return with_copies(services, SearchCopies(services.database, 0))

@@ -40,8 +40,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_indexes_are_those_that_the_migrations_leave() -> None:
-    assert {"owner_id", "entity_by_type", "entity_words", "meaning_vector"} <= migrations.indexes()
-    assert "entity_text" not in migrations.indexes(), "it is dropped by a later one"
+    assert {"owner_id", "entity_by_type", "meaning_changed"} <= migrations.indexes()
+    dropped = {"entity_text", "entity_words", "meaning_vector", "meaning_fresh"}
+    assert not dropped & migrations.indexes(), "they are dropped by later ones"
 
 
 def test_indexes_of_others_are_not_waited_for() -> None:
@@ -56,7 +57,7 @@ def test_an_index_that_cannot_be_made_is_reported() -> None:
 
 
 def test_a_growing_index_is_waited_for_and_a_stalled_one_is_reported() -> None:
-    wait(*([("entity_words", "POPULATING", i / 100)] for i in range(5_000)), [])
-    with pytest.raises(MigrationRefused, match="no progress with the index entity_words") as error:
-        wait(for_ever=itertools.repeat([("entity_words", "POPULATING", 7.0)]))
-    assert error.value.details == {"index": "entity_words"}
+    wait(*([("meaning_changed", "POPULATING", i / 100)] for i in range(5_000)), [])
+    with pytest.raises(MigrationRefused, match="no progress with the index meaning_changed") as error:
+        wait(for_ever=itertools.repeat([("meaning_changed", "POPULATING", 7.0)]))
+    assert error.value.details == {"index": "meaning_changed"}

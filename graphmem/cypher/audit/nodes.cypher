@@ -16,7 +16,7 @@ CALL () {
     COLLECT { MATCH (entity)<-[:identified]-(former:Identifier) RETURN [former.kind, former.value] },
     COLLECT { MATCH (entity)-[:MERGED_INTO]->(into:Entity) RETURN into.id },
     COLLECT { MATCH (meaning:Meaning {entity_id: id})
-      RETURN [id, meaning.owner, meaning.type, meaning.of, meaning.model, meaning.vector, meaning.packed, meaning:Vector, meaning.fresh] },
+      RETURN [id, meaning.owner, meaning.type, meaning.of, meaning.model, meaning.packed] },
     COLLECT { MATCH (entity)-[:HAS_VALUE]->(value:FieldValue)
       RETURN [value.field, value.value, value.owner = $owner AND value.type = entity.type AND value.entity_id = id] },
     COLLECT { MATCH (entity)-[:HAS_EVENT]->(event:TimelineEvent) RETURN properties(event) },

@@ -7,7 +7,7 @@
 // index   model_use
 // cost    light
 // sealing before: clear
-// tenancy global: one model serves every owner, because one index cannot hold vectors of several models
+// tenancy global: one model serves every owner
 // `before` is the model that was set before.
 MERGE (used:Model {use: 'meaning'})
 WITH used, used.model AS before

@@ -85,9 +85,9 @@ class ContextPage(Indexed, AboutSearch):
     It is ``near_name`` where their names differ by one slip of the pen. What only resembles a question that
     names something stands last, below a line that says so; in the format fields its lines have ``match``.
     ``passages`` of files answer the question beside entities. In the format text each is a line with its file
-    and a quotation, above those of entities where it says more of what is asked. ``exact`` is false if the
-    indexes of the database answered, which may miss some; ``semantic`` says why meaning was not compared with
-    all entities.
+    and a quotation, above those of entities where it says more of what is asked. ``exact`` is false if not
+    all entities were compared that may have an identifier; ``semantic`` says why meaning was not compared
+    with all entities.
     """
 
     lines: list[str] | list[ContextLine]

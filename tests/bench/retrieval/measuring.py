@@ -6,15 +6,9 @@ import os
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from graphmem.context import Services
-from graphmem.embedding.local import LocalEmbedder
-from graphmem.settings import Limits
-from graphmem.worker import index_vectors
 from tests.bench.retrieval import census, changes, dialogues, life, people, topics, twins
 from tests.bench.retrieval.bm25 import BM25
 from tests.bench.retrieval.figures import Figures
@@ -31,7 +25,6 @@ from tests.bench.retrieval.sets import Collection, Half, Question
 from tests.support.database import URI_VARIABLE
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.search_copies import without_copies
 
 BATCH = 200
 """Items of one store."""
@@ -42,8 +35,6 @@ CHARACTERS_PER_TOKEN = 4
 """Of English text, about: what plain BM25 puts into the same budget."""
 NEWEST_FIRST: dict[str, Any] = {"newest_first": True}
 """Arguments of a search that asks for the newest statements first."""
-COMPARED_ONE_BY_ONE = 50
-"""Lower than the shipped limit, so that the vector index answers for the small owner of the default size."""
 PROPOSED = (0.8, 0.85, 0.9)
 """Scores from which proposals of duplicates are taken as merges."""
 CENSUS_SEEDS: dict[Half, str] = {"tuning": "census tuning", "reporting": "census"}
@@ -65,7 +56,6 @@ class Owner:
     def __init__(self, loop: Loop, services: Services, collection: Collection) -> None:
         self.id = new_owner(collection.name)
         self.run = by_runner(loop, services, self.id)
-        self._run_by_index = by_runner(loop, without_copies(services), self.id)
         self._names: dict[str, str] = {}
         self._items = {text.id: text for text in collection.texts}
         for text, entity_id in zip(
@@ -117,12 +107,6 @@ class Owner:
                 return True
         return False
 
-    def explained(self, question: str) -> tuple[list[float], bool]:
-        """Return the scores of meaning by the indexes, best first, and whether the vector index was read."""
-        answer = self._run_by_index("search.explain", search=question, limit=RANKED)
-        (meaning,) = [strategy for strategy in answer["strategies"] if strategy["strategy"] == "meaning"]
-        return [hit["score"] for hit in meaning["hits"]], bool(answer["compared"]["by_index"])
-
 
 def stored(run: Call, items: list[dict[str, Any]]) -> list[str]:
     """Store items; return the id of the entity of each."""
@@ -135,29 +119,15 @@ def stored(run: Call, items: list[dict[str, Any]]) -> list[str]:
 
 
 def measure_twins(loop: Loop, services: Services, size: int, figures: Figures) -> None:
-    """Measure an owner of 5 %. This has to come first: other sets would make the share smaller."""
-    limits = Limits() if size * twins.OWNER_TEXTS > Limits().compared_one_by_one else _lowered()
+    """Measure an owner of 5 %."""
     own, *others = twins.make(size)
-    owner = Owner(loop, replace(services, limits=limits), own)
+    owner = Owner(loop, services, own)
     for other in others:
         Owner(loop, services, other)
-    while loop.run(index_vectors(services)):
-        pass
-    matrix = _vectors(loop, services, owner.id)
     for question in own.questions:
         ranking, baseline = owner.ranking(question.text), owner.baseline.ranking(question.text, RANKED)
         figures.add("near-twins, owner of 5 %", "named one first", question.half,
                     any_at(1, ranking, question.answers), any_at(1, baseline, question.answers))  # fmt: skip
-        expected = _exact_scores(matrix, question.text)[:10]
-        scores, by_index = owner.explained(question.text)
-        equal = len(scores[:10]) == len(expected) and np.allclose(scores[:10], expected, atol=1e-5)
-        figures.add(
-            "near-twins, owner of 5 %",
-            "by the index: first 10 = exact",
-            question.half,
-            float(equal),
-        )
-        figures.add("near-twins, owner of 5 %", "vector index read", question.half, float(by_index))
 
 
 def measure_dialogues(loop: Loop, services: Services, size: int, figures: Figures) -> None:
@@ -244,8 +214,6 @@ def measure_life(loop: Loop, services: Services, size: int, figures: Figures) ->
     run = by_runner(loop, services, new_owner(f"life {size}"))
     for refused in life.store(run):
         print(f"refused: {refused}", file=sys.stderr)
-    while loop.run(index_vectors(services)):
-        pass
     for asked in life.QUESTIONS:
         for how, (names, line, resembles) in life.answered(run, asked.question).items():
             # A search answers entities; what is said of them is for the context to tell.
@@ -325,28 +293,6 @@ def _proposals(run: Call) -> Iterator[tuple[str, str, float]]:
             arguments = {**arguments, "cursor": page["next_cursor"], "offset": 0}
         else:
             return
-
-
-def _lowered() -> Limits:
-    return Limits(compared_one_by_one=COMPARED_ONE_BY_ONE)
-
-
-def _vectors(loop: Loop, services: Services, owner: str) -> np.ndarray:
-    """Return the normalised vectors of an owner's entities."""
-    rows = loop.run(
-        services.database.script(
-            "MATCH (n:Vector) WHERE n.owner = $owner RETURN n.vector AS vector", owner=owner
-        )
-    )
-    matrix = np.array([row["vector"] for row in rows])
-    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
-
-
-def _exact_scores(matrix: np.ndarray, question: str) -> list[float]:
-    """Return the similarities of a question and each vector that count, best first."""
-    (vector,) = np.array(LocalEmbedder().vectors([question]))
-    similarities = matrix @ vector / np.linalg.norm(vector)
-    return sorted((score for score in similarities.tolist() if score >= LocalEmbedder.floor), reverse=True)
 
 
 def _strings(value: Any) -> Iterator[str]:
