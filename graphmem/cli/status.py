@@ -149,6 +149,7 @@ def _contents(ask: Ask, problems: list[Row]) -> Row:
         "sources_to_read": unread["total"],
         "interpretations": queued["total"],
         "vectors": stats["semantic_pending"],
+        "entities_to_read": stats["search_pending"],
         "types_to_fold": len(stats["types_pending"]),
     }
     return {"stored": stored, "last_write": _written(changes[0]) if changes else None, "waiting": waiting}

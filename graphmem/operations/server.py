@@ -27,15 +27,20 @@ from graphmem.reading.snapshot_check import audit_within
 from graphmem.registry import UNBOUNDED, Scope, operation
 from graphmem.sandbox import terms
 from graphmem.sandbox.reports import keyed_hash
+from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Settings
 
 
 class Health(TypedDict):
-    """The process answers. ``database`` says whether its database did, at most a second ago."""
+    """The process answers. ``database`` says whether its database did, at most a second ago.
+
+    ``search_ready`` is false while it reads entities into memory, for which searches of their owner wait.
+    """
 
     ok: bool
     version: str
     database: Literal["up", "down"]
+    search_ready: bool
 
 
 @operation(
@@ -55,7 +60,7 @@ async def health(context: Context, arguments: Nothing) -> Health:
     the service can serve requests.
     """
     error = await context.services.availability.error()
-    return {"ok": True, "version": __version__, "database": "down" if error else "up"}
+    return _health(context, "down" if error else "up")
 
 
 @operation(
@@ -79,7 +84,12 @@ async def ready(context: Context, arguments: Nothing) -> Health:
         raise type(error)(str(error), **error.details)
     if not context.services.database.planning.planned.is_set():
         raise DatabaseUnavailable("the database has just started and plans its first statements")
-    return {"ok": True, "version": __version__, "database": "up"}
+    return _health(context, "up")
+
+
+def _health(context: Context, database: Literal["up", "down"]) -> Health:
+    unread = context.services.of(SearchCopies).unread()
+    return {"ok": True, "version": __version__, "database": database, "search_ready": not unread}
 
 
 class ServerInfo(TypedDict):
@@ -169,7 +179,8 @@ class Stats(Indexed, Budgeted):
     ``state_hash`` is a hash of the state of all entities and relationships: equal states have equal hashes,
     in whatever order or batches they were stored. It is null for data that is older than the hash. It
     includes a change of schema once ``types_pending`` no longer names the type. ``semantic_pending`` counts
-    entities that a search by meaning does not find yet. ``writers`` are the 100 with the most transactions.
+    entities that a search by meaning does not find yet, ``search_pending`` those that are still to be read
+    into memory, for which searches wait. ``writers`` are the 100 with the most transactions.
     """
 
     total_entities: int
@@ -185,6 +196,7 @@ class Stats(Indexed, Budgeted):
     state_hash: str | None
     types_pending: list[str]
     semantic_pending: int
+    search_pending: int
     last_updated: str | None
     writers: list[WriterTotal]
 
@@ -245,6 +257,7 @@ async def stats(context: Context, arguments: CountStats) -> Stats:
         "state_hash": row.state_hash,
         "types_pending": row.pending,
         "semantic_pending": row.semantic_pending,
+        "search_pending": context.services.of(SearchCopies).unread(context.actor.owner),
         "last_updated": answers.when(row.recorded_at or None),
         "writers": [
             {

@@ -106,6 +106,11 @@ class SearchCopies(FiledCopies):
                 return copy, rows
         raise ServiceBusy("this owner's entities change faster than they can be read: try again in a moment")
 
+    def unread(self, owner: str | None = None) -> int:
+        """Return how many entities are still to be read into copies, of one owner or of all; 0 if none is."""
+        reading = [copy for key, copy in self._copies.items() if copy.loading and owner in (None, key[0])]
+        return sum(max((copy.entities or 0) - copy.entities_read, 1) for copy in reading)
+
     async def _wait_for(self, key: Key, copy: OwnerCopy, limits: Limits) -> None:
         """Begin to read a copy, and wait for it as long as a search may."""
         if copy.loading is None:

@@ -398,6 +398,7 @@ def test_the_counts_are_those_of_what_was_stored(run: Call) -> None:
         "total_interpretations": 0,
         "sources_count": 0,
         "semantic_pending": 0,
+        "search_pending": 0,
         "entities_by_type": {"person": 1, "thing": 3},
         "observations_by_type": {"person": 1, "thing": 4},
         "relationships_by_type": {"MANAGES": 1, "OWNS": 1},

@@ -298,6 +298,8 @@ def test_a_search_that_waited_too_long_is_refused_and_the_copy_is_read_on(
             impatient(name, **arguments)
         assert (busy.value.retryable, busy.value.headers["Retry-After"]) == (True, "1")
         assert (busy.value.details["entities"], busy.value.details["entities_read"]) == (1, 0)
+    assert impatient("server.stats")["search_pending"] == 1
+    assert not impatient("server.health")["search_ready"]
     for identifier in (garden, "A garden", "G-1"):
         assert ids(impatient("entities.find", identifier=identifier)) == [garden]
     loop.run(allow(may_read))
@@ -308,6 +310,8 @@ def test_a_search_that_waited_too_long_is_refused_and_the_copy_is_read_on(
         except ServiceBusy:
             continue
     assert (ids(answer), "exact" in answer) == ([garden], False)
+    assert impatient("server.stats")["search_pending"] == 0
+    assert impatient("server.health")["search_ready"]
 
 
 def test_a_copy_that_cannot_be_read_keeps_no_search_waiting(

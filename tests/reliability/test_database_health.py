@@ -44,7 +44,8 @@ def getter(faulty: Faulty) -> Callable[[str], httpx.Response]:
 
 def test_health_without_a_database_is_200_and_says_so_and_ready_is_503(faulty: Faulty) -> None:
     get = getter(faulty)
-    assert get("/health").json() == {"ok": True, "version": __version__, "database": "up"}
+    health = {"ok": True, "version": __version__, "database": "up", "search_ready": True}
+    assert get("/health").json() == health
     assert get("/health/ready").json() == get("/health").json()
     faulty.do(faulty.proxy.refuse)
     time.sleep(STATE_SECONDS)
