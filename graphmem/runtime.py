@@ -183,7 +183,7 @@ async def connection(
 async def warm(services: Services) -> None:
     """Plan the first queries and load the embedding model; then plan every other query.
 
-    The others are planned with the relationship types of that moment.
+    Before the others, the files of owners who were erased elsewhere are removed. The others are planned with the relationship types of that moment.
     """
     loading = (
         [asyncio.to_thread(services.embedder.warm)] if isinstance(services.embedder, LocalEmbedder) else []
@@ -191,8 +191,8 @@ async def warm(services: Services) -> None:
     await asyncio.gather(services.database.planning.plan_first(), *loading)
     _spare_lasting_objects()
     with contextlib.suppress(GraphmemError):
-        await services.database.planning.plan_rest((await services.vocabulary.current()).names)
         await services.of(SearchCopies).erase_unowned()
+        await services.database.planning.plan_rest((await services.vocabulary.current()).names)
 
 
 def _spare_lasting_objects() -> None:
