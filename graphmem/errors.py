@@ -320,8 +320,8 @@ class ServiceBusy(Unavailable, code="SERVICE_BUSY"):
     """Too many requests are waiting: try again in a moment."""
 
 class SearchMemoryExceeded(Unavailable, code="SEARCH_MEMORY_EXCEEDED"):
-    """The entities of this owner take more than GRAPHMEM_SEARCH_MEMORY, and searches compare them in memory:
-    raise it, and start the service again."""
+    """The entities of this owner take more than GRAPHMEM_SEARCH_MEMORY, and no file in GRAPHMEM_SEARCH_DISK
+    has them: raise one of these, and start the service again. A sealed instance has no such files."""
 
 class ServiceUnreachable(Unavailable, code="SERVICE_UNREACHABLE"):
     """No service answers at this address: start it with `graphmem serve`, or correct --base-url."""

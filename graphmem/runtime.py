@@ -183,7 +183,8 @@ async def connection(
 async def warm(services: Services) -> None:
     """Plan the first queries and load the embedding model; then plan every other query.
 
-    Before the others, the files of owners who were erased elsewhere are removed. The others are planned with the relationship types of that moment.
+    Before the others, the files of owners who were erased elsewhere are removed. The others are planned with
+    the relationship types of that moment.
     """
     loading = (
         [asyncio.to_thread(services.embedder.warm)] if isinstance(services.embedder, LocalEmbedder) else []

@@ -167,7 +167,7 @@ class SearchCopies(FiledCopies):
                 page = await reading
                 if state is None:
                     state, copy.entities = page.state, page.entities
-                    is_full = copy.full_at is not None and page.entities >= copy.full_at
+                    is_full = files is None and page.entities >= (copy.full_at or page.entities + 1)
                     room = self._memory + (0 if files is None else files.limit)
                     if is_full or await self._least_bytes(queries, copy, page) > room:
                         self._refuse(key, copy)
