@@ -18,7 +18,6 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from graphmem.checking import rule_dates
 from graphmem.checking.resealing import reseal
 from graphmem.context import Services
 from graphmem.database.halving import in_halves
@@ -193,10 +192,7 @@ async def _refold_type(services: Services, owner: str, kind: str, live: bool, pr
 
 
 async def refold_withdrawn(services: Services) -> int:
-    """Fold again things of which other observations count now; return how many.
-
-    Once nothing of an owner waits, work out again when merges by rule held, where turns could not date them.
-    """
+    """Fold again things of which other observations count now; return how many."""
     owners = await services.database.reads(None).only(
         "exclusion.owners", list[str], limit=PENDING_TYPES_LIMIT
     )
@@ -204,8 +200,6 @@ async def refold_withdrawn(services: Services) -> int:
     for owner in random.sample(owners, min(len(owners), REFOLDED_TYPES_LIMIT)):
         try:
             done += await services.writers.refold_withdrawn(owner, WITHDRAWN_LIMIT)
-            if dated := await rule_dates.mend_undated(services.database, owner, services.writers):
-                _log.info("merges by rule dated again", owner=owner, entities=dated)
         except GraphmemError as exc:
             _log.warning("withdrawn observations are folded out later", owner=owner, reason=str(exc)[:500])
     return done

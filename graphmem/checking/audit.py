@@ -4,22 +4,20 @@ The audit first compares what is noted on observations, when they count, with th
 an owner's entities and relationships in stretches. It derives snapshots, provenance, counts,
 names, identifiers, liveness and edges again from the observations, and compares them with the nodes. A
 stretch bounds the memory. Counters and the state hash are summed up over all stretches, and compared if
-nothing was written meanwhile. Last it compares when merges by rule held
-(:mod:`graphmem.checking.rule_dates`).
+nothing was written meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import structlog
 
-from graphmem.checking import fact_check, passage_check, rule_dates
+from graphmem.checking import fact_check, passage_check
 from graphmem.checking.deriving import Seen, derive
 from graphmem.checking.report import Report
 from graphmem.checking.stamps import StampCheck
@@ -35,6 +33,7 @@ from graphmem.model.membership import Membership
 from graphmem.model.reduction import Torn
 from graphmem.writing import Writers, forms, refolding, turn_rows, vectors
 from graphmem.writing import state as states
+from graphmem.writing.rule_evidence import EvidenceReader
 from graphmem.writing.state import LockedOwner, LookRow, State
 from graphmem.writing.things import Things
 from graphmem.writing.write_requests import LookAgain, Touched
@@ -158,14 +157,10 @@ class Audit:
                     await self._compare_heads()
             with self._naming("counts"):
                 await self._settle()
-            self.place = Place("dates")
+            self.place = Place("passages", (times.EARLIEST, ""))
             if self.report.checked > STRETCH_SUBJECTS:
                 # Who has little is answered whole, however long it takes.
                 yield
-        if self.place.phase == "dates":
-            with self._naming("merges by rule"):
-                await self._check_rule_dates(entity_types)
-            self.place = Place("passages", (times.EARLIEST, ""))
         async for differences, at in passage_check.pages(
             self.database, self.owner, self.writers.embedder, self.place.after
         ):
@@ -236,22 +231,6 @@ class Audit:
             ids_of_wrong = [each.subject_id for each in wrong]
             await self.database.write("audit.reread", self.owner, ids=ids_of_wrong)
             self.report.fixed += len(wrong)
-
-    async def _check_rule_dates(self, entity_types: list[str]) -> None:
-        """Compare when merges by rule held, once every entity is merged as the rule demands."""
-        arguments = (self.database, self.owner, self.writers, entity_types)
-        if self.fix:
-            dates = await rule_dates.mend(*arguments)
-            await self.writers.refold_withdrawn(self.owner, sys.maxsize)
-        elif await rule_dates.is_certain(self.database, self.owner):
-            dates = await rule_dates.compare(*arguments)
-        else:
-            # The worker has yet to work them out.
-            return
-        for each in dates.wrong:
-            stored, derived = (list(map(rule_dates.shown_as, spans)) for spans in (each.stored, each.derived))
-            self.report.note([AuditDifference(each.subject_id, "ruled", stored, derived)])
-            self.report.fixed += self.fix
 
     async def _check(self, subject_ids: list[str]) -> None:
         entities = [each for each in subject_ids if ":" not in str(each)]
@@ -345,14 +324,18 @@ class Audit:
         raise AssertionError("unreachable: the last read returns")
 
     async def _read_merges(self, entity_ids: set[str]) -> Membership:
-        self._merges = entity_ids, await refolding.membership(self._queries, sorted(entity_ids))
+        self._merges = entity_ids, await self._membership(entity_ids)
         return self._merges[1]
+
+    async def _membership(self, entity_ids: set[str]) -> Membership:
+        reader = EvidenceReader(self._queries, self.owner, self.writers.rules_off)
+        return await reader.membership(entity_ids)
 
     async def _refold(self, entities: set[str], relationships: list[str]) -> None:
         further = Touched()
         while (state := await self._look(entities, relationships, further=further)) and state.is_stale:
-            await refolding.refold(self._queries, state)
             try:
+                await refolding.refold(self._queries, state)
                 refolding.settle(state)
             except LookAgain as exc:
                 further.add(exc.further)
@@ -428,7 +411,6 @@ class Audit:
         params = turn_rows.parameters(derived)
         for part in ("entities", "relationships"):
             params[part] = [row for row in params[part] if row["subject_id"] in mendable]
-        params["rule_merges"] = [row for row in params["rule_merges"] if row["subject_id"] in mendable]
         params |= {"counts": [], "state_hash": derived.read.hash}
         stretch.correct(params)
         written = await self._turn(params)

@@ -16,7 +16,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
-from graphmem.checking import rule_dates
 from graphmem.checking.audit import Audit
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
@@ -35,7 +34,8 @@ from graphmem.model.relationship import BUILTIN, RegistrationRefused, Relationsh
 from graphmem.model.schema import Active, SchemaDocument, version_order
 from graphmem.objects import ObjectStore
 from graphmem.sealing import InstanceKeys
-from graphmem.writing import Writers, refolding
+from graphmem.writing import Writers
+from graphmem.writing.rule_evidence import EvidenceReader
 from graphmem.writing.state import LockedOwner
 
 REPORTED_CONFLICTS_LIMIT: Final = 200
@@ -122,7 +122,6 @@ async def restore(
         # Most of the dump may wait: it is read a second time rather than held in memory.
         report("wait", 0, sum(restorer.waiting.values()))
         await _for_each_portion(path, restorer.restore_waiting, keys)
-    await restorer.apply_withdrawals()
     await restorer.audit()
     return restorer.result
 
@@ -185,20 +184,12 @@ class _Restorer:
         await self._write_missing(portion.owner, missing)
         self._report("wait", missing.observations + len(missing.conflicts), None)
 
-    async def apply_withdrawals(self) -> None:
-        """Fold again what the withdrawals of the dump changed."""
-        if self.result.dry_run:
-            return
-        for contents in self.result.verified.manifest.contents["owners"]:
-            # Format 1 has no withdrawals.
-            if contents.get("exclusions"):
-                await self._writers.refold_withdrawn(contents["owner"], sys.maxsize)
-
     async def audit(self) -> None:
-        """Derive everything again for owners who have more facts than the dump, or had observations wait.
+        """Fold again what withdrawals changed.
 
+        Everything is derived again for owners who have more facts than the dump, or had observations wait.
         A fact that comes between facts of the database may change what is derived from those, such as the
-        version of a merged entity. For the other owners it is worked out again when merges by rule held.
+        version of a merged entity.
         """
         if self.result.dry_run:
             return
@@ -208,9 +199,9 @@ class _Restorer:
             locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
             has_more = locked is not None and locked.sequence > contents["transactions"]
             entities, relationships, total = await self._types(owner)
+            # What was withdrawn before it was restored keeps the keys that it had while it counted.
+            await self._writers.refold_withdrawn(owner, sys.maxsize)
             if not has_more and owner not in self._late:
-                await rule_dates.mend(self._database, owner, self._writers, entities)
-                await self._writers.refold_withdrawn(owner, sys.maxsize)
                 continue
             self._report("check", 0, total)
             audit = Audit(
@@ -347,7 +338,8 @@ class _Restorer:
         target = facts.target(merge.kind, merge.fields)
         if target is not None:
             await self._database.write("dump.merged", owner, source=merge.subject_id, target=target)
-        merges = await refolding.membership(self._database.reads(owner), [merge.subject_id])
+        reader = EvidenceReader(self._database.reads(owner), owner, self._writers.rules_off)
+        merges = await reader.membership([merge.subject_id])
         places = [fact.place for fact in merges.facts if fact.subject_id == merge.subject_id]
         place = merge.observed_at, merge.id
         return max(places, default=place) <= place

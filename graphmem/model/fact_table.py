@@ -103,7 +103,7 @@ WITHDRAWAL: Final = DeclaredKind(
 )  # fmt: skip
 DISMISSAL: Final = DeclaredKind(
     Dismissal, "dismissals", format=2, label="Dismissal", form="whole", is_counted=False,
-    derived=("Entity.distinct_from", "ruled"), audit=("audit.nodes", "audit.dismissals"),
+    derived=("Entity.distinct_from",), audit=("audit.nodes",),
 )  # fmt: skip
 OBSERVATION: Final = DeclaredKind(
     ObservationRecord, "observations", label="Observation", erased_by="owner.erase_transactions",

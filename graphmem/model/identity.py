@@ -210,6 +210,12 @@ def rule(entity_type: str) -> tuple[tuple[str, ...], ...]:
     return SHIPPED.get(entity_type, GENERAL)
 
 
+TYPES_WITH_RULES: frozenset[str] = frozenset(
+    name for name, own in {**_BY_CONTENT, **_BY_NAME}.items() if len(own) > 1
+)
+"""The shipped types by whose rules entities are merged."""
+
+
 def own_rule(entity_type: str) -> Alternatives:
     """Return the alternatives of a shipped type's own rule, without the general order; else none."""
     return _BY_NAME.get(entity_type) or _BY_CONTENT.get(entity_type) or ()

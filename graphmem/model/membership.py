@@ -115,11 +115,6 @@ class RuleSpan(NamedTuple):
     end: int = times.LATEST
     alternative: str = ""
 
-    @property
-    def until(self) -> int | None:
-        """Its end, ``None`` while it holds; stored so."""
-        return None if self.end == times.LATEST else self.end
-
     def holds(self, at_ingested: int) -> bool:
         return self.start <= at_ingested < self.end or (at_ingested == self.end == times.LATEST)
 

@@ -140,6 +140,11 @@ class Observation:
     def counts(self) -> bool:
         return membership.counts(self.excluded)
 
+    @property
+    def counted(self) -> bool:
+        """Whether it counted for a while before it was withdrawn."""
+        return bool(self.excluded) and self.excluded[0] > self.recorded_at
+
     def claim(self, name: str, value: str, rules: Rules) -> Winner:
         """Return this observation as a winner of a field; ``value`` is the converted value."""
         policy, correction = rules.policy(name), self.kind == "correction"

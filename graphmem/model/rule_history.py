@@ -1,8 +1,4 @@
-"""When each merge by rule held: the rule of today, after each change of the facts in the order of recording.
-
-A write dates the merges that it makes and ends. Facts that come later and were recorded earlier, as in a
-restore, would be dated by the order in which they come. So the dates are worked out from all facts.
-"""
+"""When each merge by rule held: the rule of today, after each change of the facts as they were recorded."""
 
 from __future__ import annotations
 
@@ -33,7 +29,7 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleFacts:
-    """All facts of an owner on which its merges by rule depend; ``rules`` has the rule of each entity."""
+    """All facts on which some merges by rule depend; ``rules`` has the rule of each entity."""
 
     rules: Mapping[str, OwnRule]
     statements: Collection[Statement]
@@ -85,6 +81,13 @@ def _evidence(statements: Iterable[Statement], moment: int) -> Evidence | None:
         if statement.recorded_at <= moment and membership.counts(statement.toggles, moment):
             evidence = identity_rules.joined(evidence or NO_EVIDENCE, statement.evidence)
     return evidence
+
+
+def states(statements: Collection[Statement]) -> list[Evidence]:
+    """Return the different evidences that the observations of one entity came to, one after another."""
+    moments = sorted({moment for each in statements for moment in (each.recorded_at, *each.toggles)})
+    every = (_evidence(statements, moment) for moment in moments)
+    return list(dict.fromkeys(evidence for evidence in every if evidence is not None))
 
 
 def joined(spans: Iterable[RuleSpan]) -> list[RuleSpan]:

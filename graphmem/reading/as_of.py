@@ -13,7 +13,6 @@ from graphmem.model import canonical, ids, membership, reduction, times
 from graphmem.reading import answers, recomputed, shared_rows, tallies
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.tallies import Sum, Tally
-from graphmem.writing import refolding
 
 _ENTITIES_PER_READ = 50
 """Entities that one query recomputes. After each query the size of the answer is checked."""
@@ -110,7 +109,7 @@ async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) ->
     sorted_ids = sorted(set(entity_ids))
     if clocks.now or not sorted_ids:
         return {}
-    merges = await refolding.membership(context.graph, sorted_ids, clocks.bounds["at_ingested"])
+    merges = await recomputed.membership_of(context, sorted_ids, clocks.bounds["at_ingested"])
     return merges.merged_into(**clocks.bounds)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from graphmem.context import Context
 from graphmem.database.left_out import Json, holds
-from graphmem.model import canonical, identity, membership, reduction, times
+from graphmem.model import canonical, identity, identity_rules, membership, reduction, times
 from graphmem.model.membership import Membership
 from graphmem.model.reduction import Fold, OwnState
 from graphmem.model.rules import PLAIN, Rules
@@ -21,6 +21,7 @@ from graphmem.reading import tallies
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.reading.tallies import Sum, Tally
 from graphmem.writing import refolding
+from graphmem.writing.rule_evidence import EVIDENCE_LIMIT, EvidenceReader
 
 
 class _Own(NamedTuple):
@@ -44,6 +45,12 @@ class _Own(NamedTuple):
     @property
     def rules(self) -> Rules:
         return SchemaDocument.read(self.document).rules if self.document else PLAIN
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether a rule may have merged it at some time, though no write did."""
+        registered = SchemaDocument.read(self.document).alternatives() if self.document else None
+        return len(identity_rules.alternatives(self.type, registered)) > 1
 
     def summed(self, at: int) -> Sum:
         """Return its state without those of other members, under plain rules."""
@@ -81,8 +88,8 @@ async def entities(
     requested = sorted(set(entity_ids))
     own, known = await _own(context, requested, at, at_ingested)
     merges = Membership()
-    if merging := [entity.id for entity in own.values() if entity.merging]:
-        merges = await refolding.membership(context.graph, merging, known)
+    if merging := [entity.id for entity in own.values() if entity.merging or entity.has_rule]:
+        merges = await membership_of(context, merging, known)
     into, merge_rules = merges.merged_into(at, known), merges.merge_rules(at, known)
     members = {
         survivor_id: membership.members(survivor_id, into)
@@ -110,6 +117,17 @@ async def entities(
         {entity_id: state.fold for entity_id, state in folds.items()},
         {entity_id: group[0].rules for entity_id, group in groups.items()},
     )  # fmt: skip
+
+
+async def membership_of(context: Context, entity_ids: Iterable[str], at_ingested: int) -> Membership:
+    """Return the merges among entities of a page, and all that were ever merged with them, as of a time.
+
+    Raises:
+        InvalidInput: too much decides by what rules merged them.
+    """
+    off = context.services.writers.rules_off
+    reader = EvidenceReader(context.graph, context.graph.owner, off, at_ingested, EVIDENCE_LIMIT)
+    return await reader.membership(entity_ids)
 
 
 async def _own(

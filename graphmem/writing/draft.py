@@ -18,7 +18,6 @@ from graphmem.model.reduction import Observation
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
 from graphmem.writing import placement
-from graphmem.writing.rule_state import RuleSpans
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import Additions, State, WrittenTransaction
 from graphmem.writing.things import WAITING, Thing, Things, note_bearers, note_names
@@ -218,13 +217,6 @@ class Draft:
         self.entities.put(
             replace(self.entities[entity.subject_id], into=into, merged_by=merged_by, merge_rule=merge_rule)
         )
-        if entity.merged_by is None and merged_by is None:
-            return
-        own, earlier = self.new.by_rule.spans, self.state.new.by_rule.spans
-        known = own.get(entity.subject_id) or earlier.get(entity.subject_id)
-        spans = RuleSpans(known.ended, [dict(each) for each in known.begun]) if known else RuleSpans()
-        spans.change(into, merged_by, self.recorded_at, is_open=entity.merged_by is not None)
-        own[entity.subject_id] = spans
 
     def separate(self, entity_id: str, others: Iterable[str]) -> None:
         """Note that somebody separated an entity from others: the rule joins them no more."""
@@ -252,8 +244,6 @@ class Draft:
         }  # fmt: skip
         head = self.head(entity_type)
         self.heads[entity_type] = head.with_active(active)
-        if entity_type in self.state.heads and head.rules.identity != self.heads[entity_type].rules.identity:
-            self.new.by_rule.undated = True
         version = SchemaRecord.model_construct(
             entity_type=entity_type,
             version=active.version,

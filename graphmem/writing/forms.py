@@ -20,7 +20,7 @@ _OF_FORM: Final = {
 }
 """By form, the facts that at least this form writes."""
 _BEFORE_WITHDRAWALS: Final = (
-    "entities", "relationships", "rule_merges", "repeated", "schemas",
+    "entities", "relationships", "repeated", "schemas",
     *(name for name, form in fact_table.WRITTEN.items() if form != "exclude"),
 )  # fmt: skip
 """What a turn writes before its withdrawals and splits. Without these, one statement writes all of it."""
@@ -116,8 +116,8 @@ def _needs_whole(params: Mapping[str, Any]) -> bool:
         row["liveness_changed"] or row["survivor_key"] or row["former_survivor_key"]
         for row in params["relationships"]
     )
-    parts = ("aliases", "rule_merges", *_OF_FORM["whole"])
-    return bool(merges or moves or params["undated"] or any(params[part] for part in parts))
+    parts = ("aliases", *_OF_FORM["whole"])
+    return bool(merges or moves or any(params[part] for part in parts))
 
 
 def _parameters(name: str, params: Mapping[str, Any]) -> dict[str, Any]:

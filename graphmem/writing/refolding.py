@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from graphmem.database.left_out import Json
 from graphmem.database.queries import Queries
 from graphmem.model import facts, identity_rules, reduction, times
 from graphmem.model.identity_rules import NO_EVIDENCE, Evidence
-from graphmem.model.membership import Membership, MergeFact, RuleSpan
+from graphmem.model.membership import Membership
 from graphmem.model.reduction import Observation, OwnState, Winner
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import placement, rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
+from graphmem.writing.rule_evidence import EvidenceReader, off_loop
 from graphmem.writing.state import State
 from graphmem.writing.things import Thing, evidence_of, naming_pairs, note_bearers, note_names
-from graphmem.writing.write_requests import Merging, Touched, WriteRequest
+from graphmem.writing.write_requests import LookAgain, Merging, Touched, WriteRequest
 
 OBSERVATIONS_PER_READ: Final = 2_000
 HISTORIES_PER_READ: Final = 2_500
 """Entities and relationships whose histories one query reads."""
 HISTORY_OBSERVATIONS_LIMIT: Final = 200
 """A longer history is read by itself, in pages."""
-LOOP_WORK_LIMIT: Final = 1_000
-"""Merge facts and touches that are computed on the event loop; more are computed in a thread."""
-
-_Result = TypeVar("_Result")
 
 
 class _ReplayedObservation(NamedTuple):
@@ -107,33 +103,6 @@ class History(NamedTuple):
             yield each.of(self.subject_id)
 
 
-class _MergeFactRow(NamedTuple):
-    """An observation of kind merge or unmerge; ``fields`` and ``values`` name the target of a merge."""
-
-    observation_id: str
-    subject_id: str
-    at: int
-    recorded_at: int
-    kind: facts.Kind
-    fields: list[str]
-    values: list[Json]
-    excluded: list[int] | None
-
-    @property
-    def merge_fact(self) -> MergeFact:
-        fields = dict(zip(self.fields, self.values, strict=True))
-        return MergeFact(
-            self.subject_id,
-            self.at,
-            self.recorded_at,
-            self.observation_id,
-            facts.target(self.kind, fields),
-            tuple(self.excluded or ()),
-            tuple(facts.separated(fields)),
-            facts.merge_rule(self.kind, fields, self.at),
-        )
-
-
 class _TouchedEntity(NamedTuple):
     """An entity, and for each transaction that observed it [recorded_at, least observed_at]."""
 
@@ -208,15 +177,6 @@ async def histories(
         left = [each for each in left if each not in known]
 
 
-async def membership(queries: Queries, entity_ids: list[str], at_ingested: int = times.LATEST) -> Membership:
-    """Return the membership of all entities that were ever merged with some, as it was known at a time."""
-    entities, facts, rules = await queries.only(
-        "entity.merges", tuple[list[str], list[_MergeFactRow], list[RuleSpan]], entity_ids=entity_ids,
-        at_ingested=at_ingested,
-    )  # fmt: skip
-    return Membership.of([row.merge_fact for row in facts], entities, rules)
-
-
 async def changes(
     queries: Queries,
     merges: Membership,
@@ -231,7 +191,7 @@ async def changes(
     entity_ids = list(entity_ids)
     if not entity_ids:
         return {}
-    members = await _off_loop(
+    members = await off_loop(
         len(merges.facts),
         lambda: sorted({member for entity_id in entity_ids for member in merges.member_ids(entity_id, at)}),
     )
@@ -243,12 +203,7 @@ async def changes(
         touches = {each.subject_id: each.in_order for each in touched}
         return {entity_id: merges.changes(entity_id, touches, at, at_ingested) for entity_id in entity_ids}
 
-    return await _off_loop(len(merges.facts) + sum(len(each.touches) for each in touched), compute)
-
-
-async def _off_loop(work: int, compute: Callable[[], _Result]) -> _Result:
-    """Compute something, in a thread where it would hold up the event loop."""
-    return compute() if work <= LOOP_WORK_LIMIT else await asyncio.to_thread(compute)
+    return await off_loop(len(merges.facts) + sum(len(each.touches) for each in touched), compute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +227,11 @@ class RefoldRequest(WriteRequest):
 
 
 async def refold(queries: Queries, state: State) -> None:
-    """Fold again what is stale, in the state: under the rules of today, from the observations that count."""
+    """Fold again what is stale, in the state: under the rules of today, from the observations that count.
+
+    Raises:
+        LookAgain: the look has not read an entity whose version counts what is folded again.
+    """
     await _recount(queries, state)
     for survivor_id in sorted(state.stale()):
         await _refold_members(queries, state, survivor_id, state.rules(state.entities[survivor_id].kind))
@@ -289,30 +248,11 @@ def settle(state: State) -> None:
         return
     note_bearers(state.new.by_rule.bearers, [state.entities[each] for each in changed])
     note_names(state.new.by_rule.near, [state.entities[each] for each in changed])
-    moments = [moment for each in changed if (moment := _withdrawn_at(state, each)) is not None]
-    if any(moment < state.read.recorded_at for moment in moments):
-        # What was written since then was decided with observations that did not count any more.
-        state.new.by_rule.undated = state.new.by_rule.unordered = True
-    draft = _draft(state, max(moments, default=state.read.recorded_at))
-    if draft.recorded_at == state.read.recorded_at:
-        # The versions of those that were counted in this turn may count the withdrawal already.
-        draft.bumped.update(
-            each
-            for each in changed
-            if state.entities_before[each].refold and state.entities[each].updated_at == draft.recorded_at
-        )
+    draft = _draft(state, state.read.recorded_at)
+    # Their versions count these merges already.
+    draft.bumped.update(state.recounted)
     rule_merging.settle_from(draft, state.entities_before, changed)
     draft.accept(None)
-
-
-def _withdrawn_at(state: State, entity_id: str) -> int | None:
-    """Return when observations of an entity were withdrawn or reinstated, if the state has folded that in."""
-    before, after = state.entities_before[entity_id], state.entities[entity_id]
-    is_counted_otherwise = (before.observation_count, before.unmade) != (
-        after.observation_count,
-        after.unmade,
-    )
-    return after.updated_at if before.refold and after.has_rule and is_counted_otherwise else None
 
 
 def settle_all(state: State, entity_ids: Iterable[str]) -> None:
@@ -331,25 +271,49 @@ def _draft(state: State, recorded_at: int) -> Draft:
 
 
 async def _recount(queries: Queries, state: State) -> None:
-    """Fold entities and relationships again whose counting observations have changed, many in one read."""
-    subject_ids = sorted(state.withdrawn())
-    entity_ids = [subject_id for subject_id in subject_ids if ":" not in subject_id]
-    merges = await membership(queries, entity_ids) if entity_ids else Membership()
-    once_merged = [entity_id for entity_id in entity_ids if entity_id in merges.entity_ids]
-    touched = await changes(queries, merges, once_merged)
-    async for history in histories(queries, subject_ids):
-        await _refold_history(queries, state, history, touched.get(history.subject_id))
-    keys = [subject_id for subject_id in subject_ids if ":" in subject_id]
-    placement.place(state.entities, state.relationships, keys)
+    """Fold entities and relationships again whose counting observations, or rules of identity, have changed.
+
+    The versions of all that a rule ever merged with them are counted again.
+    """
+    subject_ids = {*state.withdrawn(), *_with_stale_rule(state)}
+    entity_ids = {subject_id for subject_id in subject_ids if ":" not in subject_id}
+    reader = EvidenceReader(queries, state.owner, state.rule_reads.off)
+    merges = await reader.membership(entity_ids)
+    if more := {each for rule in merges.rules for each in (rule.subject_id, rule.into)} - entity_ids:
+        if unread := {each for each in more if state.entities.get(each) is None}:
+            raise LookAgain(Touched(entities=unread))
+        merges = await reader.membership(more)
+        subject_ids |= more
+        entity_ids |= more
+    touched = await changes(queries, merges, entity_ids & merges.entity_ids)
+    state.recounted |= entity_ids
+    async for history in histories(queries, sorted(subject_ids)):
+        keys = reader.keys(history.subject_id)
+        await _refold_history(queries, state, history, touched.get(history.subject_id), keys)
+    placement.place(state.entities, state.relationships, [key for key in sorted(subject_ids) if ":" in key])
+
+
+def _with_stale_rule(state: State) -> Iterator[str]:
+    """Yield the entities, with a rule today or earlier, that were folded under other rules than today's."""
+    for survivor_id in state.stale():
+        rules = state.rules(state.entities[survivor_id].kind)
+        for member in state.entities.members(survivor_id):
+            if state.may_have_keys(member.kind) and member.projection != rules.key:
+                yield member.subject_id
 
 
 async def _refold_history(
-    queries: Queries, state: State, history: History, touched: Collection[int] | None
+    queries: Queries,
+    state: State,
+    history: History,
+    touched: Collection[int] | None,
+    keys: frozenset[tuple[str, str]],
 ) -> None:
     """Fold one subject again.
 
     Args:
         touched: when transactions changed what an entity shows that was ever merged; ``None`` for others.
+        keys: those by which the rule ever found it.
     """
     subject_id = history.subject_id
     is_entity = ":" not in subject_id
@@ -370,6 +334,7 @@ async def _refold_history(
             projection=rules.key if is_entity else known.projection,
             evidence=evidence,
             named=named if is_entity else None,
+            former_keys=keys,
         )
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from graphmem.model.identity_rules import Evidence, OwnRule
 from graphmem.model.person_names import NameGroup
@@ -41,54 +41,16 @@ class NearRow(NamedTuple):
 
 
 @dataclass(slots=True)
-class RuleSpans:
-    """How the merge by rule of one entity changes in a turn.
-
-    Attributes:
-        ended: when the stored merge ended (``recorded_at``, microseconds); ``None`` where it did not.
-        begun: the new merges in order, as properties of their edges with ``into``; the last may be open.
-    """
-
-    ended: int | None = None
-    begun: list[dict[str, Any]] = field(default_factory=list)
-
-    def change(self, into: str | None, merged_by: str | None, recorded_at: int, *, is_open: bool) -> None:
-        """Note a change; ``is_open``: a merge by rule ends with it."""
-        if is_open and not self.begun:
-            self.ended = recorded_at
-        elif is_open and self.begun[-1]["from"] == recorded_at:
-            self.begun.pop()
-        elif is_open:
-            self.begun[-1]["until"] = recorded_at
-        if into is not None and merged_by is not None:
-            self.begun.append({"into": into, "alternative": merged_by, "from": recorded_at, "until": None})
-
-
-@dataclass(slots=True)
 class RuleChanges:
-    """What a turn, or one request of it, changes of merges by rule.
+    """What a turn changes of what merges by rule depend on.
 
     Attributes:
-        spans: when merges by rule began and ended, by entity.
-        undated: when merges by rule held has to be worked out again from all facts.
-        unordered: that is so because of a withdrawal: what it changed is not wholly known until then.
         bearers: the entities that it changed, by the ids that they bear.
         near: the names of persons that it changed, by groups.
     """
 
-    spans: dict[str, RuleSpans] = field(default_factory=dict)
-    undated: bool = False
-    unordered: bool = False
     bearers: dict[str, set[str]] = field(default_factory=dict)
     near: dict[NameGroup, set[str]] = field(default_factory=dict)
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        return [
-            {"subject_id": subject_id, "ended": spans.ended, "begun": spans.begun}
-            for subject_id, spans in sorted(self.spans.items())
-            if spans.ended is not None or spans.begun
-        ]
 
 
 @dataclass(slots=True)

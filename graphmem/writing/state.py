@@ -105,9 +105,6 @@ class Additions:
         self.aliases.update(further.aliases)
         for key, entity_ids in further.names.items():
             self.names.setdefault(key, []).extend(entity_ids)
-        self.by_rule.spans.update(further.by_rule.spans)
-        self.by_rule.undated |= further.by_rule.undated
-        self.by_rule.unordered |= further.by_rule.unordered
 
     @property
     def is_written(self) -> bool:
@@ -128,6 +125,7 @@ class State:
         known: the number of observations of each subject of withdrawals, by id.
         file_keys: the ids of sources by the idempotency keys of files.
         new: what the turn adds.
+        recounted: the entities whose versions were counted again from all facts.
     """
 
     owner: str = ""
@@ -143,6 +141,7 @@ class State:
     known: dict[str, int] = field(default_factory=dict)
     file_keys: dict[str, set[str]] = field(default_factory=dict)
     new: Additions = field(default_factory=Additions)
+    recounted: set[str] = field(default_factory=set)
 
     def head(self, entity_type: str) -> Head:
         return self.heads.get(entity_type) or Head(entity_type)

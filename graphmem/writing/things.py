@@ -51,6 +51,7 @@ class Thing:
         merge_rule: how the fact that merged it folds it; see :func:`graphmem.model.facts.merge_rule`.
         named: the pairs of all of its observations that count, where these were read; see
             :func:`naming_pairs`.
+        former_keys: the keys of all observations that ever counted for it, where these were read.
     """
 
     subject_id: str
@@ -73,6 +74,7 @@ class Thing:
     distinct_from: tuple[str, ...] = ()
     merge_rule: str | None = None
     named: frozenset[tuple[str, str]] | None = field(default=None, compare=False)
+    former_keys: frozenset[tuple[str, str]] = field(default=frozenset(), compare=False)
 
     @property
     def made(self) -> bool:
@@ -107,6 +109,8 @@ class Thing:
                 last_observation_at=_later(latest, observation.observed_at) if is_empty else latest,
                 projection=rules.key,
                 unmade=self.unmade or (is_empty and has_values),
+                # It counted before it was restored: its keys are written when it is folded again.
+                refold=self.refold + (self.rule is not None and observation.counted),
             )
         more = evidence_of(self.rule, observation.fields, observation.basis)
         return replace(
@@ -134,13 +138,9 @@ class Thing:
     @cached_property
     def keys(self) -> set[tuple[str, str]]:
         """The (kind, value) pairs by which the rule finds it: ids that it bears, and its names by group."""
-        if self.rule is None:
+        if self.rule is None or not self.made:
             return set()
-        is_weaker = self.rule.is_weaker
-        weaker = [(each, at) for each, at in self.borne.items() if is_weaker(at) and each != self.subject_id]
-        keys = {(f"{KEY_KIND}{self.rule.basis(level)}", each) for each, level in weaker}
-        texts = [pair for name in self.person_names for pair in name.texts]
-        return keys | {(NEAR_KIND + group.basis, text) for group, text in texts}
+        return keys_of(self.rule, self.subject_id, self.evidence)
 
     @property
     def evidence_text(self) -> str | None:
@@ -229,6 +229,14 @@ def evidence_of(rule: OwnRule | None, texts: Mapping[str, str], basis: str | Non
     evidence = rule.evidence({name: canonical.decode(text) for name, text in fields.items()})
     by_content = evidence and basis == identity.CONTENT and rule.entity_type in identity.PEOPLE
     return evidence | identity_rules.BY_CONTENT if by_content else evidence
+
+
+def keys_of(rule: OwnRule, subject_id: str, evidence: Evidence) -> set[tuple[str, str]]:
+    """Return the (kind, value) pairs by which the rule finds an entity with some evidence."""
+    borne = [(each, at) for each, at in rule.borne(evidence).items() if rule.is_weaker(at)]
+    keys = {(f"{KEY_KIND}{rule.basis(level)}", each) for each, level in borne if each != subject_id}
+    texts = [pair for name in rule.names(subject_id, evidence) for pair in name.texts]
+    return keys | {(NEAR_KIND + group.basis, text) for group, text in texts}
 
 
 def note_bearers(bearers: dict[str, set[str]], entities: Iterable[Thing]) -> None:

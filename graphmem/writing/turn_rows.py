@@ -97,9 +97,6 @@ def parameters(state: State) -> dict[str, Any]:
         ],
         **fact_table.NO_ROWS,
         **new.facts,
-        "rule_merges": new.by_rule.rows,
-        "undated": new.by_rule.undated,
-        "unordered": new.by_rule.unordered,
         "repeated": [{"id": each, "transaction_id": by} for each, by in sorted(new.repeated)],
         "recounted": forms.recounted(state),
         "sourced": _origins(new.observations.values(), "source_id"),
@@ -329,7 +326,7 @@ def _entity_row(
         "labels_removed": [],
         "identifiers_added": sorted(map(list, new - old)),
         "identifiers_removed": sorted(map(list, old - new)),
-        **_former_names(before, after, observations),
+        **_with_former_keys(_former_names(before, after, observations), before, after),
         "values": _changed_values(before, after, rules),
         "merged": new_into if is_moved else None,
         "unmerged": old_into if is_moved else None,
@@ -365,6 +362,22 @@ def _former_names(
     return {
         "former_added": sorted(map(list, former)) if former or current else None,
         "former_removed": sorted(map(list, current)),
+    }
+
+
+def _with_former_keys(
+    former: dict[str, list[list[str]] | None], before: Node | None, after: Node
+) -> dict[str, list[list[str]] | None]:
+    """Add the keys by which the rule found an entity: what decided at earlier times is found by them."""
+    keys = ((before.own.keys if before else set[tuple[str, str]]()) | after.own.former_keys) - after.own.keys
+    if not keys:
+        return former
+    removed = former["former_removed"]
+    if former["former_added"] is None:
+        removed = removed or []
+    return {
+        "former_added": [*(former["former_added"] or ()), *sorted(map(list, keys))],
+        "former_removed": removed,
     }
 
 

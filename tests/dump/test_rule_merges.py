@@ -14,14 +14,11 @@ from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.model.fact_records import ObservationRecord
 from graphmem.writing import Writers
-from tests.reliability.test_failpoints import Doom, doom
 from tests.support.dumps import Dumps
 from tests.support.examples import LONG
 from tests.support.faces import Call
 from tests.support.long_cases import mostly_long
 from tests.support.rule_merging import ADA, ADA_BY_EMAIL, home_of, shown_as
-
-__all__ = ["doom"]
 
 NAMES = ("Tom King", "King, Thomas", "T. King", "Tom Kign", "Ada King")
 EMAILS = ("a@example.org", "b@example.org", "c@example.org")
@@ -118,29 +115,6 @@ def test_a_restore_into_a_part_of_the_facts_comes_to_one_end_state(
             dumps.restore(path)
         assert run("server.check_snapshots")["healthy"]
         assert answers_about(run, entity_ids) == backwards, [path.name for path in paths]
-
-
-@pytest.mark.parametrize(
-    "place", mostly_long(["before:audit.date_rules", "after:audit.date_rules"], "after:audit.date_rules")
-)
-def test_a_restore_that_was_cut_short_dates_merges_when_it_is_begun_again(
-    run: Call, dumps: Dumps, doom: Doom, place: str
-) -> None:
-    ada = {"entity_type": "person", "name": "Ada Lovelace"}
-    by_name = run("store", entities=[ada])["entities"][0]["entity_id"]
-    known_at = run("server.stats")["last_updated"]
-    early = dumps.create("early").path
-    dumps.wipe()
-    by_email = run("store", entities=[{**ada, "email": "ada@example.org"}])["entities"][0]["entity_id"]
-    stored_at = run("server.stats")["last_updated"]
-    doom.dies(f"{place}=exit@1", "backup", "restore", str(early))
-    dumps.restore(early)
-    assert run("server.check_snapshots")["healthy"]
-    shown = [
-        run("entities.snapshot", entity_id=by_name, at_ingested=moment)["entity_id"]
-        for moment in (known_at, stored_at)
-    ]
-    assert shown == [by_name, by_email]
 
 
 def test_a_restore_merges_by_no_alternative_that_is_off(run: Call, dumps: Dumps, services: Services) -> None:

@@ -11,7 +11,6 @@ from graphmem.changes.change import Change
 from graphmem.changes.change_pages import NewestFirst
 from graphmem.changes.derived_changes import changes_of
 from graphmem.changes.wanted_changes import WantedChanges
-from graphmem.checking import rule_dates
 from graphmem.context import Context, Services
 from graphmem.errors import GraphmemError
 from graphmem.model import times
@@ -88,29 +87,6 @@ def test_changes_are_told_while_a_changed_rule_is_dated_anew_and_reading_does_no
     assert "changes_pending" not in answer
     assert len(statements) <= 6, statements
     assert not writes(statements)
-
-
-def test_changes_wait_for_the_worker_where_a_withdrawal_makes_dates_uncertain(
-    loop: Loop, services: Services, owner: str
-) -> None:
-    call = by_runner(loop, services, owner)
-    call("store", entities=[{"entity_type": "book", "title": "Emma"}])
-    after = call("changes.list")["resume_cursor"]
-    call("store", entities=[{"entity_type": "book", "title": "Dune"}])
-    # So a turn leaves an owner that folds a withdrawal in after other writes.
-    uncertain = (
-        "MATCH (o:Owner {id: $owner}) SET o.undated = o.revision, o.unordered = true, o.refolding = true"
-    )
-    loop.run(services.database.script(uncertain, owner=owner))
-    with counted(services.database) as statements:
-        answer = call("changes.list", after=after)
-    assert (answer["changes"], answer["changes_pending"]) == ([], True)
-    assert len(statements) <= 6, statements
-    assert not writes(statements)
-    loop.run(rule_dates.mend_undated(services.database, owner, services.writers))
-    told = call("changes.list", after=after)
-    assert [each["event_type"] for each in told["changes"]] == ["entity.created"]
-    assert "changes_pending" not in told
 
 
 def write_at_random(call: Call, seed: int, size: int) -> None:

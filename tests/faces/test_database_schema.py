@@ -17,7 +17,6 @@ import structlog
 
 from graphmem.api.app import create_app
 from graphmem.auth.file_urls import FileUrls, SignedFile
-from graphmem.checking import rule_dates
 from graphmem.context import Services
 from graphmem.database import migrations
 from graphmem.database.driver import Database
@@ -236,16 +235,13 @@ def migrated_again(loop: Loop, services: Services, owner: str, *versions: int) -
     loop.run(services.database.script("MATCH (n:Migration) WHERE n.version IN $v DELETE n", v=versions))
     assert [each.version for each in loop.run(migrations.apply(services.database))] == [*versions]
     loop.run(services.writers.refold_withdrawn(owner, sys.maxsize))
-    # What is dated otherwise waits to be folded again.
-    loop.run(rule_dates.mend_undated(services.database, owner, services.writers))
-    loop.run(services.writers.refold_withdrawn(owner, sys.maxsize))
 
 
 MILLER = {"entity_type": "person", "name": "Robert Miller"}
 WITHOUT_KEYS: tuple[LiteralString, ...] = (
     "MATCH (key:Identifier {owner: $owner})-[edge:IDENTIFIES]->() "
     "WHERE key.kind STARTS WITH 'key:' DELETE edge",
-    "MATCH (a:Entity {owner: $owner})-[edge:MERGED_INTO|ruled]->() DELETE edge "
+    "MATCH (a:Entity {owner: $owner})-[edge:MERGED_INTO]->() DELETE edge "
     "SET a.merged_into = null, a.merged_by = null, a.listed = a.type, a.unlisted = null",
 )
 

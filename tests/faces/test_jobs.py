@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from graphmem.auth.erasing import erase_closed
-from graphmem.checking import audit, rule_dates
+from graphmem.checking import audit
 from graphmem.context import Services
 from graphmem.database import jobs
 from graphmem.errors import InvalidCursor, ServiceBusy
@@ -85,7 +85,7 @@ def test_a_page_of_entities_costs_its_statements(
     share, size = audit.STRETCH_SUBJECTS / 100, 60
     monkeypatch.setattr(audit, "STRETCH_SUBJECTS", size)
     for module, name in (
-        (audit, "STAMPED_SUBJECTS"), (rule_dates, "SUBJECTS_READ"), (refolding, "HISTORIES_PER_READ"),
+        (audit, "STAMPED_SUBJECTS"), (refolding, "HISTORIES_PER_READ"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, getattr(module, name) * size // round(share * 100))
     counts: list[int] = []

@@ -11,7 +11,7 @@ from graphmem import worker
 from graphmem.context import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.rule_merging import ADA, ADA_BY_EMAIL, Audited, home_of, shown_as
+from tests.support.rule_merging import ADA, ADA_BY_EMAIL, Audited, file_of, home_of, shown_as
 from tests.support.worker_pass import fold_all
 
 DUNE = {"entity_type": "book", "title": "Dune"}
@@ -29,7 +29,7 @@ def register(run: Call, *alternatives: str, **more: Any) -> None:
 
 @pytest.fixture
 def worked(run: Call, loop: Loop, services: Services) -> Callable[[], None]:
-    """Let the worker fold again all that waits, and work out again when merges by rule held."""
+    """Let the worker fold again all that waits."""
 
     def work() -> None:
         fold_all(loop, services, run)
@@ -139,4 +139,27 @@ def test_a_new_alternative_keeps_ids_and_lets_what_was_stored_take_part(
     assert shown_as(run, by_title) == [by_author]
     by_isbn = home_of(run, {**DUNE_BY_ISBN, "author": "Herbert"})
     assert shown_as(run, by_title, by_author) == [by_isbn] * 2
+    assert audited(True) == {}
+
+
+def test_what_was_withdrawn_decides_what_a_later_rule_merged_before(
+    run: Call, audited: Audited, worked: Callable[[], None]
+) -> None:
+    register(run, "title")
+    by_title = home_of(run, {**DUNE, "author": "Herbert"})
+    home_of(run, {**DUNE, "title": "Dune (1965)", "isbn": "1"})
+    by_isbn, another = ({**DUNE_BY_ISBN, "isbn": number} for number in "23")
+    register(run, "isbn", "title")
+    worked()
+    known = home_of(run, by_isbn)
+    alone = run("server.stats")["last_updated"]
+    file, _ = file_of(run, another)
+    both = run("server.stats")["last_updated"]
+    run("sources.withdraw", source_id=file)
+    for alternatives in (("title",), ("isbn", "title")):
+        register(run, *alternatives)
+        worked()
+    shown = [shown_as(run, by_title, at_ingested=moment) for moment in (alone, both)]
+    assert shown == [[known], [by_title]]
+    assert shown_as(run, by_title) == [known]
     assert audited(True) == {}

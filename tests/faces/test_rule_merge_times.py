@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, LiteralString
+from typing import Any
 
 import pytest
 
 from graphmem import worker
 from graphmem.context import Services
-from graphmem.errors import NotFound
+from graphmem.errors import InvalidInput, NotFound
+from graphmem.reading import recomputed
 from graphmem.storing import applying
 from graphmem.writing import writers
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.long_cases import mostly_long
 from tests.support.rule_merging import (
     ADA,
     ADA_BY_EMAIL,
@@ -25,6 +25,7 @@ from tests.support.rule_merging import (
     shown_as,
     store,
 )
+from tests.support.statements import counted
 
 
 @pytest.fixture
@@ -197,36 +198,47 @@ def test_a_withdrawal_that_is_undone_before_it_was_folded_in_held_for_a_while(
     assert audited(True) == {}
 
 
-DAMAGES: dict[str, LiteralString] = {
-    "another beginning": "SET span.from = span.from + 1",
-    "another end": "WITH span WHERE span.until IS NOT NULL SET span.until = span.until - 1",
-    "one too few": "WITH span WHERE span.until IS NULL DELETE span",
-    "one too many": (
-        "WITH a, span WHERE span.until IS NULL MATCH (into:Entity {id: $into}) "
-        "CREATE (a)-[other:ruled]->(into) "
-        "SET other.from = span.from - 2, other.until = span.from - 1, other.alternative = 'name'"
-    ),
-}
-
-
-@pytest.mark.parametrize("name", mostly_long(DAMAGES, "another end", "one too few"))
-def test_a_check_reports_wrong_times_and_a_fix_works_them_out_again(
-    run: Call, loop: Loop, services: Services, audited: Audited, name: str
+def test_a_page_that_needs_too_much_evidence_is_refused_and_says_what_to_do(
+    run: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    by_name = home_of(run, ADA)
-    start = changed(run, "store", entities=[ADA_BY_EMAIL])
-    (by_email,) = shown_as(run, by_name)
+    by_name, by_email = home_of(run, ADA), home_of(run, ADA_BY_EMAIL)
+    start = run("server.stats")["last_updated"]
+    monkeypatch.setattr(recomputed, "EVIDENCE_LIMIT", 1)
+    with pytest.raises(InvalidInput, match=r"at most 1 pieces of evidence.*give a smaller limit"):
+        shown_as(run, by_name, at_ingested=start)
+    assert shown_as(run, by_name) == [by_email]
+    monkeypatch.setattr(recomputed, "EVIDENCE_LIMIT", 2)
+    assert shown_as(run, by_name, at_ingested=start) == [by_email]
+
+
+@pytest.mark.usefixtures("waiting")
+def test_changes_are_told_and_earlier_times_are_right_before_a_withdrawal_is_folded_in(run: Call) -> None:
+    by_name, by_email = home_of(run, ADA), home_of(run, ADA_BY_EMAIL)
     file, _ = file_of(run, OTHER_ADA)
-    end = run("server.stats")["last_updated"]
-    again = changed(run, "sources.withdraw", source_id=file)
-    assert audited(True) == {}
-    text: LiteralString = "MATCH (a:Entity {id: $id})-[span:ruled]->() "
-    loop.run(services.database.script(text + DAMAGES[name], id=by_name, into=by_email))
-    assert by_name in audited(False)
-    report = run("server.check_snapshots")
-    assert not report["healthy"]
-    assert {each["what"] for row in report["stale_snapshots"] for each in row["differences"]} >= {"ruled"}
-    assert run("server.check_snapshots", auto_fix=True)["healthy"]
-    assert audited(True) == {}
+    after = run("changes.list")["resume_cursor"]
+    start = changed(run, "sources.withdraw", source_id=file)
+    end = changed(run, "store", entities=[{**ADA, "email": "third@example.com"}])
+    answer = run("changes.list", after=after)
+    assert {"source.withdrawn", "entity.created"} <= {each["event_type"] for each in answer["changes"]}
+    assert "changes_pending" not in answer
     assert holds(run, by_name, by_email, start, end)
-    assert holds(run, by_name, by_email, again)
+
+
+def test_a_page_of_an_earlier_time_costs_its_statements_however_many_are_merged(
+    run: Call, services: Services
+) -> None:
+    names = [
+        f"{given} {surname}er" for given in ("Ada", "Adam", "Emma", "Emil") for surname in ("Mill", "Bak")
+    ]
+    people = [{"entity_type": "person", "name": name} for name in names]
+    people += [{**each, "email": f"{number}@example.org"} for number, each in enumerate(people)]
+    run("store", entities=people, find_duplicates=False)
+    known_at = run("server.stats")["last_updated"]
+    asked = {"entity_type": "person", "limit": 100}
+    with counted(services.database) as statements:
+        then = run("entities.query", **asked, at_ingested=known_at)["entities"]
+    assert len(statements) <= 8, statements
+    now = run("entities.query", **asked)["entities"]
+    # "Ada" may be a slip of "Adam", so that only half of them are merged by the name.
+    assert len(now) == len(names) + 4
+    assert [each["entity_id"] for each in then] == [each["entity_id"] for each in now]

@@ -23,7 +23,6 @@ from graphmem.changes.change import Change
 from graphmem.changes.change_cursors import END, Place, cursor, place_of
 from graphmem.changes.change_feed import INTERVAL_SECONDS, ChangeFeed
 from graphmem.changes.standing_changes import StandingAnswers
-from graphmem.checking import rule_dates
 from graphmem.context import Context, Services
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical, times
@@ -393,7 +392,6 @@ async def work(services: Services, owner: str) -> None:
     while True:
         with contextlib.suppress(GraphmemError):
             await services.writers.refold_withdrawn(owner, worker.WITHDRAWN_LIMIT)
-            await rule_dates.mend_undated(services.database, owner, services.writers)
         await asyncio.sleep(INTERVAL_SECONDS)
 
 

@@ -71,8 +71,6 @@ WORK = (
 RESTORES = ("before:write.turn", "after:write.turn", "before:dump.merged", "after:dump.merged")
 REGISTERS = ("before:relationship_type.register", "after:relationship_type.register")
 RESTAMPS = ("before:audit.restamp", "after:audit.restamp")
-DATES_OF_RULES = {"before:audit.date_rules", "after:audit.date_rules"}
-"""tests/dump/test_rule_merges.py has them."""
 SETTLES = ("before:audit.settle", "after:audit.settle")
 ERASES = {f"{side}:{step}" for step in ("owner.close", "owner.thin", *OWNED) for side in ("before", "after")}
 """tests/access/test_erasing.py has them."""
@@ -89,7 +87,6 @@ UNTRIED = {
     for step in (
         "exclusion.stamp",
         "exclusion.settle",
-        "audit.dated",
         "passages.set",
         "audit.reread",
         "audit.regain",
@@ -116,7 +113,7 @@ SECRETS = {"before:secret.make", "after:secret.make"}
 """tests/faces/test_database_schema.py has them."""
 COVERED = {
     *STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES, *ERASES,
-    *INTERPRETS, *EXCLUDES, *SUPPOSES, *RESTAMPS, *SECRETS, *DATES_OF_RULES,
+    *INTERPRETS, *EXCLUDES, *SUPPOSES, *RESTAMPS, *SECRETS,
 }  # fmt: skip
 MIGRATES = {"before:script", "after:script"}
 """On a database of its own; see the test of migrations."""

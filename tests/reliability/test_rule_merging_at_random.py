@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from graphmem.auth import Actor
-from graphmem.checking import rule_dates
 from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical, person_names
@@ -80,19 +79,9 @@ class Owner:
         names = "canonical_name", "version", "observation_count", "snapshot", "provenance"
         return {row["entity_id"]: [row[name] for name in names] for row in rows}
 
-    def wrong_dates(self) -> list[Any]:
-        """Return the merges by rule that are dated otherwise than the facts say."""
-        services, owner = self.services, self.actor.owner
-        dates = self.loop.run(rule_dates.compare(services.database, owner, services.writers, ["person"]))
-        assert not dates.has_missed
-        return dates.wrong
-
     def work(self) -> None:
         """Do the work that is left for the worker."""
-        writers, owner = self.services.writers, self.actor.owner
-        self.loop.run(writers.refold_withdrawn(owner, sys.maxsize))
-        self.loop.run(rule_dates.mend_undated(self.services.database, owner, writers))
-        self.loop.run(writers.refold_withdrawn(owner, sys.maxsize))
+        self.loop.run(self.services.writers.refold_withdrawn(self.actor.owner, sys.maxsize))
 
     def differences(self) -> dict[str, Any]:
         """Return what is stored otherwise than the facts come to."""
@@ -244,7 +233,6 @@ def test_random_histories_are_what_their_facts_come_to(services: Services, loop:
         change_at_random(owner, rng, files)
         seen.append((owner.call("server.stats")["last_updated"], owner.shown()))
     assert owner.differences() == {}
-    assert owner.wrong_dates() == []
     for moment, shown in seen:
         assert owner.shown(at_ingested=moment) == shown
 
@@ -270,6 +258,5 @@ def test_histories_whose_withdrawals_are_folded_late_are_what_their_facts_come_t
             seen.append((stats["last_updated"], owner.shown()))
     owner.work()
     assert owner.differences() == {}
-    assert owner.wrong_dates() == []
     for moment, shown in seen:
         assert owner.shown(at_ingested=moment) == shown

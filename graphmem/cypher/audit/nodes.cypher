@@ -13,7 +13,7 @@ CALL () {
   WHERE entity.owner = $owner
   RETURN collect([id, properties(entity), labels(entity),
     COLLECT { MATCH (entity)<-[:IDENTIFIES]-(identifier:Identifier) RETURN [identifier.kind, identifier.value] },
-    COLLECT { MATCH (entity)<-[:identified]-(former:Identifier) RETURN [former.kind, former.value] },
+    COLLECT { MATCH (entity)<-[:identified]-(former:Identifier) WHERE NOT former.kind STARTS WITH 'key:' RETURN [former.kind, former.value] },
     COLLECT { MATCH (entity)-[:MERGED_INTO]->(into:Entity) RETURN into.id },
     COLLECT { MATCH (meaning:Meaning {entity_id: id})
       RETURN [id, meaning.owner, meaning.type, meaning.of, meaning.model, meaning.packed] },

@@ -7,11 +7,11 @@
 // cost    light
 // tenancy global: one read of a process is for all owners whose changes somebody watches there
 // The last column says whether what the last withdrawal changed is wholly known: it is noted on every observation when it
-// counts, and when merges by rule held. A changed rule changes the dates of earlier merges as well, but tells no change.
+// counts. A changed rule changes earlier merges as well, but tells no change.
 CALL () {
   UNWIND $owners AS id
   MATCH (owner:Owner {id: id})
   RETURN collect([owner.id, coalesce(toStringOrNull(owner.node_key), ''), owner.sequence, owner.revision, owner.recorded_at,
-    owner.unstamped IS NULL AND owner.unordered IS NULL]) AS heads
+    owner.unstamped IS NULL]) AS heads
 }
 RETURN heads

@@ -1,5 +1,4 @@
-// exclusion.settle: note that nothing of an owner waits to be folded again; no row if something does. The worker comes
-// again while it has to be worked out when merges by rule held (audit/undated.cypher).
+// exclusion.settle: note that nothing of an owner waits to be folded again; no row if something does.
 //
 // params  none
 // returns settled: BOOLEAN
@@ -12,5 +11,5 @@ SET owner.locked = true
 WITH owner
 <exclusion._pending>
 WITH owner, pending WHERE pending = 0
-SET owner.refolding = CASE WHEN owner.undated IS NOT NULL THEN true END
+SET owner.refolding = null
 RETURN true AS settled

@@ -12,17 +12,14 @@
 // cost    light
 // `excluded` of a subject is a list of times: when it was excluded, included again, and so on. The function `toggles`
 // of graphmem.model.membership says what an observation makes of them. Of many observations the first `limit`
-// are noted, and `exclusion.stamp` goes on: one transaction has too little memory for all. While another exclusion is
-// folded in, it has to be worked out again when merges by rule held (audit/undated.cypher). A split adds an edge from the
-// history of each subject to the observations that count for it; the names of its own edges are in lower case, as in
+// are noted, and `exclusion.stamp` goes on: one transaction has too little memory for all. A split adds an
+// edge from the history of each subject to the observations that count for it; the names of its own edges are in lower case, as in
 // write.turn. Copies in memory follow the passages of the sources (passages/set.cypher).
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
 WITH owner WHERE owner.revision = $revision
 SET owner.sequence = $sequence + size($transactions), owner.revision = $revision + 1,
-  owner.recorded_at = $recorded_at,
-  owner.undated = CASE WHEN owner.refolding THEN $revision + 1 ELSE owner.undated END,
-  owner.unordered = CASE WHEN owner.refolding THEN true ELSE owner.unordered END, owner.refolding = true
+  owner.recorded_at = $recorded_at, owner.refolding = true
 WITH owner
 CALL () {
   <write._transactions>

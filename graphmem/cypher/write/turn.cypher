@@ -5,8 +5,7 @@
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
 //         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>,
 //         sources: LIST<MAP>, sourced: LIST<MAP>, interpretations: LIST<MAP>, interpreted: LIST<MAP>,
-//         repeated: LIST<MAP>, dismissals: LIST<MAP>, renamings: LIST<MAP>,
-//         rule_merges: LIST<MAP>, undated: BOOLEAN, unordered: BOOLEAN
+//         repeated: LIST<MAP>, dismissals: LIST<MAP>, renamings: LIST<MAP>
 // returns sequence: INTEGER
 // mode    write
 // index   owner_id and the constraints of every label that it writes
@@ -15,7 +14,7 @@
 // Planning the whole query on a server that has just started takes seconds. So a turn runs the least form that it
 // needs: `plain` writes entities with all that belongs to them, `linked` events and new relationships as well,
 // `sourced` files and interpretations as well. Merges, relationships that are deleted or restored, versions of schemas, aliases,
-// dismissals and renamings need the whole query. The edges `stored`, `ended`, `of`, `also_in`, `ruled` and `identified` came later than relationship types that anybody may register, so
+// dismissals and renamings need the whole query. The edges `stored`, `ended`, `of`, `also_in` and `identified` came later than relationship types that anybody may register, so
 // their names are in lower case, as that of `related` is: no registered type meets them. A restored transaction may be older than the source that the database has.
 // The first SET takes the owner's lock before anything is read, so that no two turns decide on one state. A turn
 // without transactions folds entities by changed rules: it raises the revision alone. Every seek is demanded, so the
@@ -31,7 +30,8 @@ SET owner.locked = true
 WITH owner WHERE owner.revision = $revision
 SET owner.sequence = $sequence + size($transactions), owner.revision = $revision + 1,
   owner.recorded_at = $recorded_at, owner.state_hash = $state_hash,
-  owner.changed = CASE WHEN size($entities) > 0 THEN [$revision + 1, size($entities)] ELSE owner.changed END
+  owner.changed = CASE WHEN size($entities) > 0 THEN [$revision + 1, size($entities)] ELSE owner.changed END,
+  owner.refolding = CASE WHEN any(row IN $entities WHERE row.properties.refold > 0) THEN true ELSE owner.refolding END
 WITH owner
 CALL () {
   <write._transactions>
@@ -72,11 +72,13 @@ CALL () {
     CREATE (identifier)-[:IDENTIFIES]->(entity)
   }
   CALL (row, entity) {
-    // What named the entity formerly. `former_removed` is null where all of it is written anew.
+    // What named the entity formerly, and the keys by which the rule found it. `former_removed` is null where all names are
+    // written anew; the keys stay.
     WITH row, entity WHERE row.former_added IS NOT NULL
     CALL (row, entity) {
       MATCH (entity)<-[gone:identified]-(identifier:Identifier)
-      WHERE row.former_removed IS NULL OR [identifier.kind, identifier.value] IN row.former_removed
+      WHERE row.former_removed IS NULL AND NOT identifier.kind STARTS WITH 'key:'
+        OR [identifier.kind, identifier.value] IN row.former_removed
       DELETE gone
     }
     UNWIND row.former_added AS pair
@@ -100,33 +102,6 @@ CALL () {
   CREATE (entity)-[edge:MERGED_INTO]->(into)
   SET edge.by = CASE WHEN row.merged_by IS NOT NULL THEN 'rule' END, edge.alternative = row.merged_by
   MERGE (entity)-[:MERGED]->(into)
-}
-CALL (owner) {
-  // The worker has to work out again when merges by rule held (audit/undated.cypher). After a withdrawal, those who
-  // watch wait for that (change/heads.cypher).
-  WITH owner WHERE $undated
-  SET owner.undated = $revision + 1, owner.refolding = true,
-    owner.unordered = CASE WHEN $unordered THEN true ELSE owner.unordered END
-}
-CALL () {
-  // When merges by rule began and ended: readers of earlier times need it.
-  UNWIND $rule_merges AS row
-  MATCH (entity:Entity {id: row.subject_id})
-  CALL (row, entity) {
-    WITH row, entity WHERE row.ended IS NOT NULL
-    MATCH (entity)-[span:ruled]->(:Entity)
-    WHERE span.until IS NULL
-    SET span.until = row.ended
-    WITH span WHERE span.until <= span.from
-    DELETE span
-  }
-  CALL (row, entity) {
-    UNWIND row.begun AS begun
-    MATCH (into:Entity {id: begun.into})
-    CREATE (entity)-[span:ruled]->(into)
-    SET span.alternative = begun.alternative, span.from = begun.from, span.until = begun.until
-    MERGE (entity)-[:MERGED]->(into)
-  }
 }
 // end
 // only linked, sourced, whole
