@@ -278,7 +278,7 @@ class EvidenceReader:
 
     async def _read(self) -> None:
         wanted, keys, kinds = self._wanted, self._wanted_keys, _shipped()[1]
-        rows, found, asked, documents, self._joins = await self.queries.only(
+        entities, found, asked, documents, joins = await self.queries.only(
             "entity.evidence", _Rows, entity_ids=sorted(wanted), known=sorted(self._known),
             kinds=sorted(kinds), joining=sorted(identity.SHIPPED_ALIASES),
             borne=sorted(list(each) for each in keys if not each[0].startswith(NEAR_KIND)),
@@ -287,23 +287,23 @@ class EvidenceReader:
             at_ingested=self.at_ingested, limit=_NAMED_LIMIT,
         )  # fmt: skip
         registered = {kind: SchemaDocument.read(document).alternatives() for kind, document in documents}
-        rules = {kind: self._rule(kind, registered.get(kind)) for kind in {row.kind for row in rows}}
+        rules = {kind: self._rule(kind, registered.get(kind)) for kind in {row.kind for row in entities}}
         fields = {name for rule in rules.values() if rule is not None for name in rule.fields}
         if not fields <= self._fields:
             # A registered rule has fields of its own: what is asked for is read again, with these.
             self._fields |= fields
             return
-        self._wanted, self._wanted_keys = set(), set()
+        self._wanted, self._wanted_keys, self._joins = set(), set(), joins
         self._known |= dict.fromkeys(wanted - self._known.keys())
         self._found |= {each: set() for each in keys}
         self._found |= {(kind, each): set() for kind in kinds for each in asked}
         for kind, value, entity_id in found:
             self._found[kind, value].add(entity_id)
-        for row in rows:
+        for row in entities:
             self._add(row, rules[row.kind])
         self._known |= {
             each: None
-            for row in rows
+            for row in entities
             if row.entity_id in wanted
             for each in row.borne
             if each not in self._known

@@ -124,6 +124,10 @@ CALL (read, documents, dismisses) {
     COLLECT { MATCH (entity)<-[:IDENTIFIES|identified]-(identifier:Identifier) WHERE identifier.kind IN $kinds
       RETURN identifier.value }]) AS entities
 }
-RETURN entities, found, asked, documents, EXISTS {
-  MATCH (counted:Count {owner: $owner, kind: 'entity'}) WHERE counted.type IN $joining
-} AS joins
+CALL () {
+  MATCH (counted:Count)
+  USING INDEX SEEK counted:Count(owner, kind, type)
+  WHERE counted.owner = $owner AND counted.kind = 'entity' AND counted.type IN $joining
+  RETURN count(counted) > 0 AS joins
+}
+RETURN entities, found, asked, documents, joins
