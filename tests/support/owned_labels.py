@@ -10,7 +10,7 @@ _DERIVED: Final = {
     "owner.erase_transactions": ("Agent",),
     "owner.erase_relationships": ("Relationship", "History"),
     "owner.erase_entities": (
-        "Entity", "History", "TimelineEvent", "FieldValue", "Meaning", "Vector", "Relationship",
+        "Entity", "History", "TimelineEvent", "FieldValue", "Meaning", "Relationship",
     ),
     "owner.erase_names": ("Identifier", "TypeAlias", "Passages", "Writing"),
     "owner.erase": ("Count", "Owner"),
