@@ -94,7 +94,7 @@ def test_info_counts_objects_bytes_and_owners(place: ObjectPlace, monkeypatch: p
         "logs",
         "backups",
         "caches",
-        "vectors",
+        "search",
     )
     assert all(word in table for word in words)
 

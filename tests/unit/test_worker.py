@@ -25,9 +25,8 @@ class Over(BaseException):
 @pytest.mark.parametrize(
     ("name", "done", "pauses"),
     [
-        ("index", [0, 0], [worker.INTERVAL_SECONDS, worker.INTERVAL_SECONDS]),
-        ("index", [1_000, 64, 999], [0, worker.INTERVAL_SECONDS, worker.INTERVAL_SECONDS]),
-        ("vector", [64, 63], [0, worker.INTERVAL_SECONDS]),
+        ("vector", [0, 0], [worker.INTERVAL_SECONDS, worker.INTERVAL_SECONDS]),
+        ("vector", [64, 8, 63], [0, worker.INTERVAL_SECONDS, worker.INTERVAL_SECONDS]),
         ("fold", [5_000, 1], [worker.INTERVAL_SECONDS, worker.INTERVAL_SECONDS]),
     ],
 )
