@@ -128,6 +128,10 @@ class Instance:
         facts = replace(facts, bolt_port=bolt, http_port=_port(facts.http_port, avoid | {bolt}))
         for name in ("", "conf", "logs", "run", "run/tmp", "data", "data/dbms"):
             private_files.private_directory(self.home / name)
+        server_id = self.home / "data" / "server_id"
+        if server_id.exists() and not server_id.stat().st_size:
+            # Neo4j writes it without a flush. Cut power may leave it empty: then Neo4j ends at each start.
+            server_id.unlink()
         auth = self.home / "data" / "dbms" / "auth.ini"
         if not self.databases.exists():
             if not self._password_file.exists():
