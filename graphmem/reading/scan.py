@@ -8,12 +8,13 @@ are read whole and compared once more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString, NamedTuple, TypeVar
 
 from graphmem import cypher
 from graphmem.context import Context
-from graphmem.database.left_out import as_read, each_sound
+from graphmem.database.left_out import as_read, checking, each_sound, keeping_unopened
 from graphmem.fresh import READ_ATTEMPTS, unsettled
 from graphmem.model import canonical, comparison, ending, times
 from graphmem.model.rules import NULL
@@ -245,7 +246,9 @@ class Scan:
             is_enough: whether the candidates of a row are returned as they are.
         """
         for _ in range(READ_ATTEMPTS):
-            row: Any = await self.context.graph.only(name, row_class, **params)
+            # A value that does not open leaves out its candidate alone, below.
+            with nullcontext() if checking() is None else keeping_unopened():
+                row: Any = await self.context.graph.only(name, row_class, **params)
             candidates = each_sound(
                 # A key that may be null comes in a list of its own.
                 lambda pair: ScannedEntity(*pair[0], *(pair[1] if isinstance(pair[1], list) else [pair[1]])),

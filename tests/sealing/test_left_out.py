@@ -94,6 +94,21 @@ def test_what_identifies_an_entity_is_mended_where_its_value_does_not_open(
     assert [each["entity_id"] for each in entities] == [ada]
 
 
+def test_a_list_by_name_leaves_out_the_entity_whose_folded_name_does_not_open(
+    loop: Loop, sealed_services: Services, owner: str
+) -> None:
+    run = by_runner(loop, sealed_services, owner)
+    people = [{"entity_type": "person", "name": each} for each in ("Ada", "Grace")]
+    ada, grace = (each["entity_id"] for each in run("store", entities=people)["entities"])
+    damage: LiteralString = (
+        "MATCH (n:Entity {id: $id}) SET n.name_key = left(n.name_key, size(n.name_key) - 8)"
+    )
+    loop.run(sealed_services.database.script(damage, id=ada))
+    answer = run("entities.query", sort_by="canonical_name")
+    assert [each["entity_id"] for each in answer["entities"]] == [grace]
+    assert [each["entity_id"] for each in answer["left_out"]] == [ada]
+
+
 def fresh_process(loop: Loop, services: Services, owner: str) -> Call:
     """Return the operations of a process that has read nothing yet."""
     limits = Limits(copy_wait_seconds=60.0, passages_wait_seconds=60.0)
