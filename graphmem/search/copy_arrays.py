@@ -125,11 +125,11 @@ class CopyArrays:
         }
         if compacted is None:
             empty["starts"].extend([0])
-        given = compacted or {}
-        self._all = {name: given.get(name, array) for name, array in empty.items()}
+        stored = compacted or {}
+        self._all = {name: stored.get(name, array) for name, array in empty.items()}
         vars(self).update(self._all)
-        self.bytes_in_file = sum(each.in_file * each.values.strides[0] for each in given.values())
-        self.stems = {name[len(STEMS) :]: each for name, each in given.items() if name.startswith(STEMS)}
+        self.bytes_in_file = sum(each.in_file * each.values.strides[0] for each in stored.values())
+        self.stems = {name[len(STEMS) :]: each for name, each in stored.items() if name.startswith(STEMS)}
 
     def values(self) -> dict[str, npt.NDArray[Any]]:
         return {name: each.values for name, each in self._all.items()}

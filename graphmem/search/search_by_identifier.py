@@ -74,9 +74,9 @@ async def by_identifier(
     """
     limits = context.services.limits
     start = time.perf_counter()
-    found = await texts_with_identifiers.proposed(context, search, sought, copy, VALUE_CHARACTERS)
-    matches, is_whole = await _matches(context, sought, found.proposed)
-    is_cut = not is_whole or found.is_cut
+    texts = await texts_with_identifiers.proposed(context, search, sought, copy, VALUE_CHARACTERS)
+    matches, is_whole = await _matches(context, sought, texts.proposed)
+    is_cut = not is_whole or texts.is_cut
     text = search.query.strip()
     kinds = [(hit.id, *kind_of(hit.score)) for hit in exact or ()]
     named = [Named(entity_id, kind, text, is_former=is_former) for entity_id, kind, is_former in kinds]
@@ -87,7 +87,7 @@ async def by_identifier(
             for entity_id, each in matches.items()
             if each.extent is Extent.WHOLE and entity_id not in known
         ]
-    ranked = _ranked(named, {each.id: each.score for each in found.proposed if each.id in matches})
+    ranked = _ranked(named, {each.id: each.score for each in texts.proposed if each.id in matches})
     page = _hits_after(ranked, search.after) if search.after is not None else ranked
     page_hits = page[: search.offset + search.limit]
     read = time.perf_counter()
@@ -115,7 +115,7 @@ async def by_identifier(
         total=len(ranked),
         has_more=len(page) > len(page_hits),
         ordering=ORDERING,
-        compared=found.total,
+        compared=texts.total,
         semantic="ready",
         is_cut=is_cut,
         named=named,

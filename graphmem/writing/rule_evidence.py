@@ -152,7 +152,7 @@ class EvidenceReader:
     """Whether there are entities of types that join others."""
     _known: dict[str, _Known | None] = field(default_factory=dict)
     _statements: list[Statement] = field(default_factory=list)
-    _found: dict[_Key, set[str]] = field(default_factory=dict)
+    _bearers_of_keys: dict[_Key, set[str]] = field(default_factory=dict)
     """The entities that have or had a key."""
     _bearers: dict[str, set[str]] = field(default_factory=dict)
     """What bears or bore an id, of what was read: what a turn folds again has no key of a new rule yet."""
@@ -172,9 +172,9 @@ class EvidenceReader:
         while self._agenda:
             postponed: list[tuple[_Role, str]] = []
             while self._agenda:
-                asked = self._agenda.pop()
-                if not self._go_on(*asked):
-                    postponed.append(asked)
+                question = self._agenda.pop()
+                if not self._go_on(*question):
+                    postponed.append(question)
             self._agenda = postponed
             if postponed:
                 await self._read()
@@ -188,9 +188,9 @@ class EvidenceReader:
         return frozenset(key for evidence in every if rule for key in keys_of(rule, entity_id, evidence))
 
     def _ask(self, role: _Role, *entity_ids: str) -> None:
-        asked = {(role, each) for each in entity_ids} - self._asked
-        self._asked |= asked
-        self._agenda += asked
+        new = {(role, each) for each in entity_ids} - self._asked
+        self._asked |= new
+        self._agenda += new
 
     def _go_on(self, role: _Role, entity_id: str) -> bool:
         """Ask for what decides on an entity; return false where something has to be read for that."""
@@ -255,30 +255,30 @@ class EvidenceReader:
             for each, level in borne
             if level and each != entity_id and (self._joins or rule.is_own(level))
         }
-        level, found = identified.level, frozenset[str]()
+        level, bearers = identified.level, frozenset[str]()
         if identified.twin is not None:
-            found = self._look_up(KEY_KIND + rule.basis(TWIN_LEVEL), identified.twin)
-            members.update(found or ())
+            bearers = self._look_up(KEY_KIND + rule.basis(TWIN_LEVEL), identified.twin)
+            members.update(bearers or ())
         elif level and level < CONTENT_LEVEL:
-            found = self._look_up(KEY_KIND + rule.basis(level), entity_id)
-            for each in found or ():
+            bearers = self._look_up(KEY_KIND + rule.basis(level), entity_id)
+            for each in bearers or ():
                 known = self._known.get(each)
                 if known and any(evidence >= identity_rules.BY_CONTENT for evidence in known.states):
                     members.add(each)
         self._ask(_Role.INTO, *members)
         self._ask(_Role.MEMBERS, *members)
-        return found is not None
+        return bearers is not None
 
     def _look_up(self, kind: str, value: str) -> frozenset[str] | None:
         """Return the entities that have or had a key; ``None`` where these have to be read."""
-        if (kind, value) not in self._found:
+        if (kind, value) not in self._bearers_of_keys:
             self._wanted_keys.add((kind, value))
             return None
-        return frozenset((self._found[kind, value] | self._bearers.get(value, set())) - {value})
+        return frozenset((self._bearers_of_keys[kind, value] | self._bearers.get(value, set())) - {value})
 
     async def _read(self) -> None:
         wanted, keys, kinds = self._wanted, self._wanted_keys, _shipped()[1]
-        entities, found, asked, documents, joins = await self.queries.only(
+        entities, bearers, reached, documents, joins = await self.queries.only(
             "entity.evidence", _Rows, entity_ids=sorted(wanted), known=sorted(self._known),
             kinds=sorted(kinds), joining=sorted(identity.SHIPPED_ALIASES),
             borne=sorted(list(each) for each in keys if not each[0].startswith(NEAR_KIND)),
@@ -295,10 +295,10 @@ class EvidenceReader:
             return
         self._wanted, self._wanted_keys, self._joins = set(), set(), joins
         self._known |= dict.fromkeys(wanted - self._known.keys())
-        self._found |= {each: set() for each in keys}
-        self._found |= {(kind, each): set() for kind in kinds for each in asked}
-        for kind, value, entity_id in found:
-            self._found[kind, value].add(entity_id)
+        self._bearers_of_keys |= {each: set() for each in keys}
+        self._bearers_of_keys |= {(kind, each): set() for kind in kinds for each in reached}
+        for kind, value, entity_id in bearers:
+            self._bearers_of_keys[kind, value].add(entity_id)
         for row in entities:
             self._add(row, rules[row.kind])
         self._known |= {

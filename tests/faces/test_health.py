@@ -73,9 +73,7 @@ def everything(script: Script) -> list[Any]:
         "RETURN labels, properties(n) AS held, edges"
     )
     for node in nodes:
-        # Workers of other services move vectors into the index at any time.
-        node["labels"] = sorted({*node["labels"]} - {"Vector"})
-        node["held"].pop("fresh", None)
+        node["labels"] = sorted(node["labels"])
         # The revision that an entity was last written at: mending it is a write.
         node["held"].pop("changed", None)
     return sorted(

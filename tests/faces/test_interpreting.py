@@ -281,7 +281,7 @@ def test_the_log_says_whether_an_interpretation_is_tried_again(
         raise ObjectStoreUnavailable("the bucket is away")
 
     script = "MATCH (n:Interpretation {id: $id}) SET n.attempts = $attempts"
-    row_id, told = "", list[str]()
+    row_id, events = "", list[str]()
     for rows in range(600, 605):
         row_id = run("store", **with_file(table(rows), "many.csv"))["interpretation"]["interpretation_id"]
         loop.run(services.database.script(script, id=row_id, attempts=attempts))
@@ -289,10 +289,10 @@ def test_the_log_says_whether_an_interpretation_is_tried_again(
         with capture_logs() as lines, monkeypatch.context() as patched:
             patched.setattr(runs, "read", unavailable)
             loop.run(interpretation.run_next(services))
-        if told := [each["event"] for each in lines if each.get("id") == row_id]:
+        if events := [each["event"] for each in lines if each.get("id") == row_id]:
             break
         # The worker of another process serves all owners, and was faster: again with another file.
-    assert told == [line]
+    assert events == [line]
     assert run("interpretations.get", interpretation_id=row_id)["status"] == status
 
 

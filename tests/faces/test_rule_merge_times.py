@@ -234,11 +234,11 @@ def test_a_page_of_an_earlier_time_costs_its_statements_however_many_are_merged(
     people += [{**each, "email": f"{number}@example.org"} for number, each in enumerate(people)]
     run("store", entities=people, find_duplicates=False)
     known_at = run("server.stats")["last_updated"]
-    asked = {"entity_type": "person", "limit": 100}
+    page = {"entity_type": "person", "limit": 100}
     with counted(services.database) as statements:
-        then = run("entities.query", **asked, at_ingested=known_at)["entities"]
+        then = run("entities.query", **page, at_ingested=known_at)["entities"]
     assert len(statements) <= 8, statements
-    now = run("entities.query", **asked)["entities"]
+    now = run("entities.query", **page)["entities"]
     # "Ada" may be a slip of "Adam", so that only half of them are merged by the name.
     assert len(now) == len(names) + 4
     assert [each["entity_id"] for each in then] == [each["entity_id"] for each in now]

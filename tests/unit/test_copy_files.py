@@ -25,6 +25,7 @@ from graphmem.search.copy_files import CopyFiles
 from graphmem.search.entity_copy import DIMENSIONS, SearchCopy
 from graphmem.search.owner_copy import Mark
 from tests.support.examples import examples
+from tests.unit.test_search_copy import was_changed
 
 KEY = "owner", "model"
 MARK = Mark("node", 7, 3)
@@ -136,13 +137,7 @@ def test_a_copy_in_a_file_answers_as_one_in_memory(
             patch.setattr(compaction, name, at_once)
         patch.setattr(mapped_arrays, "ROOM", at_once)
         for step, document in steps:
-            if step == "put":
-                copy.put([document])
-                documents[document.id] = document
-            elif step == "remove":
-                copy.remove(document.id)
-                documents.pop(document.id, None)
-            elif documents:
+            if not was_changed(copy, documents, step, document) and documents:
                 written(files, copy)
                 opened = files.open(KEY, None)
                 assert opened is not None

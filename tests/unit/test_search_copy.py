@@ -132,18 +132,23 @@ def test_a_word_that_says_two_words_of_a_question_counts_for_both_before_a_compa
     assert answer(loose, "bake baking") == answer(compact, "bake baking")
 
 
+def was_changed(copy: SearchCopy, documents: dict[str, EntityText], step: str, document: EntityText) -> bool:
+    """Put or remove a document, in the copy and in the documents beside it; return whether the step does."""
+    if step == "put":
+        copy.put([document])
+        documents[document.id] = document
+    elif step == "remove":
+        copy.remove(document.id)
+        documents.pop(document.id, None)
+    return step in ("put", "remove")
+
+
 @examples(60)
 @given(steps=STEPS)
 def test_changes_leave_no_trace(steps: list[tuple[str, EntityText]]) -> None:
     copy, documents = SearchCopy(), dict[str, EntityText]()
     for step, document in steps:
-        if step == "put":
-            copy.put([document])
-            documents[document.id] = document
-        elif step == "remove":
-            copy.remove(document.id)
-            documents.pop(document.id, None)
-        else:
+        if not was_changed(copy, documents, step, document):
             copy.compact()
     fresh = SearchCopy()
     fresh.put(sorted(documents.values()))
