@@ -3,14 +3,14 @@
 //
 // params  entity_ids: LIST<STRING>, kinds: LIST<STRING>, borne: LIST<LIST>, near: LIST<LIST>, known: LIST<STRING>,
 //         types: LIST<STRING>, fields: LIST<STRING>, joining: LIST<STRING>, at_ingested: INTEGER, limit: INTEGER
-// returns entities: LIST<LIST>, found: LIST<LIST>, asked: LIST<STRING>, documents: LIST<LIST>, joins: BOOLEAN
+// returns entities: LIST<LIST>, bearers: LIST<LIST>, reached: LIST<STRING>, documents: LIST<LIST>, joins: BOOLEAN
 // mode    read
 // index   entity_id, identifier_value (owner, kind, value), observed_in_time (home, at), schema_head (owner, head),
 //         dismissal_by_a (owner, entity_a, entity_b), dismissal_by_b (owner, entity_b, entity_a)
 // cost    light
-// sealing borne: pairs, near: pairs, joining: clear, asked: clear
-// With the entities come those whose ids they bear; `asked` has both. What bears the ids of these, by `kinds` of keys, is in
-// `found`: [kind, id, entity id]. So is what has, or had, a key of `borne`, [kind, id], and of `near`, [kind, beginning];
+// sealing borne: pairs, near: pairs, joining: clear, reached: clear
+// With the entities come those whose ids they bear; `reached` has both. What bears the ids of these, by `kinds` of keys, is in
+// `bearers`: [kind, id, entity id]. So is what has, or had, a key of `borne`, [kind, id], and of `near`, [kind, beginning];
 // graphmem.writing.things has the keys. `known` are read already. `types` are those that have a rule without a registered
 // schema, `fields` the identifying fields, as they are and in lower case without blanks, hyphens and underscores. `joins`:
 // the owner has, or had, entities of the types `joining`. A row of `entities` is [id, type, statements, merges and their
@@ -130,4 +130,4 @@ CALL () {
   WHERE counted.owner = $owner AND counted.kind = 'entity' AND counted.type IN $joining
   RETURN count(counted) > 0 AS joins
 }
-RETURN entities, found, asked, documents, joins
+RETURN entities, found AS bearers, asked AS reached, documents, joins
