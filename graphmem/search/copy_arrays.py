@@ -130,14 +130,17 @@ class CopyArrays:
         vars(self).update(self._all)
         self.bytes_in_file = sum(each.in_file * each.values.strides[0] for each in stored.values())
         self.stems = {name[len(STEMS) :]: each for name, each in stored.items() if name.startswith(STEMS)}
+        self._counted = (-1, 0)
 
     def values(self) -> dict[str, npt.NDArray[Any]]:
         return {name: each.values for name, each in self._all.items()}
 
     @property
     def bytes(self) -> int:
-        """The memory of all but the stems."""
-        return sum(each.bytes for each in self._all.values())
+        """The memory of all but the stems, counted once for each number of documents: ids are added last."""
+        if self._counted[0] != self.ids.size:
+            self._counted = self.ids.size, sum(each.bytes for each in self._all.values())
+        return self._counted[1]
 
 
 class DocumentIds(Sequence[str]):

@@ -28,8 +28,8 @@ from graphmem.database.left_out import note, without_damaged
 from graphmem.database.queries import Queries
 from graphmem.errors import GraphmemError, SearchMemoryExceeded, ServiceBusy
 from graphmem.search import owner_copy
+from graphmem.search.copy_files import FiledCopies
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.filed_copies import FiledCopies
 from graphmem.search.memory_copies import Key
 from graphmem.search.owner_copy import (
     CopyRows,
@@ -94,7 +94,9 @@ class SearchCopies(FiledCopies):
                 is_read = True
                 rows, damaged = await self._read(owner, copy, identifiers)
             if rows.state is None:
-                await self.erase(owner)
+                if is_read:
+                    await self.erase(owner)
+                self._drop(key)
                 return OwnerCopy(model=model), rows
             if not is_read:
                 if copy.is_too_large or copy.failures > 0:

@@ -12,7 +12,7 @@ import pytest
 from graphmem.auth.erasing import erase_closed
 from graphmem.context import Services
 from graphmem.model import times
-from graphmem.search import filed_copies, owner_copy, search_copies
+from graphmem.search import copy_files, owner_copy, search_copies
 from graphmem.search.copy_files import CopyFiles
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import OwnerCopy
@@ -35,7 +35,7 @@ def store(run: Call, *names: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def every_copy_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner_copy, "FILE_LEAST_BYTES", 1_000)
-    monkeypatch.setattr(filed_copies, "CHANGES_LEAST", 3)
+    monkeypatch.setattr(copy_files, "CHANGES_LEAST", 3)
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_a_copy_that_grows_is_written_beside_the_requests(
     store(run, *(f"{word} {number}" for word in WORDS for number in range(5)))
     here = by_runner(loop, services := started(), owner)
     here("entities.query", search="garden")
-    monkeypatch.setattr(filed_copies, "CHANGES_MOST", 9)
+    monkeypatch.setattr(copy_files, "CHANGES_MOST", 9)
     for number in range(4):
         store(run, *(f"orchard {number}x{more}" for more in range(5)))
         assert len(ids(here("entities.query", search="orchard", limit=50))) == 5 * (number + 1)
@@ -178,6 +178,17 @@ def test_the_file_of_an_erased_owner_is_removed(
     loop.run(here.of(SearchCopies).erase(other))
     assert list(files.owners()) == []
     assert not here.of(SearchCopies).bytes
+
+
+def test_the_search_of_an_owner_without_data_removes_no_files(
+    loop: Loop, owner: str, started: Callable[[], Services], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    erased = list[str]()
+    monkeypatch.setattr(CopyFiles, "erase", lambda files, name: erased.append(name))
+    here = started()
+    assert not ids(by_runner(loop, here, owner)("entities.query", search="garden"))
+    assert erased == []
+    assert not here.of(SearchCopies)._copies
 
 
 def test_without_a_disk_a_copy_is_in_memory(
@@ -233,7 +244,7 @@ def test_two_processes_share_the_file_that_one_of_them_wrote(
     for search in searches:
         search("entities.query", search="garden")
     assert read_rows.count("copy") == 1, "the second one maps what the first one wrote"
-    monkeypatch.setattr(filed_copies, "CHANGES_MOST", 9)
+    monkeypatch.setattr(copy_files, "CHANGES_MOST", 9)
     for number in range(4):
         store(run, *(f"orchard {number}x{more}" for more in range(5)))
         for services, search in zip((first, second), searches, strict=True):

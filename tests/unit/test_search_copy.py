@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.search import search_ranking, term_vocabulary, terms
+from graphmem.search.copy_arrays import GrowingArray
 from graphmem.search.copy_documents import EntityText
 from graphmem.search.entity_copy import DIMENSIONS, SearchCopy
 from graphmem.search.search_ranking import K1, B, Ranking
@@ -325,6 +326,18 @@ def test_a_copy_says_how_much_memory_it_takes() -> None:
     before = copy.bytes
     copy.compact()
     assert copy.bytes < before / 2
+
+
+def test_the_memory_of_the_arrays_is_counted_once_for_each_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    copy, counted = copy_of("garden"), list[int]()
+    size = GrowingArray.bytes.fget
+    assert size is not None
+    monkeypatch.setattr(GrowingArray, "bytes", property(lambda array: counted.append(1) or size(array)))
+    copy.put([EntityText("ent_new", "note", 0, "harbour", bytes(DIMENSIONS))])
+    first = copy.bytes
+    arrays = len(counted)
+    assert copy.bytes == first
+    assert len(counted) - arrays <= 2, "only the stems of terms, which come while a copy is searched"
 
 
 @pytest.mark.parametrize("others", [(), ("delta",), ("delta", "epsilon", "zeta")])
