@@ -1,26 +1,123 @@
-"""The functions of the small routes that REST alone has."""
+"""The functions of the small routes that REST alone has.
+
+The inspector, the page at ``/``, is HTML, CSS and ES modules as they are in ``page/``: nothing is built. The
+path of a file has a digest of all files, so that a browser keeps it for good, and a new version of the
+package has new paths.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
+import gzip
+import hashlib
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import resources
+from typing import Final
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from graphmem import doctor
-from graphmem.api import inspector, openapi
+from graphmem.api import openapi
 from graphmem.api.refusals import accepts_pages
 from graphmem.api.rest_routes import JSON, services_of
 from graphmem.auth import signed_requests
+from graphmem.errors import NotFound
 from graphmem.observability import metrics
+
+FOLDERS: Final = ("src", "vendor")
+_MEDIA_TYPES: Final = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+LOADED_LATER: Final = frozenset({"vendor/cytoscape.js", "src/app.js"})
+"""Modules that the first view does without: a view loads the one, hosts of MCP apps show the other."""
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "form-action 'none'; frame-ancestors 'none'; base-uri 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Nothing inline, nothing from elsewhere, and no text may become markup or code."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """A file as it is sent. ``etag`` is that of the bytes that are not compressed."""
+
+    media_type: str
+    plain: bytes
+    compressed: bytes
+    etag: str
+
+    @classmethod
+    def of(cls, media_type: str, content: bytes) -> PageFile:
+        etag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
+        return cls(media_type, content, gzip.compress(content, 9, mtime=0), etag)
+
+
+@cache
+def page_files() -> dict[str, PageFile]:
+    """Return the files of the page by folder and name, such as ``src/main.js``."""
+    root = resources.files("graphmem.api") / "page"
+    contents = sorted(
+        (f"{folder}/{each.name}", each.read_bytes())
+        for folder in FOLDERS
+        for each in (root / folder).iterdir()
+        if each.name.rpartition(".")[2] in _MEDIA_TYPES
+    )
+    return {name: PageFile.of(_MEDIA_TYPES[name.rpartition(".")[2]], content) for name, content in contents}
+
+
+@cache
+def version() -> str:
+    """Return the digest of all files, which their paths have."""
+    return hashlib.sha256("".join(each.etag for each in page_files().values()).encode()).hexdigest()[:16]
+
+
+@cache
+def index() -> PageFile:
+    """Return the page itself, with the paths of its files."""
+    text = (resources.files("graphmem.api") / "page" / "index.html").read_text("utf-8")
+    base = f"app/{version()}"
+    modules = [name for name in page_files() if name.endswith(".js") and name not in LOADED_LATER]
+    preloads = "\n".join(f'<link rel="modulepreload" href="{base}/{name}">' for name in modules)
+    return PageFile.of("text/html", text.replace("{base}", base).replace("{preloads}", preloads).encode())
+
+
+def show(request: Request) -> Response:
+    """Answer the page. A browser asks each time whether it is still the same."""
+    answer = _sent(request, index(), "no-cache")
+    answer.headers["Content-Security-Policy"] = POLICY
+    answer.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+    return answer
+
+
+async def load(request: Request) -> Response:
+    """Answer a file of the page.
+
+    Raises:
+        NotFound: there is no such file, or the path is that of another version.
+    """
+    sent = request.path_params
+    file = page_files().get(f"{sent['folder']}/{sent['file']}")
+    if file is None or sent["version"] != version():
+        raise NotFound("the page has no such file: load the page again", path=request.url.path[:200])
+    return _sent(request, file, "public, max-age=31536000, immutable")
+
+
+def _sent(request: Request, file: PageFile, keeping: str) -> Response:
+    headers = {"ETag": file.etag, "Cache-Control": keeping, "Vary": "Accept, Accept-Encoding"}
+    if file.etag in request.headers.get("if-none-match", ""):
+        return Response(None, 304, headers)
+    is_compressed = "gzip" in request.headers.get("accept-encoding", "")
+    if is_compressed:
+        headers["Content-Encoding"] = "gzip"
+    return Response(file.compressed if is_compressed else file.plain, 200, headers, file.media_type)
 
 
 async def name_faces(request: Request) -> Response:
     """Answer the paths of the faces, for callers who know the address only; a browser gets the page."""
     if accepts_pages(request.scope):
-        return inspector.show(request)
+        return show(request)
     prefix = request.url.path.rstrip("/")
     faces = {
         "name": "graphmem",

@@ -20,7 +20,7 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, NotRequired, TypeVar, cast
+from typing import Any, Final, NotRequired, TypeVar
 from weakref import WeakValueDictionary
 
 import orjson
@@ -31,7 +31,7 @@ from graphmem.arguments import Arguments
 from graphmem.auth import Scope
 from graphmem.context import Context
 from graphmem.errors import NotFound, VersionConflict
-from graphmem.mcp import memory_budget
+from graphmem.mcp import memory_arguments
 from graphmem.mcp import memory_graph as graph
 from graphmem.mcp.memory_arguments import (
     AddObservations,
@@ -301,7 +301,9 @@ async def read_graph(context: Context, arguments: ReadGraph) -> GraphAnswer:
     rows, are_cut = await graph.every_relationship(context)
     larger = "the graph is larger than this answer: search_nodes and open_nodes find the rest"
     hint = larger if is_cut or are_cut else ""
-    return _within(_graph(nodes, rows, {node.id: node.name for node in nodes}, hint), arguments)
+    return memory_arguments.within(
+        _graph(nodes, rows, {node.id: node.name for node in nodes}, hint), arguments.max_characters
+    )
 
 
 async def search_nodes(context: Context, arguments: SearchNodes) -> GraphAnswer:
@@ -323,16 +325,14 @@ async def open_nodes(context: Context, arguments: OpenNodes) -> GraphAnswer:
     return await _with_relations(context, list(nodes.values()), arguments)
 
 
-def _within(answer: GraphAnswer, arguments: ReadGraph | SearchNodes | OpenNodes) -> GraphAnswer:
-    return cast("GraphAnswer", memory_budget.within(cast("dict[str, Any]", answer), arguments.max_characters))
-
-
 async def _with_relations(
     context: Context, nodes: list[MemoryNode], arguments: SearchNodes | OpenNodes, hint: str = ""
 ) -> GraphAnswer:
     rows, names, is_cut = await graph.relationships_of(context, nodes, arguments.max_characters)
     more = "more relations are not counted here: a larger max_characters answers more" if is_cut else ""
-    return _within(_graph(nodes, rows, names, "; ".join(filter(None, [hint, more]))), arguments)
+    return memory_arguments.within(
+        _graph(nodes, rows, names, "; ".join(filter(None, [hint, more]))), arguments.max_characters
+    )
 
 
 def _graph(

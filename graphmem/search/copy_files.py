@@ -1,9 +1,9 @@
 """Files of copies, beside the database: an owner with many entities is searched with little memory.
 
 ``search/`` in the data directory has a folder for each owner, and in it a file of arrays
-(:mod:`graphmem.search.mapped_arrays`) for the model whose vectors it has. A file says up to where it follows
-its owner; what changed since is read from the database. Files are derived: whatever is wrong with one, it is
-ignored and written anew. They are in no backup and no dump.
+(:class:`graphmem.search.copy_arrays.FileOutput`) for the model whose vectors it has. A file says up to where
+it follows its owner; what changed since is read from the database. Files are derived: whatever is wrong with
+one, it is ignored and written anew. They are in no backup and no dump.
 
 A file is replaced as a whole, by a rename, so that a process that is killed while it writes leaves the older
 one, and who maps that goes on with it. One process at a time writes the file of an owner, by a lock of its
@@ -32,9 +32,8 @@ from graphmem.database.driver import Database
 from graphmem.neo4j_local.private_files import disk_bytes, private_directory
 from graphmem.search import owner_copy
 from graphmem.search.compaction import Before
-from graphmem.search.copy_arrays import CopyArrays
+from graphmem.search.copy_arrays import CopyArrays, FileDamaged, FileOutput, header_of, mapped
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.mapped_arrays import FileDamaged, FileOutput, header_of, mapped
 from graphmem.search.memory_copies import Key, MemoryCopies
 from graphmem.search.owner_copy import Mark, OwnerCopy, OwnerState
 

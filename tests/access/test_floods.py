@@ -9,9 +9,8 @@ import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.api import limits
-from graphmem.api.account_shares import PLACES, PLACES_MIN, PRESENCE_SECONDS, Turns
 from graphmem.api.limits import PROMPT_REFUSALS, REFUSALS_SECONDS, RateLimits
-from graphmem.api.middleware import Gate
+from graphmem.api.middleware import PLACES, PLACES_MIN, PRESENCE_SECONDS, Gate, Turns
 from graphmem.auth import Actor, public_actor
 from graphmem.auth.authenticator import Caller
 from graphmem.auth.rates import RateClass, meter

@@ -19,7 +19,7 @@ import orjson
 import pytest
 
 from graphmem.api.headers import SECURITY_HEADERS
-from graphmem.api.inspector import index
+from graphmem.api.rest_endpoints import index
 from graphmem.api.rest_routes import ROUTES, is_stream
 from graphmem.auth import Scope
 from graphmem.context import Services

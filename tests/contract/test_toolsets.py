@@ -13,8 +13,7 @@ from graphmem.arguments import Spelled, nested_filters
 from graphmem.auth import Scope
 from graphmem.mcp import memory_tools
 from graphmem.mcp.protocol import recorded
-from graphmem.mcp.tool_schemas import shortened, untitled
-from graphmem.mcp.tools import defaults_of, described
+from graphmem.mcp.tools import defaults_of, described, shortened, untitled
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import ToolsetName, variable

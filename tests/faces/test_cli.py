@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from graphmem.auth import accounts
-from graphmem.cli import commands, in_process, session, usage
+from graphmem.cli import command_groups, commands, in_process, session
 from graphmem.cli.main import app
 from graphmem.context import Services
 from graphmem.observability.logs import FILE
@@ -731,7 +731,7 @@ def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(
 
 
 def test_every_proposed_command_exists_and_no_synonym_hides_one() -> None:
-    table = tomllib.loads(usage.SYNONYMS.read_text())
+    table = tomllib.loads(command_groups.SYNONYMS.read_text())
     root: Any = typer.main.get_command(app)
     for line, synonyms in table["commands"].items():
         found = root

@@ -15,7 +15,7 @@ import uvicorn
 from playwright.sync_api import Browser, expect
 
 from graphmem.api.app import create_app
-from graphmem.api.inspector import page_files
+from graphmem.api.rest_endpoints import page_files
 from graphmem.api.rest_routes import ROUTES
 from graphmem.context import Services
 from graphmem.registry import REGISTRY

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.api.inspector import LOADED_LATER, POLICY, page_files
+from graphmem.api.rest_endpoints import LOADED_LATER, POLICY, page_files
 from graphmem.context import Services
 from tests.page.conftest import World
 from tests.support.event_loop import Loop

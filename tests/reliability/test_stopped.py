@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from graphmem import neo4j_local
 from graphmem.cli.main import app
-from graphmem.service.neo4j_restarts import WATCH_SECONDS
+from graphmem.service.serving import WATCH_SECONDS
 from tests.support.commands import environment
 from tests.support.embedded_neo4j import engine_settings, servers_of, wait_for
 from tests.support.killed_services import KillableService

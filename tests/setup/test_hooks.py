@@ -16,9 +16,9 @@ import pytest
 from graphmem.auth import ACCOUNT_HEADER
 from graphmem.cli.agents import hook_events, hook_transport
 from graphmem.cli.agents.agent_table import agents
+from graphmem.cli.agents.hook_events import redacted
 from graphmem.cli.agents.hook_folders import approve
 from graphmem.cli.agents.hook_transport import NoAnswer, Reach
-from graphmem.cli.agents.redaction import redacted
 from graphmem.cli.entry import hook_words
 from graphmem.service import greeting
 from graphmem.service.place import place

@@ -16,9 +16,8 @@ import httpx
 from graphmem.auth import Actor, local_actor
 from graphmem.auth.agent_keys import PrivateAgentKey, encoded, refused
 from graphmem.auth.authenticator import Caller
-from graphmem.auth.issuers import Issuers
 from graphmem.auth.message_signatures import SignedMessage
-from graphmem.auth.signed_requests import SignedRequests
+from graphmem.auth.signed_requests import Issuers, SignedRequests
 from graphmem.settings import Settings
 
 ISSUER = "https://agents.example"

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.search import compaction, copy_files, mapped_arrays, search_ranking, terms
+from graphmem.search import compaction, copy_arrays, copy_files, search_ranking, terms
 from graphmem.search.copy_documents import EntityText
 from graphmem.search.copy_files import CopyFiles
 from graphmem.search.entity_copy import DIMENSIONS, SearchCopy
@@ -135,7 +135,7 @@ def test_a_copy_in_a_file_answers_as_one_in_memory(
     with pytest.MonkeyPatch.context() as patch:
         for name in ("DOCUMENTS_AT_ONCE", "POSTINGS_AT_ONCE", "TERMS_AT_ONCE"):
             patch.setattr(compaction, name, at_once)
-        patch.setattr(mapped_arrays, "ROOM", at_once)
+        patch.setattr(copy_arrays, "ROOM", at_once)
         for step, document in steps:
             if not was_changed(copy, documents, step, document) and documents:
                 written(files, copy)
@@ -329,12 +329,12 @@ def test_the_file_of_another_model_goes_once_there_is_a_new_one(files: CopyFiles
 WRITER = """
 import sys, time
 from pathlib import Path
-from graphmem.search import mapped_arrays
+from graphmem.search import copy_arrays
 from graphmem.search.copy_files import CopyFiles
 from graphmem.search.owner_copy import Mark
 from tests.unit.test_copy_files import KEY, copy_of
 
-files, extend = CopyFiles(Path(sys.argv[1]), 10**9), mapped_arrays._FileArray.extend
+files, extend = CopyFiles(Path(sys.argv[1]), 10**9), copy_arrays._FileArray.extend
 count = 0
 
 def slowly(array, values):
@@ -345,7 +345,7 @@ def slowly(array, values):
         print("half", flush=True)
         time.sleep(60)
 
-mapped_arrays._FileArray.extend = slowly
+copy_arrays._FileArray.extend = slowly
 files.write(copy_of(300).begin_compaction(), KEY, Mark("node", 400, 0), {})
 """
 

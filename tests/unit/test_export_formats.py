@@ -13,9 +13,8 @@ import pytest
 
 from graphmem.cli import export
 from graphmem.cli.exporting import export_lines, export_tables
-from graphmem.cli.exporting.export_notes import JOURNAL, NoteFolder
+from graphmem.cli.exporting.export_notes import JOURNAL, NoteFolder, collision_key, file_name
 from graphmem.cli.exporting.export_spool import ExportSpool
-from graphmem.cli.exporting.file_names import collision_key, file_name
 from graphmem.cli.importing.note_files import NoteIndex, read_note
 from graphmem.errors import InvalidInput
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graphmem.auth.guarded_fetch import FetchedDocument, Fetcher, FetchRefused
-from graphmem.auth.issuers import Issuers
+from graphmem.auth.signed_requests import Issuers
 from graphmem.errors import AgentSignatureInvalid
 from tests.support.agents import ISSUER, Issuer
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.mcp.memory_budget import size, within
+from graphmem.mcp.memory_arguments import size, within
 
 
 def graph(observations: list[str], relations: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from graphmem import neo4j_local
 from graphmem.context import Services
 from graphmem.errors import DatabaseUnavailable, EngineStartFailed
-from graphmem.service import neo4j_restarts
+from graphmem.service import serving
 from graphmem.settings import Settings, load
 
 
@@ -29,7 +29,7 @@ async def fails() -> None:
 @pytest.fixture
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
     """A service whose database does not answer."""
-    monkeypatch.setattr(neo4j_restarts, "WATCH_SECONDS", 0)
+    monkeypatch.setattr(serving, "WATCH_SECONDS", 0)
     database = SimpleNamespace(verify=fails)
     return cast("Services", SimpleNamespace(database=database, settings=load(env="test", data_dir=tmp_path)))
 
@@ -42,9 +42,9 @@ def test_no_fault_ends_the_watch_of_the_database(services: Services, monkeypatch
     async def start(settings: Settings, **_: Any) -> None:
         raise faults.pop(0)
 
-    monkeypatch.setattr(neo4j_restarts, "connection", start)
+    monkeypatch.setattr(serving, "connection", start)
     with capture_logs() as entries, pytest.raises(Over):
-        asyncio.run(neo4j_restarts.keep_up(services))
+        asyncio.run(serving.keep_up(services))
     assert [entry["event"].split(":")[0] for entry in entries if entry["log_level"] == "error"] == [
         "unexpected fault in keeping the embedded Neo4j up",
         "unexpected fault in keeping the embedded Neo4j up",
@@ -67,8 +67,8 @@ def test_a_database_stopped_on_purpose_stays_down_and_is_logged_once(
         starts.append(requested)
 
     monkeypatch.setattr(neo4j_local, "stopped", stopped)
-    monkeypatch.setattr(neo4j_restarts, "connection", start)
+    monkeypatch.setattr(serving, "connection", start)
     with capture_logs() as entries, pytest.raises(Over):
-        asyncio.run(neo4j_restarts.keep_up(services))
+        asyncio.run(serving.keep_up(services))
     assert starts == [False]
     assert len([entry for entry in entries if "on purpose" in entry["event"]]) == 2

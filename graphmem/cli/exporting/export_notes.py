@@ -10,14 +10,35 @@ import hashlib
 import json
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from graphmem.cli.exporting.export_spool import ExportSpool, Row, compact
-from graphmem.cli.exporting.file_names import collision_key, file_name
 from graphmem.errors import InvalidInput
+
+NAME_BYTES_LIMIT: Final = 120
+"""Bytes of a name without its suffix; file systems take 255."""
+_RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
+"""Names of devices on Windows."""
+_REFUSED: Final = re.compile(r'[<>:"/\\|?*#^\[\]%]')
+"""What no name may have on Windows, or no link in Markdown."""
+
+
+def file_name(name: str) -> str:
+    """Return a name as that of a file: no separators, no control characters, no device, never empty."""
+    text = "".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFC", name))
+    text = " ".join(_REFUSED.sub("-", text).split())
+    text = text.encode()[:NAME_BYTES_LIMIT].decode(errors="ignore").strip(" .")
+    return f"{text}_" if _RESERVED.fullmatch(text) else text or "_"
+
+
+def collision_key(name: str) -> str:
+    """Return what two names share that are one on a file system that ignores case."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
 
 JOURNAL: Final = ".graphmem-export.jsonl"
 """The file with the path and the hash of each file that an export wrote."""
