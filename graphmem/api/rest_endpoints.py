@@ -83,7 +83,7 @@ def index() -> PageFile:
     return PageFile.of("text/html", text.replace("{base}", base).replace("{preloads}", preloads).encode())
 
 
-def show(request: Request) -> Response:
+def send_page(request: Request) -> Response:
     """Answer the page. A browser asks each time whether it is still the same."""
     answer = _sent(request, index(), "no-cache")
     answer.headers["Content-Security-Policy"] = POLICY
@@ -91,7 +91,7 @@ def show(request: Request) -> Response:
     return answer
 
 
-async def load(request: Request) -> Response:
+async def send_page_file(request: Request) -> Response:
     """Answer a file of the page.
 
     Raises:
@@ -117,7 +117,7 @@ def _sent(request: Request, file: PageFile, keeping: str) -> Response:
 async def name_faces(request: Request) -> Response:
     """Answer the paths of the faces, for callers who know the address only; a browser gets the page."""
     if accepts_pages(request.scope):
-        return show(request)
+        return send_page(request)
     prefix = request.url.path.rstrip("/")
     faces = {
         "name": "graphmem",

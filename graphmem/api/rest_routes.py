@@ -326,7 +326,7 @@ ROUTES: Final = (
             Answer(304, ""),
         ),
         path_parameters=_texts("version", "folder", "file"), headers=_texts("If-None-Match"),
-        errors=(NotFound,), endpoint="inspector:load",
+        errors=(NotFound,), endpoint="rest_endpoints:send_page_file",
     ),
     RestRoute(
         "GET", "/openapi.yaml", "get_openapi", "This description.",
