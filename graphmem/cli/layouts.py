@@ -6,7 +6,7 @@ are shown as pairs of name and value, and lists of objects as plain tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,13 +185,10 @@ def _relationships(answer: Row) -> List:
 def _neighborhood(answer: Row) -> RenderableType:
     """Return an entity with its relationships, observations and events; of a source only what it has."""
     parts: list[RenderableType] = [SnapshotTable(answer["entity"])] if "entity" in answer else []
-    parts += [
-        table(answer)
-        for name, table in (
-            ("relationships", _relationships), ("observations", _observations), ("events", _events),
-        )
-        if answer.get(name)
-    ]  # fmt: skip
+    tables = {"relationships": _relationships, "observations": _observations}
+    parts += [table(answer) for name, table in tables.items() if answer.get(name)]
+    if answer.get("events"):
+        parts.append(_EVENTS.table(answer, ()))
     return Group(*parts)
 
 
@@ -240,14 +237,6 @@ def _history(answer: Row) -> List:
     return table
 
 
-def _schemas(answer: Row) -> List:
-    table = List(None, ("type", "entities", "observations", "fields"), optional=("observations",))
-    for row in answer["schemas"]:
-        fields = ", ".join(f"{name}: {field['type']}" for name, field in row["fields"].items())
-        add(table, row["entity_type"], str(row["entity_count"]), str(row["observation_count"]), fields)
-    return table
-
-
 def _schema(answer: Row) -> Table:
     table = new_table("field", "type", "description")
     for name, field in answer["fields"].items():
@@ -266,78 +255,6 @@ def _candidates(answer: Row) -> List:
     return table
 
 
-def _events(answer: Row) -> List:
-    """Return events, one a line, with the time as it was written."""
-    columns = "when", "event", "entity", "type", "field", "id"
-    table = List(None, columns, optional=("type", "field", "id"))
-    for row in answer["events"]:
-        cells = row["event_timestamp"], row["event_type"], row["entity_name"], row["entity_type"]
-        add(table, *map(short, cells), row["source_field"], row["id"])
-    return table
-
-
-def _changes(answer: Row) -> List:
-    """Return changes, one a line, with who made them."""
-    table = List(None, ("when", "change", "by", "entity"), optional=("by", "entity"))
-    for row in answer["changes"]:
-        by = row["provenance"]
-        writer = attribution.described(by["by"], by["client"])
-        subject = row.get("entity_id") or row.get("source_id") or ""
-        add(table, time_text(row["timestamp"]), short(sentence(row, short)), short(writer), subject)
-    return table
-
-
-def _sources(answer: Row) -> List:
-    """Return sources, one a line, the last stored first."""
-    table = List(None, ("name", "type", "bytes", "stored", "state", "source"), optional=("stored",))
-    for row in answer["sources"]:
-        cells = row["original_filename"] or "", row["mime_type"], str(row["file_size"])
-        state = "withdrawn" if row["withdrawn"] else ""
-        add(table, *map(short, cells), time_text(row["created_at"]), state, row["source_id"])
-    return table
-
-
-def _passages(answer: Row) -> List:
-    """Return passages of files, best first, one a line."""
-    table = List(None, ("file", "place", "text", "mentions", "source"), optional=("mentions", "source"))
-    for row in answer["passages"]:
-        place = f"page {row['page']}" if "page" in row else f"line {row['line']}"
-        mentions = ", ".join(each["canonical_name"] for each in row["mentions"])
-        name = row["original_filename"] or row.get("title", "")
-        add(table, short(name), place, row["quote"], short(mentions), row["source_id"])
-    return table
-
-
-def _interpretations(answer: Row) -> List:
-    """Return interpretations, one a line, the newest first."""
-    columns = "id", "source", "interpreter", "status", "obs.", "started", "error"
-    table = List(None, columns, optional=("started", "source", "error"))
-    for row in answer["interpretations"]:
-        is_withdrawn = row["withdrawn"] and row["status"] == "completed"
-        status = "withdrawn" if is_withdrawn else row["status"]
-        cells = row["interpretation_id"], row["source_id"], row["interpreter"], status
-        numbers = str(row["observations_created"]), time_text(row["started_at"])[:10]
-        add(table, *cells, *numbers, short(row["error_message"] or ""))
-    return table
-
-
-def _types(answer: Row) -> List:
-    columns = "relationship", "inverse", "origin", "count", "description"
-    table = List(None, columns, optional=("origin",))
-    for row in answer["relationship_types"]:
-        cells = row["relationship_type"], row["inverse"] or "", row["origin"], str(row["relationship_count"])
-        add(table, *cells, row["description"] or "")
-    return table
-
-
-def _connections(answer: Row) -> List:
-    table = List(None, ("id", "program", "scopes", "address", "last used"), optional=("address",))
-    for row in answer["connections"]:
-        cells = row["connection_id"], row["client_name"], ", ".join(row["scopes"]), row["resource"]
-        add(table, *cells, time_text(row["last_used_at"]))
-    return table
-
-
 def _names(rows: Sequence[Row]) -> dict[str, str]:
     return {row["entity_id"]: row["canonical_name"] for row in rows}
 
@@ -351,6 +268,43 @@ def _layout(table: Callable[[Row], RenderableType], *parts: str, pairs: bool = T
     return Layout(lambda answer, fields: table(answer), frozenset(parts), pairs)
 
 
+Cell = str | Callable[[Row], Any]
+"""What a list shows of each row: the member of a name, or what a function returns."""
+
+
+def _list(part: str, columns: Mapping[str, Cell], *optional: str) -> Layout:
+    """Return the layout of an answer whose part is a list: a row is one line, with these columns."""
+
+    def shown(row: Row, cell: Cell) -> str:
+        value = row[cell] if isinstance(cell, str) else cell(row)
+        return "" if value is None else short(value) if isinstance(cell, str) else str(value)
+
+    def table(answer: Row) -> List:
+        lines = List(None, tuple(columns), optional)
+        for row in answer[part]:
+            add(lines, *(shown(row, cell) for cell in columns.values()))
+        return lines
+
+    return _layout(table, part)
+
+
+def _time(name: str) -> Callable[[Row], str]:
+    return lambda row: time_text(row[name])
+
+
+def _writer(row: Row) -> str:
+    by = row["provenance"]
+    return short(attribution.described(by["by"], by["client"]))
+
+
+def _interpretation_status(row: Row) -> str:
+    return "withdrawn" if row["withdrawn"] and row["status"] == "completed" else row["status"]
+
+
+_EVENTS = _list("events", {
+    "when": "event_timestamp", "event": "event_type", "entity": "entity_name", "type": "entity_type",
+    "field": "source_field", "id": "id",
+}, "type", "field", "id")  # fmt: skip
 _KEY = _layout(lambda answer: pairs({**answer["key"], "scopes": ", ".join(answer["key"]["scopes"])}), "key")
 _CHANGES = _layout(context_tables.changes, "entities", "relationships", "counts")
 _ENTITY = _layout(SnapshotTable, "snapshot", pairs=False)
@@ -363,7 +317,10 @@ _RELATIONSHIP = _layout(
 
 
 LAYOUTS: dict[str, Layout] = {
-    "connections.list": _layout(_connections, "connections"),
+    "connections.list": _list("connections", {
+        "id": "connection_id", "program": "client_name", "scopes": lambda row: ", ".join(row["scopes"]),
+        "address": lambda row: row["resource"], "last used": _time("last_used_at"),
+    }, "address"),
     "context.retrieve": _layout(context_tables.lines, "lines", "entities"),
     "entities.correct": _ENTITY,
     "entities.duplicates": _layout(_candidates, "candidates"),
@@ -378,7 +335,11 @@ LAYOUTS: dict[str, Layout] = {
     "graph.neighborhood": _layout(
         _neighborhood, "entity", "relationships", "related_entities", "observations", "events"
     ),
-    "interpretations.list": _layout(_interpretations, "interpretations"),
+    "interpretations.list": _list("interpretations", {
+        "id": "interpretation_id", "source": "source_id", "interpreter": "interpreter",
+        "status": _interpretation_status, "obs.": "observations_created",
+        "started": lambda row: time_text(row["started_at"])[:10], "error": "error_message",
+    }, "started", "source", "error"),
     "interpretations.reinstate": _CHANGES,
     "interpretations.withdraw": _CHANGES,
     "keys.create": _KEY,
@@ -386,7 +347,10 @@ LAYOUTS: dict[str, Layout] = {
     "keys.rotate": _KEY,
     "observations.create": _ENTITY,
     "observations.query": _layout(_observations, "observations"),
-    "relationship_types.list": _layout(_types, "relationship_types"),
+    "relationship_types.list": _list("relationship_types", {
+        "relationship": "relationship_type", "inverse": "inverse", "origin": "origin",
+        "count": "relationship_count", "description": lambda row: row["description"],
+    }, "origin"),
     "relationships.create": _RELATIONSHIP,
     "relationships.create_many": _layout(_relationships, "relationships"),
     "relationships.get": _RELATIONSHIP,
@@ -394,16 +358,31 @@ LAYOUTS: dict[str, Layout] = {
         _relationships, "relationships", "outgoing", "incoming", "related_entities"
     ),
     "relationships.snapshot": _RELATIONSHIP,
-    "changes.list": _layout(_changes, "changes"),
+    "changes.list": _list("changes", {
+        "when": _time("timestamp"), "change": lambda row: short(sentence(row, short)), "by": _writer,
+        "entity": lambda row: row.get("entity_id") or row.get("source_id"),
+    }, "by", "entity"),
     "schemas.get": _layout(_schema, "fields", "field_names"),
-    "schemas.list": _layout(_schemas, "schemas"),
+    "schemas.list": _list("schemas", {
+        "type": "entity_type", "entities": "entity_count", "observations": "observation_count",
+        "fields": lambda row: ", ".join(f"{name}: {each['type']}" for name, each in row["fields"].items()),
+    }, "observations"),
     "search.explain": _layout(_ranked, "entities", "strategies"),
-    "sources.list": _layout(_sources, "sources"),
+    "sources.list": _list("sources", {
+        "name": "original_filename", "type": "mime_type", "bytes": "file_size", "stored": _time("created_at"),
+        "state": lambda row: "withdrawn" if row["withdrawn"] else "", "source": "source_id",
+    }, "stored"),
     "sources.reinstate": _CHANGES,
-    "sources.search": _layout(_passages, "passages"),
+    "sources.search": _list("passages", {
+        "file": lambda row: short(row["original_filename"] or row.get("title", "")),
+        "place": lambda row: f"page {row['page']}" if "page" in row else f"line {row['line']}",
+        "text": lambda row: row["quote"],
+        "mentions": lambda row: short(", ".join(each["canonical_name"] for each in row["mentions"])),
+        "source": "source_id",
+    }, "mentions", "source"),
     "sources.withdraw": _CHANGES,
     "store": _layout(_stored, "entities", "relationships_created"),
     "timeline.get": _layout(lambda answer: pairs(answer["event"]), "event"),
-    "timeline.list": _layout(_events, "events"),
-}
+    "timeline.list": _EVENTS,
+}  # fmt: skip
 """The layout of each operation that has a table of its own. Other answers are pairs and plain tables."""

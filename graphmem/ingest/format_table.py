@@ -55,184 +55,68 @@ class Format:
         return getattr(importlib.import_module(f"graphmem.ingest.formats.{module}"), function)
 
 
-def _office(usual: str, with_macros: str) -> tuple[str, str]:
+def _format(
+    name: str, title: str, media_types: str, suffixes: str, parser: str, parts: str, libraries: str = "",
+    version: int = 1,
+) -> Format:  # fmt: skip
+    """Return a format. Texts that name several have blanks between them."""
+    types, endings, kinds, needed = map(tuple, map(str.split, (media_types, suffixes, parts, libraries)))
+    return Format(name, title, types, endings, parser, kinds, needed, version)
+
+
+def _office(usual: str, with_macros: str) -> str:
     """Return the types of a format of Microsoft Office."""
     usual = f"application/vnd.openxmlformats-officedocument.{usual}"
-    return usual, f"application/vnd.ms-{with_macros}.macroenabled.12"
+    return f"{usual} application/vnd.ms-{with_macros}.macroenabled.12"
 
 
 def _chats(name: str, title: str, media_type: str = "application/json", version: int = 1) -> Format:
     """Return a format of chats. The file may come in the archive of the export."""
-    parts = ("conversation", "message")
-    return Format(name, title, (media_type, "application/zip"), (), name, parts, version=version)
+    media_types = f"{media_type} application/zip"
+    return _format(name, title, media_types, "", name, "conversation message", version=version)
 
 
 FORMATS: tuple[Format, ...] = (
-    Format(
-        "text",
-        "plain text",
-        ("text/plain",),
-        (".txt", ".text", ".log"),
-        "plain_text",
-        ("paragraph",),
-        version=2,
-    ),
-    Format(
-        "csv",
-        "table with delimiters (CSV, TSV)",
-        ("text/csv", "text/tab-separated-values", "application/csv"),
-        (".csv", ".tsv", ".tab"),
-        "delimited",
-        ("row",),
-        version=3,
-    ),
-    Format("json", "JSON", ("application/json",), (".json",), "json_values", ("record",), version=2),
-    Format(
-        "jsonl",
-        "JSON Lines",
-        ("application/jsonl", "application/x-ndjson", "application/x-jsonlines"),
-        (".jsonl", ".ndjson"),
-        "json_lines",
-        ("record",),
-        version=2,
-    ),
-    Format(
-        "markdown",
-        "Markdown with front matter",
-        ("text/markdown", "text/x-markdown"),
-        (".md", ".markdown"),
-        "markdown",
-        ("heading", "item", "paragraph", "record", "row", "table"),
-        ("markdown-it-py", "pyyaml"),
-        version=3,
-    ),
-    Format(
-        "html",
-        "HTML",
-        ("text/html", "application/xhtml+xml"),
-        (".html", ".htm", ".xhtml"),
-        "web_page",
-        ("heading", "item", "paragraph", "row"),
-        ("lxml",),
-        version=3,
-    ),
-    Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", ("message",), ("lxml",), version=5),
-    Format(
-        "mbox",
-        "mailbox",
-        ("application/mbox",),
-        (".mbox",),
-        "mailbox",
-        ("message",),
-        ("lxml",),
-        version=5,
-    ),
-    Format(
-        "ics",
-        "calendar",
-        ("text/calendar",),
-        (".ics", ".ical"),
-        "calendar",
-        ("event",),
-        ("python-dateutil",),
-        version=4,
-    ),
-    Format(
-        "vcf",
-        "contacts (vCard)",
-        ("text/vcard", "text/x-vcard", "text/directory"),
-        (".vcf", ".vcard"),
-        "contacts",
-        ("contact",),
-        version=4,
-    ),
-    Format(
-        "memory",
-        "memory.jsonl of the MCP memory server",
-        ("application/jsonl", "application/json"),
-        (),
-        "memory_lines",
-        ("record",),
-        version=2,
-    ),
-    Format("mem0", "mem0 export", ("application/json",), (), "memories", ("record",)),
-    Format("zep", "Zep export", ("application/json",), (), "memories", ("record",)),
-    Format(
-        "graphmem", "JSON Lines of graphmem export", ("application/jsonl",), (), "exported_lines", ("record",)
-    ),
+    _format("text", "plain text", "text/plain", ".txt .text .log", "plain_text", "paragraph", version=2),
+    _format("csv", "table with delimiters (CSV, TSV)", "text/csv text/tab-separated-values application/csv",
+            ".csv .tsv .tab", "delimited", "row", version=3),
+    _format("json", "JSON", "application/json", ".json", "json_values", "record", version=2),
+    _format("jsonl", "JSON Lines", "application/jsonl application/x-ndjson application/x-jsonlines",
+            ".jsonl .ndjson", "json_lines", "record", version=2),
+    _format("markdown", "Markdown with front matter", "text/markdown text/x-markdown", ".md .markdown",
+            "markdown", "heading item paragraph record row table", "markdown-it-py pyyaml", version=3),
+    _format("html", "HTML", "text/html application/xhtml+xml", ".html .htm .xhtml", "web_page",
+            "heading item paragraph row", "lxml", version=3),
+    _format("eml", "e-mail", "message/rfc822", ".eml", "mail", "message", "lxml", version=5),
+    _format("mbox", "mailbox", "application/mbox", ".mbox", "mailbox", "message", "lxml", version=5),
+    _format("ics", "calendar", "text/calendar", ".ics .ical", "calendar", "event",
+            "python-dateutil", version=4),
+    _format("vcf", "contacts (vCard)", "text/vcard text/x-vcard text/directory", ".vcf .vcard", "contacts",
+            "contact", version=4),
+    _format("memory", "memory.jsonl of the MCP memory server", "application/jsonl application/json", "",
+            "memory_lines", "record", version=2),
+    _format("mem0", "mem0 export", "application/json", "", "memories", "record"),
+    _format("zep", "Zep export", "application/json", "", "memories", "record"),
+    _format("graphmem", "JSON Lines of graphmem export", "application/jsonl", "", "exported_lines", "record"),
     _chats("chatgpt", "ChatGPT export", version=3),
     _chats("claude", "Claude export", version=3),
     _chats("open_webui", "Open WebUI export", version=2),
     _chats("whatsapp", "WhatsApp chat", "text/plain", version=2),
-    Format(
-        "pdf",
-        "PDF",
-        ("application/pdf", "application/x-pdf"),
-        (".pdf",),
-        "pdf",
-        ("page",),
-        ("pypdfium2",),
-        version=3,
-    ),
-    Format(
-        "docx",
-        "Word document",
-        _office("wordprocessingml.document", "word.document"),
-        (".docx", ".docm"),
-        "word",
-        ("heading", "item", "paragraph", "row", "table"),
-        ("python-docx",),
-        version=2,
-    ),
-    Format(
-        "xlsx",
-        "Excel workbook",
-        _office("spreadsheetml.sheet", "excel.sheet"),
-        (".xlsx", ".xlsm"),
-        "workbook",
-        ("row", "sheet"),
-        ("openpyxl",),
-        version=4,
-    ),
-    Format(
-        "pptx",
-        "PowerPoint presentation",
-        _office("presentationml.presentation", "powerpoint.presentation"),
-        (".pptx", ".pptm"),
-        "presentation",
-        ("row", "slide"),
-        ("python-pptx",),
-        version=2,
-    ),
-    Format(
-        "odt",
-        "OpenDocument text",
-        ("application/vnd.oasis.opendocument.text",),
-        (".odt",),
-        "open_document",
-        ("heading", "item", "paragraph", "row", "table"),
-        ("odfdo",),
-        version=2,
-    ),
-    Format(
-        "rtf",
-        "rich text",
-        ("application/rtf", "text/rtf"),
-        (".rtf",),
-        "rich_text",
-        ("paragraph",),
-        ("striprtf",),
-    ),
-    Format(
-        "image",
-        "image (metadata)",
-        ("image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp", "image/tiff", "image/bmp"),
-        (".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp"),
-        "image",
-        ("property",),
-        ("pillow",),
-    ),
-)
+    _format("pdf", "PDF", "application/pdf application/x-pdf", ".pdf", "pdf", "page", "pypdfium2", version=3),
+    _format("docx", "Word document", _office("wordprocessingml.document", "word.document"), ".docx .docm",
+            "word", "heading item paragraph row table", "python-docx", version=2),
+    _format("xlsx", "Excel workbook", _office("spreadsheetml.sheet", "excel.sheet"), ".xlsx .xlsm",
+            "workbook", "row sheet", "openpyxl", version=4),
+    _format("pptx", "PowerPoint presentation",
+            _office("presentationml.presentation", "powerpoint.presentation"), ".pptx .pptm", "presentation",
+            "row slide", "python-pptx", version=2),
+    _format("odt", "OpenDocument text", "application/vnd.oasis.opendocument.text", ".odt", "open_document",
+            "heading item paragraph row table", "odfdo", version=2),
+    _format("rtf", "rich text", "application/rtf text/rtf", ".rtf", "rich_text", "paragraph", "striprtf"),
+    _format("image", "image (metadata)",
+            "image/png image/jpeg image/jpg image/gif image/webp image/tiff image/bmp",
+            ".png .jpg .jpeg .gif .webp .tif .tiff .bmp", "image", "property", "pillow"),
+)  # fmt: skip
 BY_NAME = {row.name: row for row in FORMATS}
 # Of formats with the same type, the first one is meant: the content tells the others.
 BY_MEDIA_TYPE = {media_type: row for row in reversed(FORMATS) for media_type in row.media_types}

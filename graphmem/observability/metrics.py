@@ -7,7 +7,7 @@ metric is counted in one place: requests in the registry's runner, statements in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from prometheus_client import (
@@ -52,82 +52,45 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=registry)
-        Gauge(
-            "graphmem_build_info", "Always 1; its label is the version.", ["version"], registry=registry
-        ).labels(__version__).set(1)
-        self._requests = _by_labels(Counter(
-            "graphmem_requests", "Calls of operations, by face and outcome: ok, or the error's code.",
-            ["operation", "face", "outcome"], registry=registry,
-        ))  # fmt: skip
-        self._request_seconds = _by_labels(Histogram(
-            "graphmem_request_seconds", "Seconds that a call of an operation took, waits included.",
-            ["operation"], buckets=REQUEST_SECONDS, registry=registry,
-        ))  # fmt: skip
-        self._responses = _by_labels(Counter(
-            "graphmem_http_responses", "HTTP answers by status, including those that reached no operation.",
-            ["status"], registry=registry,
-        ))  # fmt: skip
-        self._statements = _by_labels(Histogram(
-            "graphmem_database_statement_seconds", "Seconds until a statement to the database was answered.",
-            ["query"], buckets=STATEMENT_SECONDS, registry=registry,
-        ))  # fmt: skip
-        self._database_errors = _by_labels(Counter(
-            "graphmem_database_errors",
-            "Failed statements, by the error's code, without those that succeeded at a retry.",
-            ["code"], registry=registry,
-        ))  # fmt: skip
-        self.read_retries = Counter(
-            "graphmem_database_read_retries", "Retries of reads after the database failed.",
-            registry=registry,
-        )  # fmt: skip
-        self.write_retries = Counter(
-            "graphmem_database_write_retries",
-            "Retries of writes that the database rolled back because of a deadlock.",
-            registry=registry,
-        )
-        turns = Counter(
-            "graphmem_writer_turns",
-            "Turns of writers, by outcome.",
-            ["outcome"],
-            registry=registry,
-        )
-        self.turns = {outcome: turns.labels(outcome) for outcome in TURNS}
-        self._turn_requests = Histogram(
-            "graphmem_writer_turn_requests", "Requests in a turn.",
-            buckets=TURN_REQUESTS, registry=registry,
-        )  # fmt: skip
-        self._turn_observations = Histogram(
-            "graphmem_writer_turn_observations", "Observations in a turn.",
-            buckets=TURN_OBSERVATIONS, registry=registry,
-        )  # fmt: skip
-        self._gauges(registry)
 
-    def _gauges(self, registry: CollectorRegistry) -> None:
-        self.waiting = Gauge(
-            "graphmem_writer_waiting_requests", "Requests that wait for a turn of their owner's writer.",
-            registry=registry,
-        )  # fmt: skip
-        self.connections = Gauge(
-            "graphmem_database_connections", "Connections to the database that are open.", registry=registry
-        )
-        self.connections_in_use = Gauge(
-            "graphmem_database_connections_in_use",
-            "Connections to the database that are in use.",
-            registry=registry,
-        )
-        self.connections_max = Gauge(
-            "graphmem_database_connections_max", "Limit of connections to the database.",
-            registry=registry,
-        )  # fmt: skip
-        self.backlog = Gauge(
-            "graphmem_worker_backlog",
-            "Items that waited at the worker's last check, up to the limit of one check.",
-            ["work"], registry=registry,
-        )  # fmt: skip
-        self.worked = Counter(
-            "graphmem_worker_done", "Entities that the worker has folded or given a vector.",
-            ["work"], registry=registry,
-        )  # fmt: skip
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(f"graphmem_{name}", text, labels, registry=registry)
+
+        def gauge(name: str, text: str, *labels: str) -> Gauge:
+            return Gauge(f"graphmem_{name}", text, labels, registry=registry)
+
+        def histogram(name: str, text: str, buckets: Sequence[float], *labels: str) -> Histogram:
+            return Histogram(f"graphmem_{name}", text, labels, buckets=buckets, registry=registry)
+
+        gauge("build_info", "Always 1; its label is the version.", "version").labels(__version__).set(1)
+        text = "Calls of operations, by face and outcome: ok, or the error's code."
+        self._requests = _by_labels(counter("requests", text, "operation", "face", "outcome"))
+        text = "Seconds that a call of an operation took, waits included."
+        self._request_seconds = _by_labels(histogram("request_seconds", text, REQUEST_SECONDS, "operation"))
+        text = "HTTP answers by status, including those that reached no operation."
+        self._responses = _by_labels(counter("http_responses", text, "status"))
+        name, text = "database_statement_seconds", "Seconds until a statement to the database was answered."
+        self._statements = _by_labels(histogram(name, text, STATEMENT_SECONDS, "query"))
+        text = "Failed statements, by the error's code, without those that succeeded at a retry."
+        self._database_errors = _by_labels(counter("database_errors", text, "code"))
+        self.read_retries = counter("database_read_retries", "Retries of reads after the database failed.")
+        text = "Retries of writes that the database rolled back because of a deadlock."
+        self.write_retries = counter("database_write_retries", text)
+        turns = counter("writer_turns", "Turns of writers, by outcome.", "outcome")
+        self.turns = {outcome: turns.labels(outcome) for outcome in TURNS}
+        self._turn_requests = histogram("writer_turn_requests", "Requests in a turn.", TURN_REQUESTS)
+        text = "Observations in a turn."
+        self._turn_observations = histogram("writer_turn_observations", text, TURN_OBSERVATIONS)
+        text = "Requests that wait for a turn of their owner's writer."
+        self.waiting = gauge("writer_waiting_requests", text)
+        self.connections = gauge("database_connections", "Connections to the database that are open.")
+        text = "Connections to the database that are in use."
+        self.connections_in_use = gauge("database_connections_in_use", text)
+        self.connections_max = gauge("database_connections_max", "Limit of connections to the database.")
+        text = "Items that waited at the worker's last check, up to the limit of one check."
+        self.backlog = gauge("worker_backlog", text, "work")
+        text = "Entities that the worker has folded or given a vector."
+        self.worked = counter("worker_done", text, "work")
 
     def request(self, operation: str, face: str, outcome: str, seconds: float) -> None:
         self._requests(operation, face, outcome).inc()

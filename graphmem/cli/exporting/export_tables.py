@@ -18,6 +18,7 @@ RELATIONSHIPS: Final = "relationships"
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 REPLACED: Final = "\ufffd"
 """What stands for a character that no XML can hold."""
+_SOFTWARE: Final = {"$": "prov:SoftwareAgent", "type": "prov:QUALIFIED_NAME"}
 _GRAPHML_TYPES: Final[dict[type, str]] = {bool: "boolean", int: "long", float: "double"}
 
 
@@ -112,12 +113,22 @@ def _attribute(text: str) -> str:
 def prov_json(spool: ExportSpool) -> Iterator[str]:
     """Yield a document of W3C PROV: what was observed, from which file, by whom, and what is shown of it."""
     yield '{"prefix":{"graphmem":"urn:graphmem:"}'
+    of_observations = {
+        "activity": lambda row: (_named(row["transaction_id"]), {"prov:endTime": row["recorded_at"]}),
+        "agent": lambda row: (_agent(row), {
+            "prov:type": _SOFTWARE, "prov:label": row["provenance"]["client"] or row["provenance"]["agent"],
+        }),
+        "wasGeneratedBy": lambda row: (f"_:g-{row['id']}", {
+            "prov:entity": _named(row["id"]), "prov:activity": _named(row["transaction_id"]),
+            "prov:time": row["recorded_at"],
+        }),
+        "wasAttributedTo": lambda row: (
+            f"_:a-{row['id']}", {"prov:entity": _named(row["id"]), "prov:agent": _agent(row)}
+        ),
+    }  # fmt: skip
     for section, records in (
         ("entity", _prov_entities(spool)),
-        ("activity", _prov_activities(spool)),
-        ("agent", _prov_agents(spool)),
-        ("wasGeneratedBy", _prov_generations(spool)),
-        ("wasAttributedTo", _prov_attributions(spool)),
+        *((section, map(record, spool.observations())) for section, record in of_observations.items()),
         ("wasDerivedFrom", _prov_derivations(spool)),
     ):
         yield f',\n"{section}":{{'
@@ -156,37 +167,11 @@ def _prov_entities(spool: ExportSpool) -> Iterator[tuple[str, Row]]:
         yield _named(row["source_id"]), {"prov:type": _kind("source"), "prov:label": label, **hashed}
 
 
-def _prov_activities(spool: ExportSpool) -> Iterator[tuple[str, Row]]:
-    for row in spool.observations():
-        yield _named(row["transaction_id"]), {"prov:endTime": row["recorded_at"]}
-
-
 def _agent(row: Row) -> str:
     writer = row["provenance"]
     account = (writer["by"] or {}).get("account", "") if isinstance(writer["by"], dict) else ""
     text = "/".join(str(part) for part in (account, writer["agent"], writer["client"]) if part)
     return _named("writer/" + re.sub(r"[^\w/.-]", "_", text))
-
-
-def _prov_agents(spool: ExportSpool) -> Iterator[tuple[str, Row]]:
-    for row in spool.observations():
-        writer = row["provenance"]
-        label = writer["client"] or writer["agent"]
-        yield (
-            _agent(row),
-            {"prov:type": {"$": "prov:SoftwareAgent", "type": "prov:QUALIFIED_NAME"}, "prov:label": label},
-        )
-
-
-def _prov_generations(spool: ExportSpool) -> Iterator[tuple[str, Row]]:
-    for row in spool.observations():
-        made = {"prov:entity": _named(row["id"]), "prov:activity": _named(row["transaction_id"])}
-        yield f"_:g-{row['id']}", made | {"prov:time": row["recorded_at"]}
-
-
-def _prov_attributions(spool: ExportSpool) -> Iterator[tuple[str, Row]]:
-    for row in spool.observations():
-        yield f"_:a-{row['id']}", {"prov:entity": _named(row["id"]), "prov:agent": _agent(row)}
 
 
 def _prov_derivations(spool: ExportSpool) -> Iterator[tuple[str, Row]]:
