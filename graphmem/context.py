@@ -12,10 +12,10 @@ from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.database.availability import Availability
 from graphmem.database.driver import Database
 from graphmem.database.left_out import refuse_unopened
+from graphmem.database.owner_cache import TypeAliases
 from graphmem.database.pending_refolds import PendingRefolds
 from graphmem.database.queries import OwnerGraph
 from graphmem.database.relationship_vocabulary import Vocabulary
-from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.typed_rows import typed
 from graphmem.embedding.meaning import Embedder
 from graphmem.objects import ObjectStore

@@ -18,9 +18,9 @@ from graphmem.context import Services
 from graphmem.database import failpoints, instance_kind, migrations
 from graphmem.database.availability import Availability, wait_until_up
 from graphmem.database.driver import Database, OnNotification
+from graphmem.database.owner_cache import TypeAliases
 from graphmem.database.pending_refolds import PendingRefolds
 from graphmem.database.relationship_vocabulary import Vocabulary
-from graphmem.database.type_aliases import TypeAliases
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import ConfigurationInvalid, DatabaseUnavailable, GraphmemError, SetupError

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphmem.api.html import page
 from graphmem.api.oauth_routes import OAuth, form_of, oauth_of, redirect
+from graphmem.api.refusals import page
 from graphmem.auth import Scope, client_rules, tokens
 from graphmem.auth.grants import (
     KEYS_SECONDS,

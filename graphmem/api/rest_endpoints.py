@@ -83,14 +83,6 @@ def index() -> PageFile:
     return PageFile.of("text/html", text.replace("{base}", base).replace("{preloads}", preloads).encode())
 
 
-def send_page(request: Request) -> Response:
-    """Answer the page. A browser asks each time whether it is still the same."""
-    answer = _sent(request, index(), "no-cache")
-    answer.headers["Content-Security-Policy"] = POLICY
-    answer.headers["Cross-Origin-Opener-Policy"] = "same-origin"
-    return answer
-
-
 async def send_page_file(request: Request) -> Response:
     """Answer a file of the page.
 
@@ -117,7 +109,10 @@ def _sent(request: Request, file: PageFile, keeping: str) -> Response:
 async def name_faces(request: Request) -> Response:
     """Answer the paths of the faces, for callers who know the address only; a browser gets the page."""
     if accepts_pages(request.scope):
-        return send_page(request)
+        answer = _sent(request, index(), "no-cache")
+        answer.headers["Content-Security-Policy"] = POLICY
+        answer.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        return answer
     prefix = request.url.path.rstrip("/")
     faces = {
         "name": "graphmem",

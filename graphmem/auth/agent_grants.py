@@ -17,7 +17,7 @@ from graphmem.auth import Actor, Scope, SignedAgent
 from graphmem.auth.credentials import CREDENTIALS_LIMIT, REMEMBERED_SECONDS
 from graphmem.auth.rates import meter
 from graphmem.database.driver import Database
-from graphmem.database.type_aliases import TypeAliases
+from graphmem.database.owner_cache import TypeAliases
 from graphmem.errors import CapabilityDenied, NotFound
 from graphmem.model import ids, times
 from graphmem.model.identity import normalise_type

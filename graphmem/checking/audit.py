@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 
-from graphmem.checking import fact_check, passage_check
+from graphmem.checking import fact_check
 from graphmem.checking.deriving import Seen, derive
 from graphmem.checking.report import Report
 from graphmem.checking.stamps import StampCheck
@@ -161,7 +161,7 @@ class Audit:
             if self.report.checked > STRETCH_SUBJECTS:
                 # Who has little is answered whole, however long it takes.
                 yield
-        async for differences, at in passage_check.pages(
+        async for differences, at in fact_check.pages(
             self.database, self.owner, self.writers.embedder, self.place.after
         ):
             await self._note_passages(differences)

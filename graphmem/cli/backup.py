@@ -404,7 +404,11 @@ class _Bars(contextlib.AbstractContextManager["_Bars"]):
     def advance(self, stage: str, done: int, total: int | None) -> None:
         """Advance the bar of a stage; a ``total`` begins a new bar. The bytes of files stand beside it."""
         if stage == "files":
-            self._advance_files(done, total)
+            self._files = [self._files[0] + done, self._files[1]] if total is None else [done, total]
+            if self._shown is not None and self._files[1]:
+                written, whole = (count / 1e6 for count in self._files)
+                text = f"{STAGES[self._stage]}, {written:,.1f} of {whole:,.1f} MB of files"
+                self._shown.update(self._tasks[self._stage], description=text)
             return
         self._stage = stage
         progress = self._of_bytes if stage in ("verify", "receive") else self._of_things
@@ -414,13 +418,6 @@ class _Bars(contextlib.AbstractContextManager["_Bars"]):
             self._shown = progress
             self._tasks[stage] = progress.add_task(STAGES[stage], total=total)
         progress.advance(self._tasks[stage], done)
-
-    def _advance_files(self, done: int, total: int | None) -> None:
-        self._files = [self._files[0] + done, self._files[1]] if total is None else [done, total]
-        if self._shown is not None and self._files[1]:
-            written, whole = (count / 1e6 for count in self._files)
-            text = f"{STAGES[self._stage]}, {written:,.1f} of {whole:,.1f} MB of files"
-            self._shown.update(self._tasks[self._stage], description=text)
 
     def __exit__(self, *_: object) -> None:
         if self._shown is not None:

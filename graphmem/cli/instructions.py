@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graphmem.cli.agents.agent_table import TEXT, AgentFile
+from graphmem.cli.agents.config_files import MarkdownBlock
 from graphmem.cli.agents.file_changes import change_file, chosen_agents, print_files
-from graphmem.cli.agents.markdown_block import MarkdownBlock
 from graphmem.cli.session import Draw, Session
 from graphmem.cli.setup import Agents, DryRun, Word
 

@@ -1,11 +1,16 @@
-"""What one process read of each owner, and believes for some seconds."""
+"""What one process read of each owner, and believes for some seconds.
+
+Other names of entity types are those that registered schemas declare (``aliases``). Writes are decided on the
+names that the writer looked at. Reads that name a type take them from here.
+"""
 
 from __future__ import annotations
 
 import abc
 import math
 import time
-from typing import ClassVar, Final, Generic, TypeVar
+from collections.abc import Mapping
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from graphmem.database.driver import Database
 
@@ -59,3 +64,15 @@ class OwnerCache(abc.ABC, Generic[T]):
         """Read again at the next use: this process changed what is remembered of an owner."""
         self._changes += 1
         self._known.pop(owner, None)
+
+
+class _Alias(NamedTuple):
+    name: str
+    type: str
+
+
+class TypeAliases(OwnerCache[Mapping[str, str]]):
+    """Owners' types by their other names."""
+
+    async def read(self, owner: str) -> Mapping[str, str]:
+        return dict(await self._database.reads(owner).only("schema.aliases", list[_Alias]))

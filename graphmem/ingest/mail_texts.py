@@ -86,7 +86,9 @@ class MailTexts:
         codec = codecs.lookup(charset).name if charset is not None and known(charset) else None
         own = {WIDER.get(codec, codec): False, codec: False} if codec is not None else {}
         utf_8 = {"utf-8": codec not in (None, "ascii", "utf-8")}
-        is_utf_8_last = codec is not None and (data.isascii() or not _has_single_bytes(codec))
+        is_utf_8_last = codec is not None and (
+            data.isascii() or len(bytes(range(0x80, 0x100)).decode(codec, "replace")) != 0x80
+        )
         tried = own | utf_8 if is_utf_8_last else utf_8 | own
         for encoding, is_told in chain(tried.items(), self._declared()):
             try:
@@ -124,10 +126,6 @@ class MailTexts:
         self._builder.warn(
             f"A text of message {self._number} has a wrong encoding or none: it is read as {encoding}."
         )
-
-
-def _has_single_bytes(codec: str) -> bool:
-    return len(bytes(range(0x80, 0x100)).decode(codec, "replace")) == 0x80
 
 
 def _is_plain(value: str) -> bool:

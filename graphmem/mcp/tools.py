@@ -86,16 +86,12 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
         for keyword, value in _without_null(schema).items()
         if keyword != "title"
         and (keyword, value) not in _TRIVIAL
-        and not (keyword == "default" and _says_nothing(value))
+        and not (keyword == "default" and (value is None or value == [] or isinstance(value, dict)))
     }
     if isinstance(kept.get("items"), dict):
         # The list is described; its items are of one plain type or have a model of their own.
         kept["items"] = {key: value for key, value in kept["items"].items() if key != "description"}
     return kept
-
-
-def _says_nothing(default: Any) -> bool:
-    return default is None or default == [] or isinstance(default, dict)
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

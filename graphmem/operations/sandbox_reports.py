@@ -14,8 +14,7 @@ from graphmem.errors import NotFound
 from graphmem.model import ids, times
 from graphmem.reading import answers
 from graphmem.registry import REGISTRY, Scope, operation
-from graphmem.sandbox.redaction import redacted
-from graphmem.sandbox.reports import Report, Reports
+from graphmem.sandbox.reports import Report, Reports, redacted
 from graphmem.sandbox.terms import Terms, terms_of
 
 DESCRIPTION_LIMIT: Final = 8_000

@@ -347,14 +347,10 @@ async def check_snapshots(context: Context, arguments: CheckSnapshots) -> Snapsh
         health["healthy"], health["counts_compared"] = False, False
         health["message"] = f"{check.report.checked} of {check.total} are checked so far: next_cursor goes on"
         health["total"] = check.total
-        health["next_cursor"] = await _cursor(context, arguments, check.state)
+        # Repairs rely on what the state counts, so it is signed.
+        packed = base64.urlsafe_b64encode(zlib.compress(json.dumps(check.state).encode())).decode()
+        health["next_cursor"] = f"{packed}.{await _signature(context, arguments, packed)}"
     return health
-
-
-async def _cursor(context: Context, arguments: CheckSnapshots, state: dict[str, Any]) -> str:
-    """Return the cursor of a check that goes on: a signed state, as repairs rely on what it counts."""
-    packed = base64.urlsafe_b64encode(zlib.compress(json.dumps(state).encode())).decode()
-    return f"{packed}.{await _signature(context, arguments, packed)}"
 
 
 async def _state(context: Context, arguments: CheckSnapshots, cursor: str) -> dict[str, Any]:

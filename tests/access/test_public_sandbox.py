@@ -42,8 +42,7 @@ from graphmem.reading.snapshot_check import audit
 from graphmem.registry import REGISTRY, Face
 from graphmem.runtime import connection, open_services
 from graphmem.sandbox import reports, terms, wiping
-from graphmem.sandbox.redaction import redacted
-from graphmem.sandbox.reports import Reports
+from graphmem.sandbox.reports import Reports, redacted
 from graphmem.settings import SANDBOX_DEFAULTS, load
 from tests.access.conftest import Application
 from tests.faces.test_event_stream import Stream

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphmem.cli.agents.agent_table import TEXT, agents
-from graphmem.cli.agents.markdown_block import BEGIN, END
+from graphmem.cli.agents.config_files import BEGIN, END
 from graphmem.mcp.toolsets import TOOLSETS
 from tests.setup.conftest import Run
 from tests.support.long_cases import mostly_long

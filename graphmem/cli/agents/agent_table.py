@@ -12,9 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from graphmem.cli.agents.config_files import Edit, WholeFile
+from graphmem.cli.agents.config_files import Edit, MarkdownBlock, WholeFile
 from graphmem.cli.agents.jsonc_edit import JsonEntry
-from graphmem.cli.agents.markdown_block import MarkdownBlock
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from graphmem.reading.current_relationships import instant
 from graphmem.reading.shared_rows import EntityRow, check_whole, refuse_stale_keys
 from graphmem.search import terms
 from graphmem.search.asked_times import AskedPast
-from graphmem.search.context import context_past
 from graphmem.search.context import context_ranking as lines_of
+from graphmem.search.context import context_rows
 from graphmem.search.context.context_page import AboutSearch
 from graphmem.search.context.context_ranking import About, Focus, Line, Observed
 from graphmem.search.context.context_rows import (
@@ -208,7 +208,7 @@ async def known_lines(
             lines[begun:] = [replace(line, resembles=True) for line in lines[begun:]]
     if past is not None:
         about = set(subjects.named) or {known.entity.id for known in requested[:ORIGINS_LIMIT]}
-        lines = context_past.as_asked(lines, past, focus, about, is_named=bool(subjects.named))
+        lines = context_rows.as_asked(lines, past, focus, about, is_named=bool(subjects.named))
     if subjects.has_way:
         lines = lines_of.in_order_of_places(lines, focus, range(len(requested) + RELATED_LIMIT))
     elif subjects.is_newest_first:
@@ -349,7 +349,7 @@ def _fields(
         newest = max(winners.split(","), key=lambda winner: (observed_at[winner], winner))
         current = Observed(name, value, observed_at[newest], newest, "")
         others = [] if merged_arrays.is_union(rank) else history.get(name, [])
-        had = context_past.successive((row for row in others if not row.contests), current)
+        had = context_rows.successive((row for row in others if not row.contests), current)
         is_whole = past is None or not past.end
         line = Line(
             place=place,
@@ -368,11 +368,11 @@ def _fields(
             contested=_contests(others, current),
             since=had[-1].observed_at if past is not None else None,
             # What was read up to a time does not tell what came after it.
-            earlier=context_past.values_for_line(had[:-1])[:EARLIER_LIMIT] if is_whole else (),
+            earlier=context_rows.values_for_line(had[:-1])[:EARLIER_LIMIT] if is_whole else (),
             is_of_kind=is_of_kind,
         )
         lines += [line] if value != "null" else []
-        lines += context_past.former_lines(line, had[:-1]) if past is not None else []
+        lines += context_rows.former_lines(line, had[:-1]) if past is not None else []
     return lines
 
 
