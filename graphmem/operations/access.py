@@ -89,13 +89,7 @@ class Me(TypedDict):
     storage: NotRequired[Storage]
 
 
-@operation(
-    "auth.whoami",
-    "GET /me",
-    tool="get_authenticated_user",
-    scope=Scope.READ,
-    statements=0,
-)
+@operation("auth.whoami", "GET /me", tool="get_authenticated_user", scope=Scope.READ, statements=0)
 async def who_am_i(context: Context, arguments: Nothing) -> Me:
     """Return the account that the caller acts for, its scopes, and how it authenticated."""
     actor = context.actor
@@ -117,13 +111,7 @@ async def who_am_i(context: Context, arguments: Nothing) -> Me:
     return answer
 
 
-@operation(
-    "auth.session",
-    "GET /session",
-    tool="get_session_identity",
-    scope=Scope.READ,
-    statements=0,
-)
+@operation("auth.session", "GET /session", tool="get_session_identity", scope=Scope.READ, statements=0)
 async def session_identity(context: Context, arguments: Nothing) -> NextWrite:
     """Return who the next write of this session will be attributed to, how far that is verified, and why."""
     return next_write(context.actor)
@@ -186,15 +174,10 @@ class CreatedKey(TypedDict):
 
 
 @operation(
-    "keys.create",
-    "POST /keys",
-    command="auth keys create",
-    scope=Scope.KEYS,
-    sandbox=False,
-    reason=_NO_MODEL,
-    errors=(NotFound,),
+    "keys.create", "POST /keys", command="auth keys create", scope=Scope.KEYS, sandbox=False,
+    reason=_NO_MODEL, errors=(NotFound,),
     example={"name": "laptop", "scopes": ["read"], "expires_in_days": 90},
-)
+)  # fmt: skip
 async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
     """Make an API key of the caller's account. Its secret is in this answer only.
 
@@ -231,13 +214,9 @@ class Keys(PageEnvelope):
 
 
 @operation(
-    "keys.list",
-    "GET /keys",
-    command="auth keys list",
-    scope=Scope.READ,
-    sandbox=False,
+    "keys.list", "GET /keys", command="auth keys list", scope=Scope.READ, sandbox=False,
     reason="an MCP client has no use for the keys of other programs",
-)
+)  # fmt: skip
 @within_budget("keys", is_page=True)
 async def list_keys(context: Context, arguments: Paged) -> Keys:
     """List the API keys of the caller's account, with their last use to the minute."""
@@ -254,15 +233,9 @@ class OneKey(Arguments):
 
 
 @operation(
-    "keys.rotate",
-    "POST /keys/{key_id}/rotate",
-    command="auth keys rotate",
-    scope=Scope.KEYS,
-    sandbox=False,
-    reason=_NO_MODEL,
-    errors=(NotFound,),
-    example={"key_id": EXAMPLE_KEY_ID},
-)
+    "keys.rotate", "POST /keys/{key_id}/rotate", command="auth keys rotate", scope=Scope.KEYS, sandbox=False,
+    reason=_NO_MODEL, errors=(NotFound,), example={"key_id": EXAMPLE_KEY_ID},
+)  # fmt: skip
 async def rotate_key(context: Context, arguments: OneKey) -> CreatedKey:
     """Put a new API key in the place of an old one, which is revoked. Its secret is in this answer only.
 
@@ -300,16 +273,10 @@ class RevokedKey(TypedDict):
 
 
 @operation(
-    "keys.revoke",
-    "DELETE /keys/{key_id}",
-    command="auth keys revoke",
-    scope=Scope.WRITE,
-    idempotent=True,
-    sandbox=False,
-    reason="a model that is misled by stored text could lock programs out",
-    errors=(NotFound, AccountConflict, KeyHasChildren),
-    example={"key_id": EXAMPLE_KEY_ID},
-)
+    "keys.revoke", "DELETE /keys/{key_id}", command="auth keys revoke", scope=Scope.WRITE, idempotent=True,
+    sandbox=False, reason="a model that is misled by stored text could lock programs out",
+    errors=(NotFound, AccountConflict, KeyHasChildren), example={"key_id": EXAMPLE_KEY_ID},
+)  # fmt: skip
 async def revoke_key(context: Context, arguments: RevokeKey) -> RevokedKey:
     """Revoke an API key of the caller's account. No process accepts it after 5 seconds.
 

@@ -96,12 +96,9 @@ def _connection(grant: Grant) -> Connection:
 
 
 @operation(
-    "connections.list",
-    "GET /mcp/oauth/connections",
-    command="auth connections list",
-    scope=Scope.READ,
+    "connections.list", "GET /mcp/oauth/connections", command="auth connections list", scope=Scope.READ,
     reason=_NO_MODEL,
-)
+)  # fmt: skip
 @within_budget("connections", is_page=True)
 async def list_connections(context: Context, arguments: Paged) -> Connections:
     """List the programs that may use the caller's account by OAuth."""
@@ -112,13 +109,9 @@ async def list_connections(context: Context, arguments: Paged) -> Connections:
 
 
 @operation(
-    "connections.status",
-    "GET /mcp/oauth/status",
-    command="auth connections status",
-    scope=Scope.READ,
-    reason=_NO_MODEL,
-    errors=(NotFound,),
-)
+    "connections.status", "GET /mcp/oauth/status", command="auth connections status", scope=Scope.READ,
+    reason=_NO_MODEL, errors=(NotFound,),
+)  # fmt: skip
 async def connection_status(context: Context, arguments: ConnectionOrOwn) -> ConnectionStatus:
     """Say whether a program's connection is active, pending or expired."""
     grants, actor = Grants(context.services.database), context.actor
@@ -140,16 +133,10 @@ async def connection_status(context: Context, arguments: ConnectionOrOwn) -> Con
 
 
 @operation(
-    "connections.revoke",
-    "DELETE /mcp/oauth/connections/{id}",
-    command="auth connections revoke",
-    scope=Scope.WRITE,
-    idempotent=True,
-    sandbox=False,
-    reason=_NO_MODEL,
-    errors=(NotFound,),
+    "connections.revoke", "DELETE /mcp/oauth/connections/{id}", command="auth connections revoke",
+    scope=Scope.WRITE, idempotent=True, sandbox=False, reason=_NO_MODEL, errors=(NotFound,),
     example={"id": EXAMPLE_CONNECTION_ID},
-)
+)  # fmt: skip
 async def revoke_connection(context: Context, arguments: NameConnection) -> Removed:
     """End the connection of a program, with all its tokens. They stop working within 5 seconds."""
     grants = Grants(context.services.database, context.services.credentials)

@@ -63,13 +63,9 @@ class ContestedValues(LeavesOut, Budgeted):
 
 
 @operation(
-    "entities.contested",
-    "GET /entities/contested",
-    tool="list_contested_values",
-    scope=Scope.READ,
-    statements=5,
-    heavy=True,
-)
+    "entities.contested", "GET /entities/contested", tool="list_contested_values", scope=Scope.READ,
+    statements=5, heavy=True,
+)  # fmt: skip
 @within_budget("entities")
 async def find_contested(context: Context, arguments: FindContested) -> ContestedValues:
     """List fields with another value that is not older than the shown one.

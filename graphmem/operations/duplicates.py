@@ -101,16 +101,10 @@ class Duplicates(LeavesOut, PageEnvelope):
 
 
 @operation(
-    "entities.duplicates",
-    "GET /entities/duplicates",
-    tool="list_potential_duplicates",
-    command="entities find-duplicates",
-    scope=Scope.READ,
-    statements=4,
-    heavy=True,
-    errors=(NotFound,),
+    "entities.duplicates", "GET /entities/duplicates", tool="list_potential_duplicates",
+    command="entities find-duplicates", scope=Scope.READ, statements=4, heavy=True, errors=(NotFound,),
     example={"entity_type": "person", "threshold": 0.9},
-)
+)  # fmt: skip
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
 
@@ -248,21 +242,11 @@ class DismissedDuplicates(TypedDict):
 
 
 @operation(
-    "entities.dismiss_duplicates",
-    "POST /entities/duplicates/dismiss",
-    tool="dismiss_duplicates",
-    command="entities dismiss-duplicates",
-    scope=Scope.WRITE,
-    statements=22,
-    idempotent=True,
-    sandbox=False,
+    "entities.dismiss_duplicates", "POST /entities/duplicates/dismiss", tool="dismiss_duplicates",
+    command="entities dismiss-duplicates", scope=Scope.WRITE, statements=22, idempotent=True, sandbox=False,
     errors=(NotFound,),
-    example={
-        "entity_a": EXAMPLE_ENTITY_ID,
-        "entity_b": EXAMPLE_OTHER_ENTITY_ID,
-        "reason": "father and son",
-    },
-)
+    example={"entity_a": EXAMPLE_ENTITY_ID, "entity_b": EXAMPLE_OTHER_ENTITY_ID, "reason": "father and son"},
+)  # fmt: skip
 async def dismiss_duplicates(context: Context, arguments: DismissDuplicates) -> DismissedDuplicates:
     """Say that two entities are two: no list and no store proposes the pair as duplicates any more.
 

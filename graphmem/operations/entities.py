@@ -48,14 +48,9 @@ class GetEntity(Sized):
 
 
 @operation(
-    "entities.get",
-    "GET /entities/{entity_id}",
-    tool="retrieve_entity",
-    scope=Scope.READ,
-    typed=True,
-    errors=(NotFound,),
-    example={"entity_id": EXAMPLE_ENTITY_ID},
-)
+    "entities.get", "GET /entities/{entity_id}", tool="retrieve_entity", scope=Scope.READ, typed=True,
+    errors=(NotFound,), example={"entity_id": EXAMPLE_ENTITY_ID},
+)  # fmt: skip
 @within_budget()
 @shaped()
 async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
@@ -86,16 +81,11 @@ class Snapshot(OneEntity):
 
 
 @operation(
-    "entities.snapshot",
-    "POST /get_entity_snapshot",
-    tool="retrieve_entity_snapshot",
-    scope=Scope.READ,
-    statements=3,
-    typed=True,
-    errors=(NotFound,),
+    "entities.snapshot", "POST /get_entity_snapshot", tool="retrieve_entity_snapshot", scope=Scope.READ,
+    statements=3, typed=True, errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "at": "2026-06-01T00:00:00Z"},
     people={"expand_provenance": True},
-)
+)  # fmt: skip
 @within_budget()
 @shaped()
 async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
@@ -141,14 +131,9 @@ class Provenance(PageEnvelope):
 
 
 @operation(
-    "entities.provenance",
-    "POST /get_field_provenance",
-    tool="retrieve_field_provenance",
-    scope=Scope.READ,
-    statements=3,
-    errors=(NotFound,),
-    example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
-)
+    "entities.provenance", "POST /get_field_provenance", tool="retrieve_field_provenance", scope=Scope.READ,
+    statements=3, errors=(NotFound,), example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
+)  # fmt: skip
 @within_budget("observations", is_page=True)
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observations that set one field of a snapshot: time, source, place in the file, writer."""

@@ -97,13 +97,8 @@ class CreatedInterpretation(Budgeted):
 
 
 @operation(
-    "interpretations.create",
-    "POST /interpretations/create",
-    tool="create_interpretation",
-    scope=Scope.WRITE,
-    statements=6,
-    withheld=True,
-    errors=(NotFound, StoreRefused),
+    "interpretations.create", "POST /interpretations/create", tool="create_interpretation",
+    scope=Scope.WRITE, statements=6, withheld=True, errors=(NotFound, StoreRefused),
     example={
         "source_id": EXAMPLE_SOURCE_ID,
         "entities": [
@@ -115,7 +110,7 @@ class CreatedInterpretation(Budgeted):
             }
         ],
     },
-)
+)  # fmt: skip
 @within_budget(is_receipt=True)
 async def create_interpretation(context: Context, arguments: CreateInterpretation) -> CreatedInterpretation:
     """Store what you read in a source: entities, relationships, and the place of each field in the file.
@@ -211,13 +206,9 @@ class Interpretations(IndexedPageEnvelope):
 
 
 @operation(
-    "interpretations.list",
-    "GET /interpretations",
-    tool="list_interpretations",
-    scope=Scope.READ,
-    heavy=True,
-    example={"source_id": EXAMPLE_SOURCE_ID},
-)
+    "interpretations.list", "GET /interpretations", tool="list_interpretations", scope=Scope.READ,
+    heavy=True, example={"source_id": EXAMPLE_SOURCE_ID},
+)  # fmt: skip
 @within_budget("interpretations", is_page=True)
 async def list_interpretations(context: Context, arguments: ListInterpretations) -> Interpretations:
     """List interpretations, the newest first: of all sources, or of one; also those that wait or run.
@@ -248,13 +239,9 @@ class OneInterpretation(Interpretation, Budgeted):
 
 
 @operation(
-    "interpretations.get",
-    "GET /interpretations/{interpretation_id}",
-    tool="get_interpretation",
-    scope=Scope.READ,
-    errors=(NotFound,),
-    example={"interpretation_id": EXAMPLE_INTERPRETATION_ID},
-)
+    "interpretations.get", "GET /interpretations/{interpretation_id}", tool="get_interpretation",
+    scope=Scope.READ, errors=(NotFound,), example={"interpretation_id": EXAMPLE_INTERPRETATION_ID},
+)  # fmt: skip
 @within_budget()
 async def get_interpretation(context: Context, arguments: GetInterpretation) -> OneInterpretation:
     """Return one interpretation: its interpreter, how far it is, and what it made."""
@@ -290,14 +277,9 @@ class Reinterpreted(Interpretation, Budgeted):
 
 
 @operation(
-    "interpretations.run",
-    "POST /reinterpret",
-    tool="reinterpret",
-    scope=Scope.WRITE,
-    withheld=True,
-    errors=(NotFound, *READING_ERRORS),
-    example={"source_id": EXAMPLE_SOURCE_ID},
-)
+    "interpretations.run", "POST /reinterpret", tool="reinterpret", scope=Scope.WRITE, withheld=True,
+    errors=(NotFound, *READING_ERRORS), example={"source_id": EXAMPLE_SOURCE_ID},
+)  # fmt: skip
 @within_budget()
 async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted:
     """Interpret a file by rule: again, by another interpreter, or for the first time.

@@ -81,16 +81,10 @@ class NeighbourhoodPage(AsOf, Shaped, IndexedPageEnvelope):
 
 
 @operation(
-    "graph.neighborhood",
-    "POST /retrieve_graph_neighborhood",
-    tool="retrieve_graph_neighborhood",
-    command="entities neighborhood",
-    scope=Scope.READ,
-    statements=20,
-    heavy=True,
-    errors=(NotFound,),
+    "graph.neighborhood", "POST /retrieve_graph_neighborhood", tool="retrieve_graph_neighborhood",
+    command="entities neighborhood", scope=Scope.READ, statements=20, heavy=True, errors=(NotFound,),
     example={"node_id": EXAMPLE_ENTITY_ID, "include_observations": True},
-)
+)  # fmt: skip
 @within_budget("relationships", "related_entities")
 @shaped("entity", "relationships", "related_entities")
 async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> NeighbourhoodPage:

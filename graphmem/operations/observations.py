@@ -93,18 +93,10 @@ class ObservationPage(IndexedPageEnvelope, Warned):
 
 
 @operation(
-    "observations.query",
-    "POST /observations/query",
-    "POST /list_observations",
-    "GET /observations",
-    "GET /entities/{entity_id}/observations",
-    tool="list_observations",
-    command="observations list",
-    scope=Scope.READ,
-    heavy=True,
-    errors=(NotFound,),
-    example={"entity_id": EXAMPLE_ENTITY_ID},
-)
+    "observations.query", "POST /observations/query", "POST /list_observations", "GET /observations",
+    "GET /entities/{entity_id}/observations", tool="list_observations", command="observations list",
+    scope=Scope.READ, heavy=True, errors=(NotFound,), example={"entity_id": EXAMPLE_ENTITY_ID},
+)  # fmt: skip
 @within_budget("observations", is_page=True)
 async def query_observations(context: Context, arguments: QueryObservations) -> ObservationPage:
     """List observations, newest first: of one entity, of a type, from a source, or all.
@@ -149,16 +141,10 @@ class EntityHistory(Paged):
 
 
 @operation(
-    "entities.history",
-    "GET /entities/{entity_id}/history",
-    command="history",
-    scope=Scope.READ,
-    typed=True,
-    heavy=True,
-    reason="list_observations with entity_id and field answers the same",
-    errors=(NotFound,),
+    "entities.history", "GET /entities/{entity_id}/history", command="history", scope=Scope.READ, typed=True,
+    heavy=True, reason="list_observations with entity_id and field answers the same", errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
-)
+)  # fmt: skip
 @within_budget("observations", is_page=True)
 async def entity_history(context: Context, arguments: EntityHistory) -> History:
     """Return the observations of an entity, or of one of its fields, newest first.

@@ -22,18 +22,11 @@ class ParseFile(TextWindow, FileArguments):
 
 
 @operation(
-    "files.parse",
-    "POST /parse_file",
-    tool="parse_file",
-    scope=Scope.READ,
-    statements=0,
-    heavy=True,
-    takes_file=True,
-    command=None,
-    reason="graphmem parse reads a file without a database",
+    "files.parse", "POST /parse_file", tool="parse_file", scope=Scope.READ, statements=0, heavy=True,
+    takes_file=True, command=None, reason="graphmem parse reads a file without a database",
     errors=(FileNotParsed, ParserUnconfined, *FILE_ERRORS),
     example={"file_content": "RGVhciBBZGE=", "original_filename": "letter.txt"},
-)
+)  # fmt: skip
 async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
     """Return the text of a file, and store nothing.
 

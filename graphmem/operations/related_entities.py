@@ -112,15 +112,10 @@ class RelatedPage(AsOf, Shaped, NamesDamaged, IndexedPageEnvelope):
 
 
 @operation(
-    "entities.related",
-    "POST /retrieve_related_entities",
-    tool="retrieve_related_entities",
-    scope=Scope.READ,
-    statements=24,
-    heavy=True,
-    errors=(NotFound,),
+    "entities.related", "POST /retrieve_related_entities", tool="retrieve_related_entities",
+    scope=Scope.READ, statements=24, heavy=True, errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},
-)
+)  # fmt: skip
 @within_budget("entities", "relationships")
 @shaped("relationships", "entities")
 async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:

@@ -61,19 +61,14 @@ class RegisteredRelationshipType(RelationshipTypeEntry):
 
 
 @operation(
-    "relationship_types.register",
-    "POST /relationship_types",
-    tool="register_relationship_type",
-    command="relationship-types register",
-    scope=Scope.ADMIN,
-    idempotent=True,
-    sandbox=False,
+    "relationship_types.register", "POST /relationship_types", tool="register_relationship_type",
+    command="relationship-types register", scope=Scope.ADMIN, idempotent=True, sandbox=False,
     example={
         "relationship_type": "REVIEWS",
         "inverse": "REVIEWED_BY",
         "description": "The source judges the work that the target is.",
     },
-)
+)  # fmt: skip
 async def register_relationship_type(
     context: Context, arguments: RegisterRelationshipType
 ) -> RegisteredRelationshipType:
@@ -111,14 +106,10 @@ class RenamedRelationshipType(TypedDict):
 
 
 @operation(
-    "relationship_types.rename",
-    "POST /relationship_types/rename",
-    tool="rename_relationship_type",
-    command="relationship-types rename",
-    scope=Scope.WRITE,
-    sandbox=False,
+    "relationship_types.rename", "POST /relationship_types/rename", tool="rename_relationship_type",
+    command="relationship-types rename", scope=Scope.WRITE, sandbox=False,
     example={"relationship_type": "WALKS", "name": "WALKS_WITH"},
-)
+)  # fmt: skip
 async def rename_relationship_type(
     context: Context, arguments: RenameRelationshipType
 ) -> RenamedRelationshipType:
@@ -178,12 +169,9 @@ class RelationshipTypePage(LeavesOut, PageEnvelope):
 
 
 @operation(
-    "relationship_types.list",
-    "GET /relationship_types",
-    tool="list_relationship_types",
-    command="relationship-types list",
-    scope=Scope.READ,
-)
+    "relationship_types.list", "GET /relationship_types", tool="list_relationship_types",
+    command="relationship-types list", scope=Scope.READ,
+)  # fmt: skip
 @within_budget("relationship_types", is_page=True)
 async def list_relationship_types(context: Context, arguments: ListRelationshipTypes) -> RelationshipTypePage:
     """List the relationship types: built-in and registered ones, and your own, each with your relationships.

@@ -42,14 +42,9 @@ class Analyzed(Budgeted):
 
 
 @operation(
-    "schemas.analyze",
-    "POST /analyze_schema_candidates",
-    tool="analyze_schema_candidates",
-    scope=Scope.READ,
-    heavy=True,
-    errors=(NotFound,),
-    example={"entity_type": "person", "min_frequency": 3},
-)
+    "schemas.analyze", "POST /analyze_schema_candidates", tool="analyze_schema_candidates", scope=Scope.READ,
+    heavy=True, errors=(NotFound,), example={"entity_type": "person", "min_frequency": 3},
+)  # fmt: skip
 @within_budget()
 async def analyze(context: Context, arguments: Analyze) -> Analyzed:
     """Find fields that are stored but not declared, each with the type that fits it.
@@ -96,14 +91,9 @@ class Recommended(Budgeted):
 
 
 @operation(
-    "schemas.recommend",
-    "POST /get_schema_recommendations",
-    tool="get_schema_recommendations",
-    scope=Scope.READ,
-    heavy=True,
-    errors=(NotFound,),
-    example={"entity_type": "person"},
-)
+    "schemas.recommend", "POST /get_schema_recommendations", tool="get_schema_recommendations",
+    scope=Scope.READ, heavy=True, errors=(NotFound,), example={"entity_type": "person"},
+)  # fmt: skip
 @within_budget()
 async def recommend(context: Context, arguments: Recommend) -> Recommended:
     """Recommend changes to the schema of an entity type, from its newest 2,000 observations.

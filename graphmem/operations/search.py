@@ -65,15 +65,10 @@ class FoundEntities(LookupHits, AsOf, IndexedPageEnvelope):
 
 
 @operation(
-    "entities.find",
-    "POST /retrieve_entity_by_identifier",
-    tool="retrieve_entity_by_identifier",
-    command="entities search",
-    scope=Scope.READ,
-    statements=5,
-    heavy=True,
+    "entities.find", "POST /retrieve_entity_by_identifier", tool="retrieve_entity_by_identifier",
+    command="entities search", scope=Scope.READ, statements=5, heavy=True,
     example={"identifier": "Ada Lovelace", "entity_type": "person"},
-)
+)  # fmt: skip
 @within_budget("entities", is_page=True)
 @shaped("entities", "resembling")
 async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
@@ -211,14 +206,9 @@ class Explanation(NamesDamaged, Budgeted):
 
 
 @operation(
-    "search.explain",
-    "GET /search/explain",
-    tool="explain_search",
-    scope=Scope.READ,
-    statements=3,
-    heavy=True,
-    example={"search": "planning meeting", "entity_type": "event", "limit": 5},
-)
+    "search.explain", "GET /search/explain", tool="explain_search", scope=Scope.READ, statements=3,
+    heavy=True, example={"search": "planning meeting", "entity_type": "event", "limit": 5},
+)  # fmt: skip
 @within_budget("entities")
 async def explain_search(context: Context, arguments: ExplainSearch) -> Explanation:
     """Explain a search: which strategies ran, what each of them found, and how the answer was ordered.

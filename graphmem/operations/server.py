@@ -44,15 +44,9 @@ class Health(TypedDict):
 
 
 @operation(
-    "server.health",
-    "GET /health",
-    command="health",
-    scope=Scope.READ,
-    statements=0,
-    limited=False,
-    reason="an MCP client has ping",
-    public=True,
-)
+    "server.health", "GET /health", command="health", scope=Scope.READ, statements=0, limited=False,
+    reason="an MCP client has ping", public=True,
+)  # fmt: skip
 async def health(context: Context, arguments: Nothing) -> Health:
     """Say that the process lives, and whether its database answers.
 
@@ -64,15 +58,9 @@ async def health(context: Context, arguments: Nothing) -> Health:
 
 
 @operation(
-    "server.ready",
-    "GET /health/ready",
-    command="ready",
-    scope=Scope.READ,
-    statements=0,
-    limited=False,
-    reason="an MCP client has ping",
-    public=True,
-)
+    "server.ready", "GET /health/ready", command="ready", scope=Scope.READ, statements=0, limited=False,
+    reason="an MCP client has ping", public=True,
+)  # fmt: skip
 async def ready(context: Context, arguments: Nothing) -> Health:
     """Say whether the service can answer requests; 503 while its database does not answer or is starting.
 
@@ -117,14 +105,9 @@ class ServerInfo(TypedDict):
 
 
 @operation(
-    "server.info",
-    "GET /server-info",
-    tool="get_server_info",
-    command="info",
-    scope=Scope.READ,
-    statements=0,
-    public=True,
-)
+    "server.info", "GET /server-info", tool="get_server_info", command="info", scope=Scope.READ,
+    statements=0, public=True,
+)  # fmt: skip
 async def info(context: Context, arguments: Nothing) -> ServerInfo:
     """Return the server's version and mode, and the addresses of its REST API, MCP and OpenAPI document."""
     settings = context.services.settings
@@ -322,16 +305,10 @@ class SnapshotHealth(Budgeted):
 
 
 @operation(
-    "server.check_snapshots",
-    "POST /health_check_snapshots",
-    tool="health_check_snapshots",
-    command="snapshots check",
-    scope=Scope.WRITE,
-    statements=UNBOUNDED,
-    heavy=True,
-    idempotent=True,
+    "server.check_snapshots", "POST /health_check_snapshots", tool="health_check_snapshots",
+    command="snapshots check", scope=Scope.WRITE, statements=UNBOUNDED, heavy=True, idempotent=True,
     sandbox=False,
-)
+)  # fmt: skip
 @within_budget(is_receipt=True)
 async def check_snapshots(context: Context, arguments: CheckSnapshots) -> SnapshotHealth:
     """Derive every snapshot again from its observations, and compare it with the stored one.

@@ -77,13 +77,9 @@ class SourcePage(IndexedPageEnvelope):
 
 
 @operation(
-    "sources.list",
-    "GET /sources",
-    tool="list_sources",
-    scope=Scope.READ,
-    heavy=True,
+    "sources.list", "GET /sources", tool="list_sources", scope=Scope.READ, heavy=True,
     example={"mime_type": "text/csv", "limit": 20},
-)
+)  # fmt: skip
 @within_budget("sources", is_page=True)
 async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
     """List the files that were stored, the newest first, by their names and texts, or by mime type.
@@ -140,14 +136,9 @@ class FoundInSources(AsOf, LeavesOut, Budgeted):
 
 
 @operation(
-    "sources.search",
-    "GET /sources/search",
-    tool="search_sources",
-    scope=Scope.READ,
-    heavy=True,
-    errors=(NotFound,),
-    example={"search": "battery telemetry", "limit": 5},
-)
+    "sources.search", "GET /sources/search", tool="search_sources", scope=Scope.READ, heavy=True,
+    errors=(NotFound,), example={"search": "battery telemetry", "limit": 5},
+)  # fmt: skip
 @within_budget("passages")
 async def search_sources(context: Context, arguments: SearchSources) -> FoundInSources:
     """Search the text of files: answer passages with file, page or line, a quotation, and what they mention.
@@ -201,13 +192,9 @@ class OneSource(Source, Budgeted):
 
 
 @operation(
-    "sources.get",
-    "GET /sources/{source_id}",
-    tool="get_source",
-    scope=Scope.READ,
-    errors=(NotFound, FileNotParsed, *READING_ERRORS),
-    example={"source_id": EXAMPLE_SOURCE_ID},
-)
+    "sources.get", "GET /sources/{source_id}", tool="get_source", scope=Scope.READ,
+    errors=(NotFound, FileNotParsed, *READING_ERRORS), example={"source_id": EXAMPLE_SOURCE_ID},
+)  # fmt: skip
 @within_budget()
 async def get_source(context: Context, arguments: GetSource) -> OneSource:
     """Return what is known of one file: its hash, size and mime type, and the names it was stored under.
@@ -279,15 +266,9 @@ class FileUrl(TypedDict):
 
 
 @operation(
-    "sources.url",
-    "GET /get_file_url",
-    tool="retrieve_file_url",
-    scope=Scope.READ,
-    statements=3,
-    heavy=True,
-    errors=(NotFound, SourceAmbiguous),
-    example={"path": EXAMPLE_SOURCE_ID, "expires_in": 600},
-)
+    "sources.url", "GET /get_file_url", tool="retrieve_file_url", scope=Scope.READ, statements=3, heavy=True,
+    errors=(NotFound, SourceAmbiguous), example={"path": EXAMPLE_SOURCE_ID, "expires_in": 600},
+)  # fmt: skip
 async def get_file_url(context: Context, arguments: GetFileUrl) -> FileUrl:
     """Return a URL of a file: whoever has it may fetch the file until it expires, without a credential."""
     source = await _named_source(context, arguments.path)

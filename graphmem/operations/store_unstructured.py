@@ -38,17 +38,11 @@ class StoredAlone(StoredFile, InterpretedFile):
 
 
 @operation(
-    "store.unstructured",
-    "POST /store/unstructured",
-    scope=Scope.WRITE,
-    statements=7,
-    withheld=True,
-    command=None,
-    reason="the tool store and the commands store and upload store a file alone",
-    takes_file=True,
-    errors=(ObjectStoreUnavailable, *FILE_ERRORS),
+    "store.unstructured", "POST /store/unstructured", scope=Scope.WRITE, statements=7, withheld=True,
+    command=None, reason="the tool store and the commands store and upload store a file alone",
+    takes_file=True, errors=(ObjectStoreUnavailable, *FILE_ERRORS),
     example={"file_content": "RGVhciBBZGE=", "mime_type": "text/plain", "original_filename": "letter.txt"},
-)
+)  # fmt: skip
 async def store_unstructured(context: Context, arguments: StoreUnstructured) -> StoredAlone:
     """Store a file alone.
 

@@ -174,14 +174,9 @@ class FoundEvent(AsOf):
 
 
 @operation(
-    "timeline.get",
-    "GET /timeline/{event_id}",
-    tool="retrieve_timeline_event",
-    scope=Scope.READ,
-    statements=5,
-    errors=(NotFound,),
-    example={"event_id": EXAMPLE_EVENT_ID},
-)
+    "timeline.get", "GET /timeline/{event_id}", tool="retrieve_timeline_event", scope=Scope.READ,
+    statements=5, errors=(NotFound,), example={"event_id": EXAMPLE_EVENT_ID},
+)  # fmt: skip
 async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     """Return one timeline event, now or as of a time, with its field and its observation.
 

@@ -27,17 +27,10 @@ class SourceChange(WithdrawalResult):
 
 
 @operation(
-    "sources.withdraw",
-    "POST /sources/{source_id}/withdraw",
-    tool="withdraw_source",
-    scope=Scope.WRITE,
-    statements=18,
-    destructive=True,
-    idempotent=True,
-    sandbox=False,
-    errors=(NotFound,),
+    "sources.withdraw", "POST /sources/{source_id}/withdraw", tool="withdraw_source", scope=Scope.WRITE,
+    statements=18, destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
     example={"source_id": EXAMPLE_SOURCE_ID, "reason": "a draft"},
-)
+)  # fmt: skip
 async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceChange:
     """Withdraw a file: nothing that was stored with it counts any more. It can be reinstated.
 
@@ -51,15 +44,9 @@ async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceCh
 
 
 @operation(
-    "sources.reinstate",
-    "POST /sources/{source_id}/reinstate",
-    tool="reinstate_source",
-    scope=Scope.WRITE,
-    idempotent=True,
-    sandbox=False,
-    errors=(NotFound,),
-    example={"source_id": EXAMPLE_SOURCE_ID},
-)
+    "sources.reinstate", "POST /sources/{source_id}/reinstate", tool="reinstate_source", scope=Scope.WRITE,
+    idempotent=True, sandbox=False, errors=(NotFound,), example={"source_id": EXAMPLE_SOURCE_ID},
+)  # fmt: skip
 async def reinstate_source(context: Context, arguments: ChangeSource) -> SourceChange:
     """Reinstate a withdrawn file: what was stored with it counts again, before and since the withdrawal.
 
@@ -83,17 +70,11 @@ class InterpretationChange(WithdrawalResult):
 
 
 @operation(
-    "interpretations.withdraw",
-    "POST /interpretations/{interpretation_id}/withdraw",
-    tool="withdraw_interpretation",
-    scope=Scope.WRITE,
-    statements=16,
-    destructive=True,
-    idempotent=True,
-    sandbox=False,
-    errors=(NotFound,),
+    "interpretations.withdraw", "POST /interpretations/{interpretation_id}/withdraw",
+    tool="withdraw_interpretation", scope=Scope.WRITE, statements=16, destructive=True, idempotent=True,
+    sandbox=False, errors=(NotFound,),
     example={"interpretation_id": EXAMPLE_INTERPRETATION_ID, "reason": "misread"},
-)
+)  # fmt: skip
 async def withdraw_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
     """Withdraw one reading of a file: nothing that it observed counts any more. It can be reinstated.
 
@@ -106,15 +87,10 @@ async def withdraw_interpretation(context: Context, arguments: ChangeInterpretat
 
 
 @operation(
-    "interpretations.reinstate",
-    "POST /interpretations/{interpretation_id}/reinstate",
-    tool="reinstate_interpretation",
-    scope=Scope.WRITE,
-    idempotent=True,
-    sandbox=False,
-    errors=(NotFound,),
+    "interpretations.reinstate", "POST /interpretations/{interpretation_id}/reinstate",
+    tool="reinstate_interpretation", scope=Scope.WRITE, idempotent=True, sandbox=False, errors=(NotFound,),
     example={"interpretation_id": EXAMPLE_INTERPRETATION_ID},
-)
+)  # fmt: skip
 async def reinstate_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
     """Reinstate a withdrawn interpretation: what it observed counts again, unless its file is withdrawn."""
     subject = ("interpretation", arguments.interpretation_id)
