@@ -107,11 +107,8 @@ class StampCheck:
         self, queries: Queries, subjects: Iterable[str] = (), observation_ids: Iterable[str] = ()
     ) -> None:
         await queries.only(
-            "audit.restamp",
-            int,
-            subjects=sorted(subjects),
-            observation_ids=sorted(set(observation_ids)),
-        )
+            "audit.restamp", int, subjects=sorted(subjects), observation_ids=sorted(set(observation_ids)),
+        )  # fmt: skip
 
     def _note(self, subject_id: str, what: str, stored: Any, derived: list[int]) -> None:
         difference = AuditDifference(subject_id, what, stored, derived)

@@ -251,16 +251,10 @@ class Vocabulary:
                 message = f"{self.registered_limit} types are registered already: use one of those"
                 raise RegistrationRefused("relationship_type", message)
             revision = await self._database.writes(None).one(
-                "relationship_type.register",
-                int,
-                revision=known.revision,
-                is_new=new,
-                name=kind.name,
-                inverse=kind.inverse,
-                description=kind.description,
-                registered_at=times.now() if registered_at is None else registered_at,
-                agent=agent,
-            )
+                "relationship_type.register", int, revision=known.revision, is_new=new, name=kind.name,
+                inverse=kind.inverse, description=kind.description,
+                registered_at=times.now() if registered_at is None else registered_at, agent=agent,
+            )  # fmt: skip
             if revision is not None:
                 self._known = replace(self._known, read_at=-math.inf)
                 return read, new

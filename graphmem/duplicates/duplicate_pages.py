@@ -175,13 +175,9 @@ async def _of_types(context: Context, types: Sequence[str], detections: Detectio
     after = ""
     while True:
         rows = await context.graph.only(
-            "duplicate.by_type",
-            list[ProfileRow],
-            types=types,
-            after=after,
-            limit=limits.duplicate_rows,
+            "duplicate.by_type", list[ProfileRow], types=types, after=after, limit=limits.duplicate_rows,
             compared=detections.fields,
-        )
+        )  # fmt: skip
         page = [profile(each, detections) for each in rows]
         profiles += page
         is_last = len(types) > 1 or len(page) < limits.duplicate_rows
@@ -199,13 +195,9 @@ async def _along_names(
     began = after
     for _ in range(NAMES_LIMIT // limits.duplicate_rows):
         page, last = await context.graph.only(
-            "duplicate.by_name",
-            tuple[list[ProfileRow], str | None],
-            types=types,
-            after=after,
-            limit=limits.duplicate_rows,
-            compared=detections.fields,
-        )
+            "duplicate.by_name", tuple[list[ProfileRow], str | None], types=types, after=after,
+            limit=limits.duplicate_rows, compared=detections.fields,
+        )  # fmt: skip
         if last is None:
             return DuplicateScan(list(profiles.values()))
         profiles.update((each.entity_id, each) for each in (profile(row, detections) for row in page))

@@ -67,17 +67,10 @@ async def store(context: Context, source_id: str, document: ParsedDocument | Non
     texts = [text[each.start : each.end] for each in passages]
     places = [number for each in passages for number in each]
     await context.services.database.write(
-        "passages.set",
-        context.actor.owner,
-        source_id=source_id,
-        reader=_reader(parser, embedder),
-        title=title,
-        key=key_of(texts, places),
-        texts=texts,
-        places=places,
-        packed=await vectors.of_passages(texts, embedder),
-        is_cut=len(text) > TEXT_CHARACTERS,
-    )
+        "passages.set", context.actor.owner, source_id=source_id, reader=_reader(parser, embedder),
+        title=title, key=key_of(texts, places), texts=texts, places=places,
+        packed=await vectors.of_passages(texts, embedder), is_cut=len(text) > TEXT_CHARACTERS,
+    )  # fmt: skip
 
 
 async def store_at_once(context: Context, source_id: str, document: ParsedDocument) -> None:
@@ -105,13 +98,10 @@ async def make_passages(services: Services, only_owner: str | None = None) -> in
     """Make the passages of some sources, of all owners or of one; return of how many."""
     readers = sorted(_reader(parser, services.embedder) for parser in _parsers())
     waiting = await services.database.reads(None).only(
-        "passages.waiting",
-        list[_Waiting],
-        gaps=[list(gap) for gap in pairwise(["", *readers, "\uffff"])],
-        only=only_owner,
-        before=times.now() - (0 if only_owner else PROMPT_SECONDS * 1_000_000),
+        "passages.waiting", list[_Waiting], gaps=[list(gap) for gap in pairwise(["", *readers, "\uffff"])],
+        only=only_owner, before=times.now() - (0 if only_owner else PROMPT_SECONDS * 1_000_000),
         limit=WAITING_LIMIT,
-    )
+    )  # fmt: skip
     done = 0
     for owner, source_id in random.sample(waiting, min(len(waiting), READ_AT_ONCE)):
         context = Context(Actor(owner, frozenset({Scope.READ})), services)

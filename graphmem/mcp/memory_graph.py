@@ -153,13 +153,9 @@ async def by_names(context: Context, names: Sequence[str]) -> dict[str, MemoryNo
 @read_fresh
 async def _named(context: Context, names: list[str]) -> list[MemoryNode]:
     hits = await context.graph.only(
-        "entity.find",
-        ExactHits,
-        pairs=[[NAME, identity.index_key(name)] for name in sorted(names)],
-        kinds=list(identifiers.KINDS),
-        types=[],
-        limit=HITS_LIMIT,
-    )
+        "entity.find", ExactHits, pairs=[[NAME, identity.index_key(name)] for name in sorted(names)],
+        kinds=list(identifiers.KINDS), types=[], limit=HITS_LIMIT,
+    )  # fmt: skip
     if len(hits.hits) < sum(hits.totals):
         message = "too many entities, or too large ones, have these names: give fewer names at once"
         raise invalid([{"path": "$", "message": message}])

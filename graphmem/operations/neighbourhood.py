@@ -148,16 +148,12 @@ _AtOnce = tuple[EntityRow, list[RelationshipRow], list[EntityRow], int, list[str
 async def _at_once(context: Context, arguments: Neighbourhood) -> _Around | None:
     """Read everything in one round trip; return None for an entity with many edges."""
     row = await context.graph.one(
-        "relationship.neighbourhood",
-        _AtOnce,
-        entity_id=arguments.node_id,
-        hub=context.services.limits.hub_relationships,
-        expanded=arguments.include_related,
-        offset=arguments.offset,
-        limit=arguments.limit,
+        "relationship.neighbourhood", _AtOnce, entity_id=arguments.node_id,
+        hub=context.services.limits.hub_relationships, expanded=arguments.include_related,
+        offset=arguments.offset, limit=arguments.limit,
         observations=SOURCED_OBSERVATIONS_LIMIT if arguments.include_sources else 0,
         events=arguments.limit if arguments.include_events else 0,
-    )
+    )  # fmt: skip
     if row is None:
         raise answers.no_entity(arguments.node_id)
     entity, page, others, total, sources, events, is_whole = row
@@ -190,12 +186,9 @@ async def _sources(context: Context, arguments: Neighbourhood, clocks: Clocks) -
     if not arguments.include_sources:
         return []
     sources = await context.graph.one(
-        "source.of_entity",
-        list[str],
-        entity_id=arguments.node_id,
-        most=SOURCED_OBSERVATIONS_LIMIT,
+        "source.of_entity", list[str], entity_id=arguments.node_id, most=SOURCED_OBSERVATIONS_LIMIT,
         **clocks.bounds,
-    )
+    )  # fmt: skip
     return sources or []
 
 
@@ -211,36 +204,21 @@ async def _observations(
 ) -> list[answers.Observation]:
     bounds = listed.clocks.bounds
     row = await context.graph.one(
-        "observation.of_entity",
-        ObservationsOfEntity,
-        entity_id=arguments.node_id,
-        at=bounds["at"],
-        after=cursors.LAST,
-        observed_since=times.EARLIEST,
-        recorded_since=times.EARLIEST,
-        recorded_until=bounds["at_ingested"],
-        subject_ids=listed.subject_ids,
-        include_deleted=True,
-        include_excluded=False,
-        field=None,
-        offset=0,
-        limit=arguments.limit,
-        reach=arguments.limit,
-    )
+        "observation.of_entity", ObservationsOfEntity, entity_id=arguments.node_id, at=bounds["at"],
+        after=cursors.LAST, observed_since=times.EARLIEST, recorded_since=times.EARLIEST,
+        recorded_until=bounds["at_ingested"], subject_ids=listed.subject_ids, include_deleted=True,
+        include_excluded=False, field=None, offset=0, limit=arguments.limit, reach=arguments.limit,
+    )  # fmt: skip
     return [answers.observation(observation) for observation in row.page] if row else []
 
 
 async def _of_source(context: Context, arguments: Neighbourhood, query: Query) -> NeighbourhoodPage:
     place, clocks = start_of(arguments, query, {"id": str}, Clocks(arguments.at, arguments.at_ingested))
     row = await context.graph.one(
-        "source.get",
-        tuple[list[str], int, int],
-        source_id=arguments.node_id,
-        after="" if place is None else place["id"],
-        offset=arguments.offset,
-        limit=arguments.limit + 1,
+        "source.get", tuple[list[str], int, int], source_id=arguments.node_id,
+        after="" if place is None else place["id"], offset=arguments.offset, limit=arguments.limit + 1,
         **clocks.bounds,
-    )
+    )  # fmt: skip
     if row is None:
         raise NotFound(f"there is no source {arguments.node_id}", source_id=arguments.node_id)
     entity_ids, total, known = row
@@ -259,12 +237,9 @@ async def _of_source(context: Context, arguments: Neighbourhood, query: Query) -
         answer["related_entities"] = [answers.entity(entity) for entity in entities]
     if arguments.include_observations:
         newest = await context.graph.one(
-            "source.observations",
-            list[ObservationRow],
-            source_id=arguments.node_id,
-            limit=arguments.limit,
+            "source.observations", list[ObservationRow], source_id=arguments.node_id, limit=arguments.limit,
             **then.bounds,
-        )
+        )  # fmt: skip
         answer["observations"] = [answers.observation(observation) for observation in newest or ()]
     if arguments.include_events:
         answer["events"] = []

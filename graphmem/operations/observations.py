@@ -203,13 +203,9 @@ async def _listed(context: Context, arguments: QueryObservations, query: cursors
     if filters.created_since is not None:
         name, by = written("observation.page_since", filters.writers)
         page, truncated, more = await context.graph.only(
-            name,
-            tuple[list[ObservationRow], bool, bool],
-            **by,
-            recorded_since=filters.created_since,
-            types=types,
-            **window,
-        )
+            name, tuple[list[ObservationRow], bool, bool], **by, recorded_since=filters.created_since,
+            types=types, **window,
+        )  # fmt: skip
         total = None
         if counts:
             name, by = written("observation.count_since", filters.writers)
@@ -263,17 +259,10 @@ async def _of_source(context: Context, arguments: QueryObservations, window: dic
     filters = arguments.filters
     name, by = written("observation.page_by_source", filters.writers)
     row = await context.graph.only(
-        name,
-        _PageRow,
-        **by,
-        source_id=filters.source_id,
-        entity_id=filters.entity_id,
-        entity_type=filters.entity_type,
-        recorded_since=filters.recorded_since,
-        observed_until=filters.observed["observed_until"],
-        counted=arguments.include_total_count,
-        **window,
-    )
+        name, _PageRow, **by, source_id=filters.source_id, entity_id=filters.entity_id,
+        entity_type=filters.entity_type, recorded_since=filters.recorded_since,
+        observed_until=filters.observed["observed_until"], counted=arguments.include_total_count, **window,
+    )  # fmt: skip
     return _Listed(*row)
 
 
@@ -282,13 +271,9 @@ async def _named_observation(context: Context, arguments: QueryObservations) -> 
     filters = arguments.filters
     name, by = written("observation.by_id", filters.writers)
     rows = await context.graph.only(
-        name,
-        list[ObservationRow],
-        **by,
-        observation_ids=[filters.observation_id],
-        include_deleted=arguments.include_deleted,
-        include_excluded=True,
-    )
+        name, list[ObservationRow], **by, observation_ids=[filters.observation_id],
+        include_deleted=arguments.include_deleted, include_excluded=True,
+    )  # fmt: skip
     fitting = [observation for observation in rows if _fits(observation, filters)]
     return _Listed(fitting[arguments.offset :], total=len(fitting))
 

@@ -71,15 +71,10 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     keyword = arguments.keyword.strip().lower() if arguments.keyword else ""
     matching_types = [name for name in schema.shipped_types() if _matches(keyword, name)]
     row = await context.graph.only(
-        "schema.page",
-        SchemaPageRow,
-        keyword=keyword or None,
-        named=matching_types,
-        shipped=matching_types if arguments.include_shipped else [],
-        after=after,
-        offset=arguments.offset,
+        "schema.page", SchemaPageRow, keyword=keyword or None, named=matching_types,
+        shipped=matching_types if arguments.include_shipped else [], after=after, offset=arguments.offset,
         limit=arguments.limit,
-    )
+    )  # fmt: skip
     schemas = [schema_rows.answer(schema_row) for schema_row in row.page]
     read = as_read(row.page)
     place = {"type": read[-1].entity_type} if row.more and read else None

@@ -95,15 +95,10 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
         by_name = await sealed_sources_named(context, lambda name: search in name.lower())
         fitting = [*by_text, *by_name]
     sources, total = await context.graph.only(
-        name,
-        tuple[list[SourceRow], int],
-        **by,
-        search=search,
-        said=fitting,
+        name, tuple[list[SourceRow], int], **by, search=search, said=fitting,
         mime_type=arguments.mime_type.lower() if arguments.mime_type else None,
-        interpreted=arguments.interpreted,
-        **newest_window(arguments, query),
-    )
+        interpreted=arguments.interpreted, **newest_window(arguments, query),
+    )  # fmt: skip
     page = newest_page(arguments, sources, total, lambda source: (source.recorded_at, source.id))
     return {"sources": [as_source(each) for each in page.items], **page.envelope(arguments, query)}
 

@@ -328,12 +328,9 @@ class _Withdrawal(NamedTuple):
 async def stored_observations(context: Context, observation_ids: Iterable[str]) -> list[ObservationRow]:
     """Return the rows of some observations, those of deleted entities and those that do not count too."""
     return await context.graph.only(
-        "observation.by_id",
-        list[ObservationRow],
-        observation_ids=sorted(set(observation_ids)),
-        include_deleted=True,
-        include_excluded=True,
-    )
+        "observation.by_id", list[ObservationRow], observation_ids=sorted(set(observation_ids)),
+        include_deleted=True, include_excluded=True,
+    )  # fmt: skip
 
 
 async def with_withdrawals(context: Context, rows: Iterable[ObservationRow]) -> list[Observation]:

@@ -209,15 +209,9 @@ class ByValue:
 
     async def _ordered(self, place: SortPlace, reach: int) -> ScannedStretch:
         row, candidates = await self.scan.settled(
-            cypher.form("entity.in_value_order", self.scan.request.order.way),
-            _ValueRows,
-            _check,
-            **self._common,
-            key=place.key,
-            after=place.id,
-            beyond=_BEYOND,
-            reach=reach,
-        )
+            cypher.form("entity.in_value_order", self.scan.request.order.way), _ValueRows, _check,
+            **self._common, key=place.key, after=place.id, beyond=_BEYOND, reach=reach,
+        )  # fmt: skip
         return self._stretch(row, candidates, place, reach)
 
     async def _named(
@@ -226,14 +220,9 @@ class ByValue:
         if reach < 1:
             return ScannedStretch([], place, False)
         row, candidates = await self.scan.settled(
-            cypher.form("entity.by_value", way),
-            _ValueRows,
-            _check,
-            **self._common,
-            values=values,
-            after=place.id,
-            reach=reach,
-        )
+            cypher.form("entity.by_value", way), _ValueRows, _check, **self._common, values=values,
+            after=place.id, reach=reach,
+        )  # fmt: skip
         return self._stretch(row, candidates, place, reach)
 
     def _stretch(
@@ -259,15 +248,9 @@ class ByValue:
         )
         ranges = self.field_filter.ranges if keys is None else [[key, f"{key}\x00", ""] for key in keys]
         row, candidates = await self.scan.settled(
-            "entity.in_value_range",
-            _ValueRows,
-            _check,
-            **self._common,
-            ranges=ranges,
-            lossy=comparison.EXACT_KEY_LENGTH,
-            key=request.order.key,
-            most=most + 1,
-        )
+            "entity.in_value_range", _ValueRows, _check, **self._common, ranges=ranges,
+            lossy=comparison.EXACT_KEY_LENGTH, key=request.order.key, most=most + 1,
+        )  # fmt: skip
         if row.entries > most:
             return None
         self.scan.scanned = row.entries

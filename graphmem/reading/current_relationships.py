@@ -55,12 +55,9 @@ async def ended(context: Context, written: Mapping[str, Collection[str]], clocks
     at = instant(clocks)
     if clocks.now:
         rows = await context.graph.only(
-            "relationship.endings",
-            list[_Metadata],
-            keys=sorted(written),
-            names=sorted(ending.NAMES),
+            "relationship.endings", list[_Metadata], keys=sorted(written), names=sorted(ending.NAMES),
             characters=ending.VALUE_LIMIT,
-        )
+        )  # fmt: skip
         refuse_stale_keys((each.key, each.refold) for each in rows)
         return {
             each.key

@@ -74,14 +74,9 @@ class _ReducedWalk:
         # Some were merged at that time: a few more than the page, so that one read is mostly enough.
         reach = min(_ENTITIES_PER_READ, max(_ENTITIES_PER_READ // 2, self._limit * 5 // 4), most)
         row = await self._context.graph.only(
-            cypher.form("entity.scan", "asc"),
-            CandidateRows,
-            **self._request.which,
-            after=self.after,
-            fields=[],
-            cut=0,
-            reach=reach,
-        )
+            cypher.form("entity.scan", "asc"), CandidateRows, **self._request.which, after=self.after,
+            fields=[], cut=0, reach=reach,
+        )  # fmt: skip
         ids = [values[0] for values in row.candidates]
         self.ended = len(ids) < reach
         if not ids:

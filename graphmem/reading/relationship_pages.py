@@ -190,14 +190,10 @@ async def _page_as_of(context: Context, request: EdgeRequest, clocks: Clocks) ->
                 raise answers.no_entity(request.entity_id)
         subject_ids = membership.members(root, into)
         rows = await context.graph.only(
-            "relationship.at_entities",
-            list[_WrittenRelationship],
-            subject_ids=subject_ids,
-            outgoing=request.outgoing,
-            incoming=request.incoming,
-            type=request.relationship_type,
+            "relationship.at_entities", list[_WrittenRelationship], subject_ids=subject_ids,
+            outgoing=request.outgoing, incoming=request.incoming, type=request.relationship_type,
             **clocks.bounds,
-        )
+        )  # fmt: skip
     edges = await _edges_as_of(context, rows, request, root, clocks)
     rest = [each for each in edges if (each.last, each.relationship_id) < (request.time, request.after)]
     page = rest[request.offset : request.offset + request.limit]

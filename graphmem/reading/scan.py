@@ -147,16 +147,10 @@ class Scan:
     ) -> list[ScannedEntity]:
         request = self.request
         _, candidates = await self.settled(
-            "entity.candidates",
-            CandidateRows,
-            is_enough,
-            **self.reading,
-            since=request.since,
-            updated_since=request.updated_since,
-            created_since=request.created_since,
-            key=request.order.key,
+            "entity.candidates", CandidateRows, is_enough, **self.reading, since=request.since,
+            updated_since=request.updated_since, created_since=request.created_since, key=request.order.key,
             most=most,
-        )
+        )  # fmt: skip
         return candidates
 
     async def of_ids(self, entity_ids: Sequence[str]) -> list[ScannedEntity]:
@@ -164,12 +158,9 @@ class Scan:
         if not entity_ids:
             return []
         _, candidates = await self.settled(
-            "entity.ranked",
-            CandidateRows,
-            entity_ids=list(entity_ids),
-            fields=self.fields,
+            "entity.ranked", CandidateRows, entity_ids=list(entity_ids), fields=self.fields,
             cut=self.reading["cut"],
-        )
+        )  # fmt: skip
         return candidates
 
     async def related(self, related: RelatedTo) -> list[ScannedEntity]:
@@ -194,19 +185,11 @@ class Scan:
             return False
 
         row, candidates = await self.settled(
-            "entity.joined",
-            _JoinedRows,
-            check,
-            entity_id=related.entity_id,
-            relationship_types=list(related.relationship_types),
-            types=self.request.types,
-            fields=self.fields,
-            cut=self.reading["cut"],
-            key=self.request.order.key,
-            names=sorted(ending.NAMES),
-            characters=ending.VALUE_LIMIT,
-            most=limit + 1,
-        )
+            "entity.joined", _JoinedRows, check, entity_id=related.entity_id,
+            relationship_types=list(related.relationship_types), types=self.request.types, fields=self.fields,
+            cut=self.reading["cut"], key=self.request.order.key, names=sorted(ending.NAMES),
+            characters=ending.VALUE_LIMIT, most=limit + 1,
+        )  # fmt: skip
         now = times.now()
         joined = {each.id for each in row.joined if ending.ended(each.metadata, now) is None}
         candidates = [each for each in candidates if each.id in joined]
@@ -221,12 +204,9 @@ class Scan:
             _, candidates = await self.settled(cypher.form("entity.scan", order.way), CandidateRows, **common)
         else:
             _, candidates = await self.settled(
-                cypher.form("entity.scan_sorted", order.way, order.key),
-                CandidateRows,
-                key=place.key,
-                least=order.least if self.request.least is None else self.request.least,
-                **common,
-            )
+                cypher.form("entity.scan_sorted", order.way, order.key), CandidateRows, key=place.key,
+                least=order.least if self.request.least is None else self.request.least, **common,
+            )  # fmt: skip
         read = as_read(candidates)
         self.scanned += len(read)
         last = place_at(read[-1]) if read else place
@@ -358,14 +338,11 @@ async def rows_of(
     if not entity_ids:
         return [], 0
     page, merged, truncated, _ = await context.graph.only(
-        "entity.rows",
-        tuple[list[EntityRow], list[MergedEntity], bool, bool],
-        entity_ids=list(entity_ids),
+        "entity.rows", tuple[list[EntityRow], list[MergedEntity], bool, bool], entity_ids=list(entity_ids),
         include_deleted=request is not None and request.include_deleted,
         include_merged=request is not None and request.include_merged,
-        include_absent=request is not None and request.include_absent,
-        limit=len(entity_ids),
-    )
+        include_absent=request is not None and request.include_absent, limit=len(entity_ids),
+    )  # fmt: skip
     rows = shared_rows.with_survivors(page, merged)
     if not truncated:
         return rows, len(entity_ids)

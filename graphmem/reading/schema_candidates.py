@@ -330,13 +330,10 @@ async def samples_of_types(context: Context, entity_type: str | None) -> list[Sa
     """
     all_types = entity_type is None
     samples = await context.graph.only(
-        "schema.sample",
-        list[_Sample],
-        entity_type=entity_type,
+        "schema.sample", list[_Sample], entity_type=entity_type,
         types=SAMPLED_TYPES_LIMIT if all_types else 1,
-        limit=SAMPLE_LIMIT // SAMPLED_TYPES_LIMIT if all_types else SAMPLE_LIMIT,
-        cut=VALUE_CHARACTERS,
-    )
+        limit=SAMPLE_LIMIT // SAMPLED_TYPES_LIMIT if all_types else SAMPLE_LIMIT, cut=VALUE_CHARACTERS,
+    )  # fmt: skip
     if samples or all_types:
         return [(each.type, _declared(each.type, each.document), each.sample) for each in samples]
     if schema.shipped(entity_type) is None:
@@ -351,12 +348,8 @@ async def sample_of_entity(context: Context, entity_id: str, entity_type: str | 
         NotFound: no live entity has this id, or it has another type.
     """
     row = await context.graph.one(
-        "schema.sample_of_entity",
-        _Sample,
-        entity_id=entity_id,
-        limit=SAMPLE_LIMIT,
-        cut=VALUE_CHARACTERS,
-    )
+        "schema.sample_of_entity", _Sample, entity_id=entity_id, limit=SAMPLE_LIMIT, cut=VALUE_CHARACTERS,
+    )  # fmt: skip
     if row is None or entity_type not in (None, row.type):
         what = "entity" if entity_type is None else entity_type
         raise NotFound(f"there is no {what} {entity_id}", entity_id=entity_id)

@@ -236,14 +236,9 @@ async def _pending(context: Context, request: EventRequest, pending: list[_Pendi
         if request.entity_type not in (None, entity_type):
             continue
         entities, last = await context.graph.only(
-            "schema.unfolded",
-            tuple[list[str], str | None],
-            type=entity_type,
-            live=True,
-            projection=projection,
-            after="",
-            limit=context.services.limits.refolded_entities,
-        )
+            "schema.unfolded", tuple[list[str], str | None], type=entity_type, live=True,
+            projection=projection, after="", limit=context.services.limits.refolded_entities,
+        )  # fmt: skip
         if last is not None:
             left.append(entity_type)
         else:

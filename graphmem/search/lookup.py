@@ -149,13 +149,9 @@ async def _exactly(context: Context, text: str, types: list[str], limit: int) ->
     """Return the entities that have this identifier, or else this name; None if there are none."""
     candidates = identifiers.candidates(text, context.services.settings.phone_region)
     row = await context.graph.only(
-        "entity.find",
-        ExactHits,
-        pairs=[list(pair) for pair in sorted(candidates)],
-        kinds=list(identifiers.KINDS),
-        types=types,
-        limit=limit,
-    )
+        "entity.find", ExactHits, pairs=[list(pair) for pair in sorted(candidates)],
+        kinds=list(identifiers.KINDS), types=types, limit=limit,
+    )  # fmt: skip
     # Current ones decide whether an identifier or a name was meant, then former ones.
     count, edge = len(identifiers.KINDS), len(identifiers.EXACT)
     strongest = next((place for place, total in enumerate(row.totals) if total), None)

@@ -43,12 +43,9 @@ async def mentioned(context: Context, texts: Sequence[str]) -> list[list[Mention
     if not pairs:
         return [[] for _ in texts]
     rows = await context.graph.only(
-        "passages.named",
-        list[_Named],
-        pairs=[list(pair) for pair in list(pairs)[:PAIRS_LIMIT]],
-        kinds=list(identifiers.KINDS),
-        types=[],
-    )
+        "passages.named", list[_Named], pairs=[list(pair) for pair in list(pairs)[:PAIRS_LIMIT]],
+        kinds=list(identifiers.KINDS), types=[],
+    )  # fmt: skip
     by_pair: dict[tuple[str, str], list[_Named]] = {}
     for row in rows:
         for kind, key in row.pairs:

@@ -97,19 +97,11 @@ async def _known(
     past = subjects.past
     beginnings = sorted(map(question_words.beginning, focus.words))
     entities = await context.graph.only(
-        "context.gather",
-        list[KnownEntity],
-        day=times.DAY,
-        entity_ids=list(entity_ids),
-        newest=OBSERVATIONS_LIMIT,
-        relationships=relationships,
-        earliest=times.EARLIEST,
-        characters=METADATA_LIMIT,
-        words=beginnings,
-        origins=ORIGINS_LIMIT,
-        before=past.end if past is not None and past.end else times.LATEST + 1,
-        every=past is not None,
-    )
+        "context.gather", list[KnownEntity], day=times.DAY, entity_ids=list(entity_ids),
+        newest=OBSERVATIONS_LIMIT, relationships=relationships, earliest=times.EARLIEST,
+        characters=METADATA_LIMIT, words=beginnings, origins=ORIGINS_LIMIT,
+        before=past.end if past is not None and past.end else times.LATEST + 1, every=past is not None,
+    )  # fmt: skip
     answers.entities((known.entity for known in entities), snapshot=False)
     refuse_stale_keys((each.relationship_key, each.refold) for known in entities for each in known.related)
     for known in entities:
@@ -243,14 +235,9 @@ async def _with_matching(context: Context, requested: list[KnownEntity], focus: 
     beginnings = sorted(map(question_words.beginning, focus.words))
     is_sealed = context.services.database.is_sealed
     entities = await context.graph.only(
-        "context.matching",
-        list[_Matching],
-        entity_ids=many,
-        words=beginnings,
-        scanned=SCANNED_LIMIT,
-        relationships=2 * SCANNED_LIMIT if is_sealed else RELATIONSHIPS_LIMIT,
-        characters=METADATA_LIMIT,
-    )
+        "context.matching", list[_Matching], entity_ids=many, words=beginnings, scanned=SCANNED_LIMIT,
+        relationships=2 * SCANNED_LIMIT if is_sealed else RELATIONSHIPS_LIMIT, characters=METADATA_LIMIT,
+    )  # fmt: skip
     matching = dict(entities)
     refuse_stale_keys((each.relationship_key, each.refold) for rows in matching.values() for each in rows)
     if is_sealed:

@@ -138,13 +138,9 @@ async def related(
         is_between: they are followed further: of "my wife's former employer", the wife is the one of now.
     """
     row = await asking.context.graph.only(
-        "search.related",
-        _RelatedRows,
-        entity_ids=entity_ids,
-        characters=METADATA_LIMIT,
-        describing=_DESCRIBING,
-        **{"fields": [], "scanned": SCANNED_LIMIT, "limit": RELATED_LIMIT, **params},
-    )
+        "search.related", _RelatedRows, entity_ids=entity_ids, characters=METADATA_LIMIT,
+        describing=_DESCRIBING, **{"fields": [], "scanned": SCANNED_LIMIT, "limit": RELATED_LIMIT, **params},
+    )  # fmt: skip
     refuse_stale_keys((each.relationship_key, each.refold) for each in row.related)
     now, past = times.now(), asking.past
     with_former = past is not None or any(
