@@ -394,21 +394,14 @@ def operation(
         REGISTRY[name] = Operation(
             name=name,
             routes=tuple((method, path) for method, _, path in (route.partition(" ") for route in routes)),
-            tool=tool,
-            command=() if command is None else tuple((command or name.replace(".", " ")).split()),
-            scope=scope,
-            statements=(2 if scope is Scope.READ else 4) if statements is None else statements,
-            idempotent=idempotent or scope is Scope.READ,
-            faces=faces,
-            reason=reason,
+            tool=tool, command=() if command is None else tuple((command or name.replace(".", " ")).split()),
+            scope=scope, statements=(2 if scope is Scope.READ else 4) if statements is None else statements,
+            idempotent=idempotent or scope is Scope.READ, faces=faces, reason=reason,
             errors=(*errors, *(error for argument, error in _ERRORS_OF.items() if argument in taken)),
-            function=run,
-            arguments=hints["arguments"],
-            result=TypeAdapter(hints["return"]),
+            function=run, arguments=hints["arguments"], result=TypeAdapter(hints["return"]),
             answer_members=members,
-            leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""),
-            **traits,
-        )
+            leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""), **traits,
+        )  # fmt: skip
         return run
 
     return register

@@ -62,14 +62,9 @@ def create_app(
     for path in MCP_PATHS:
         app.add(path, endpoint)
     app.gate = Gate(
-        app.dispatch,
-        services.settings,
-        authenticate,
-        services.metrics,
-        services.tracer,
-        methods=app.methods,
+        app.dispatch, services.settings, authenticate, services.metrics, services.tracer, methods=app.methods,
         limits=RateLimits(services.settings) if limited else None,
-    )
+    )  # fmt: skip
     return app
 
 

@@ -174,13 +174,9 @@ def local_actor(client: str, method: Method = Method.PROCESS) -> Actor:
     and a service on loopback in development that nothing guards.
     """
     return Actor(
-        owner=DEFAULT_OWNER,
-        scopes=ALL_SCOPES,
-        client=client,
-        account=LOCAL_ACCOUNT,
-        account_name=LOCAL_NAME,
+        owner=DEFAULT_OWNER, scopes=ALL_SCOPES, client=client, account=LOCAL_ACCOUNT, account_name=LOCAL_NAME,
         method=method,
-    )
+    )  # fmt: skip
 
 
 @cache

@@ -78,15 +78,10 @@ def actor_of(
         raise being_erased(account.name)
     own = {*account.scopes, *((Scope.KEYS,) if Scope.WRITE in account.scopes else ())}
     return Actor(
-        owner=account.owner,
-        scopes=frozenset(map(Scope, scopes)) & frozenset(map(Scope, own)),
-        client=client,
-        account=account.id,
-        account_name=account.name,
-        method=method,
-        credential=credential,
+        owner=account.owner, scopes=frozenset(map(Scope, scopes)) & frozenset(map(Scope, own)), client=client,
+        account=account.id, account_name=account.name, method=method, credential=credential,
         credential_name=credential_name,
-    )
+    )  # fmt: skip
 
 
 class AccountPassword(NamedTuple):

@@ -231,15 +231,11 @@ class SignedRequests:
             who = token.issuer if is_issued else "its own key, and its issuer is not one of the service"
             raise refused("invalid_jwt", f"the token is not signed by {who}")
         return key, SignedAgent(
-            key.thumbprint,
-            key.algorithm,
-            "operator_attested" if is_issued else "software",
-            issuer=token.issuer if is_issued else None,
-            subject=token.subject if is_issued else None,
-            token_id=token.token_id,
-            claimed_issuer=None if is_issued else token.issuer,
+            key.thumbprint, key.algorithm, "operator_attested" if is_issued else "software",
+            issuer=token.issuer if is_issued else None, subject=token.subject if is_issued else None,
+            token_id=token.token_id, claimed_issuer=None if is_issued else token.issuer,
             claimed_subject=None if is_issued else token.subject,
-        )
+        )  # fmt: skip
 
     def _take(self, key: AgentKey, base: bytes, created: int) -> None:
         """Take a request that changes something, once.

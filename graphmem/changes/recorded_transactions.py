@@ -31,18 +31,11 @@ class RecordedObservation(NamedTuple):
         if not membership.counts(self.excluded, recorded_at):
             return None
         return Observation(
-            id=self.id,
-            subject_id=self.subject_id,
-            entity_type=self.entity_type or "",
-            kind=self.kind,
-            observed_at=self.observed_at,
-            recorded_at=recorded_at,
-            fields=dict(zip(self.fields, self.values, strict=True)),
-            transaction_id="",
-            priority=self.priority,
-            specificity=self.specificity,
-            observation_source=self.observation_source,
-        )
+            id=self.id, subject_id=self.subject_id, entity_type=self.entity_type or "", kind=self.kind,
+            observed_at=self.observed_at, recorded_at=recorded_at,
+            fields=dict(zip(self.fields, self.values, strict=True)), transaction_id="",
+            priority=self.priority, specificity=self.specificity, observation_source=self.observation_source,
+        )  # fmt: skip
 
 
 class RecordedSource(NamedTuple):

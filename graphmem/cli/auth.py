@@ -225,17 +225,10 @@ def _login_by_oauth(address: str, scopes: Any, by_code: bool) -> Login:
         authorization, code = _authorized(server, client_id, tuple(scopes), by_code)
         tokens: Tokens = oauth_login.redeem(http, server, authorization, code)
         new = Login(
-            address,
-            "oauth",
-            tokens.secrets,
-            scopes=tokens.scopes,
-            expires_at=tokens.expires_at,
-            issuer=server.issuer,
-            client_id=client_id,
-            resource=server.resource,
-            token_endpoint=server.token_endpoint,
-            revocation_endpoint=server.revocation_endpoint,
-        )
+            address, "oauth", tokens.secrets, scopes=tokens.scopes, expires_at=tokens.expires_at,
+            issuer=server.issuer, client_id=client_id, resource=server.resource,
+            token_endpoint=server.token_endpoint, revocation_endpoint=server.revocation_endpoint,
+        )  # fmt: skip
         try:
             kept = _kept(new)
         except GraphmemError:

@@ -214,21 +214,10 @@ def _observation(record: fact_records.ObservationRecord, transaction_id: str) ->
         decoded = ((name, canonical.decode(text)) for name, text in fields.items() if name != CANONICAL_NAME)
         shapes = {name: discovery.shape_of(value) for name, value in decoded}
     return Observation(
-        id=record.id,
-        subject_id=record.subject_id,
-        entity_type=record.entity_type or "",
-        kind=record.kind,
-        observed_at=record.observed_at,
-        recorded_at=record.recorded_at,
-        fields=fields,
-        transaction_id=transaction_id,
-        priority=record.priority,
-        specificity=record.specificity,
-        observation_source=record.observation_source,
-        agent=record.agent,
-        basis=record.identity_basis,
-        shapes=shapes,
-        source_id=record.source_id,
-        interpretation_id=record.interpretation_id,
+        id=record.id, subject_id=record.subject_id, entity_type=record.entity_type or "", kind=record.kind,
+        observed_at=record.observed_at, recorded_at=record.recorded_at, fields=fields,
+        transaction_id=transaction_id, priority=record.priority, specificity=record.specificity,
+        observation_source=record.observation_source, agent=record.agent, basis=record.identity_basis,
+        shapes=shapes, source_id=record.source_id, interpretation_id=record.interpretation_id,
         places=record.places,
-    )
+    )  # fmt: skip

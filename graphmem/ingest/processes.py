@@ -67,14 +67,9 @@ def unconfined() -> str:
 
 def _started(argument: str, stdin: int, stdout: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [*COMMAND, argument],
-        stdin=stdin,
-        stdout=stdout,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        env=ENVIRONMENT,
+        [*COMMAND, argument], stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL, cwd="/", env=ENVIRONMENT,
         start_new_session=True,
-    )
+    )  # fmt: skip
 
 
 class NewInterpreter:

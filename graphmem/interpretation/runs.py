@@ -237,15 +237,11 @@ def _new_interpretation(
 ) -> Interpretation:
     """Return the next run of a reader over a source, which replaces the earlier ones of interpreters."""
     interpretation = Interpretation(
-        owner=context.actor.owner,
-        source_id=source.id,
-        interpreter=reader.interpreter,
+        owner=context.actor.owner, source_id=source.id, interpreter=reader.interpreter,
         version=reader.version,
-        config=canonical.encode(dict(config if reader.config is None else reader.config)),
-        model=reader.model,
-        parser=reader.parser,
-        started_at=times.now(),
-    )
+        config=canonical.encode(dict(config if reader.config is None else reader.config)), model=reader.model,
+        parser=reader.parser, started_at=times.now(),
+    )  # fmt: skip
     replaces = tuple(
         row.id for row in runs
         # A caller names no parser.
@@ -256,16 +252,10 @@ def _new_interpretation(
 
 def _of_row(context: Context, row: InterpretationRow) -> Interpretation:
     return Interpretation(
-        owner=context.actor.owner,
-        source_id=row.source_id,
-        interpreter=row.interpreter,
-        version=row.version,
-        config=row.config,
-        run=row.run,
-        replaces=tuple(row.replaces or ()),
-        created_at=row.created_at,
+        owner=context.actor.owner, source_id=row.source_id, interpreter=row.interpreter, version=row.version,
+        config=row.config, run=row.run, replaces=tuple(row.replaces or ()), created_at=row.created_at,
         started_at=row.started_at or row.created_at,
-    )
+    )  # fmt: skip
 
 
 class StartedInterpretation(TypedDict):

@@ -173,15 +173,11 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
         return Subjects(entity_ids, [], about={**clocks.answered}, clocks=clocks), ""
     types = [arguments.entity_type] if arguments.entity_type else []
     query = Search(
-        arguments.question,
-        types,
-        ENTITIES_LIMIT,
-        strict=True,
-        bare=True,
+        arguments.question, types, ENTITIES_LIMIT, strict=True, bare=True,
         newest_first=arguments.newest_first,
         passages=0 if arguments.cursor or arguments.fields else context_passages.PASSAGES_LIMIT,
         clocks=clocks,
-    )
+    )  # fmt: skip
     results = await search(context, query)
     # A context answers what was before itself.
     results = replace(results, notes=[each for each in results.notes if each != OF_NOW])

@@ -245,20 +245,13 @@ async def _request(context: Context, arguments: QueryEntities) -> EntityRequest:
     filters = arguments.filters
     _refuse_beside_name(arguments)
     return EntityRequest(
-        types=filters.types,
-        order=Order.of(arguments.sort_by, arguments.sort_order),
-        include_deleted=filters.include_deleted,
-        include_merged=filters.include_merged,
-        name=filters.name,
-        updated_since=filters.updated_since,
-        created_since=filters.created_since,
-        filters=filters.field_filters,
-        limit=arguments.limit,
-        offset=arguments.offset,
-        counted=arguments.include_total_count,
-        related=await _related(context, filters),
+        types=filters.types, order=Order.of(arguments.sort_by, arguments.sort_order),
+        include_deleted=filters.include_deleted, include_merged=filters.include_merged, name=filters.name,
+        updated_since=filters.updated_since, created_since=filters.created_since,
+        filters=filters.field_filters, limit=arguments.limit, offset=arguments.offset,
+        counted=arguments.include_total_count, related=await _related(context, filters),
         writers=filters.writers,
-    )
+    )  # fmt: skip
 
 
 async def _related(context: Context, filters: EntityFilters) -> RelatedTo | None:

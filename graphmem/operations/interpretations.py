@@ -123,14 +123,10 @@ async def create_interpretation(context: Context, arguments: CreateInterpretatio
     source = await read_source(context, arguments.source_id)
     defaults = items.Defaults(observed_at=source.recorded_at, priority=PRIORITY, specificity=SPECIFICITY)
     interpretation = NewInterpretation(
-        owner=context.actor.owner,
-        source_id=source.id,
-        interpreter=arguments.interpreter,
-        version=arguments.interpreter_version,
-        config=canonical.encode(arguments.interpretation_config),
-        model=arguments.model,
-        started_at=times.now(),
-    )
+        owner=context.actor.owner, source_id=source.id, interpreter=arguments.interpreter,
+        version=arguments.interpreter_version, config=canonical.encode(arguments.interpretation_config),
+        model=arguments.model, started_at=times.now(),
+    )  # fmt: skip
     receipt = await _with_number(context, arguments, interpretation, defaults)
     return {
         "success": True,

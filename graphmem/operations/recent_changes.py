@@ -105,14 +105,10 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
         raise invalid([{"path": "$.until", "message": message}])
     filters = arguments.wanted_changes
     request = NewestFirst(
-        filters,
-        since,
-        until,
-        None if arguments.include_total_count else place,
+        filters, since, until, None if arguments.include_total_count else place,
         count=1_000_000 if arguments.include_total_count else arguments.offset + arguments.limit + 1,
-        surroundings=tuple(sorted(filters.entity_ids)),
-        depth=arguments.depth,
-    )
+        surroundings=tuple(sorted(filters.entity_ids)), depth=arguments.depth,
+    )  # fmt: skip
     newest = await change_pages.newest_first(context, request)
     rest = [each for each in newest.changes if place is None or each.place < place][arguments.offset :]
     changes = rest[: arguments.limit]

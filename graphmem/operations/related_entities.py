@@ -133,15 +133,9 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
     paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(arguments.relationship_types)}
     types, direction = await followed_types(context, paths, arguments.direction)
     request = WalkRequest(
-        arguments.entity_id,
-        frozenset(types),
-        arguments.depth,
-        direction,
-        arguments.through_hubs,
-        arguments.offset + arguments.limit,
-        arguments.include_entities,
-        arguments.current,
-    )
+        arguments.entity_id, frozenset(types), arguments.depth, direction, arguments.through_hubs,
+        arguments.offset + arguments.limit, arguments.include_entities, arguments.current,
+    )  # fmt: skip
     start = WalkPlace(place.get("depth", 0), place.get("entity", ""), place.get("answered", 0))
     reached = await walk(context, request, clocks, start)
     reached.skip(arguments.offset)

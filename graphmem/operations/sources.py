@@ -153,14 +153,9 @@ async def search_sources(context: Context, arguments: SearchSources) -> FoundInS
     search = arguments.search or ""
     identifies = written_identifiers.sought(search, region) is not None
     request = passage_search.PassageRequest(
-        search,
-        identifies,
-        about=about,
-        only_about=bool(about),
-        floor=0.0,
-        limit=arguments.limit,
+        search, identifies, about=about, only_about=bool(about), floor=0.0, limit=arguments.limit,
         clocks=clocks,
-    )
+    )  # fmt: skip
     hits = await passage_search.find(context, request)
     mentions = await mentioned(context, hits.texts)
     answer: FoundInSources = {

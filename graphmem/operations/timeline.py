@@ -106,19 +106,12 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
     if place is not None and not timeline_pages.EVENT_ID.fullmatch(place["id"]):
         raise cursors.refused()
     request = EventRequest(
-        since=since,
-        until=until,
-        descending=arguments.order == "desc",
-        place=None if place is None else (place["at"], place["id"]),
-        event_type=arguments.event_type,
-        entity_type=arguments.entity_type,
-        entity_id=arguments.entity_id,
-        source_id=arguments.source_id,
-        offset=arguments.offset,
-        limit=arguments.limit,
-        counted=arguments.include_total_count,
+        since=since, until=until, descending=arguments.order == "desc",
+        place=None if place is None else (place["at"], place["id"]), event_type=arguments.event_type,
+        entity_type=arguments.entity_type, entity_id=arguments.entity_id, source_id=arguments.source_id,
+        offset=arguments.offset, limit=arguments.limit, counted=arguments.include_total_count,
         writers=arguments.writers,
-    )
+    )  # fmt: skip
     timeline = await timeline_pages.page(context, request, clocks)
     events, last = first_of(timeline.events, arguments.limit)
     following = None

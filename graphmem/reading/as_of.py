@@ -249,18 +249,10 @@ def _recomputed_relationship(key: str, members: list[Sum]) -> RelationshipRow:
     winners = sorted(state.fold.items(), key=lambda pair: canonical.name_order(pair[0]))
     source, target = ids.ends(key)
     return RelationshipRow(
-        key=key,
-        id=ids.relationship_id(key),
-        type=key.partition(":")[0],
-        source=source,
-        target=target,
-        live=state.is_live,
-        version=sum(member.version for member in members),
-        observation_count=state.observation_count,
-        created_at=state.created_at,
-        last_observation_at=state.last_observation_at,
-        fields=[name for name, _ in winners],
+        key=key, id=ids.relationship_id(key), type=key.partition(":")[0], source=source, target=target,
+        live=state.is_live, version=sum(member.version for member in members),
+        observation_count=state.observation_count, created_at=state.created_at,
+        last_observation_at=state.last_observation_at, fields=[name for name, _ in winners],
         values=[winner.value for _, winner in winners],
-        winners=[winner.observation_id for _, winner in winners],
-        check=None,
-    )
+        winners=[winner.observation_id for _, winner in winners], check=None,
+    )  # fmt: skip

@@ -221,19 +221,10 @@ def _texts(fold: Fold) -> dict[str, str]:
 def _row(survivor: _Own, state: OwnState, version: int, name: str) -> EntityRow:
     winners = sorted(state.fold.items(), key=lambda pair: canonical.name_order(pair[0]))
     return EntityRow(
-        id=survivor.id,
-        type=survivor.type,
-        name=name,
-        version=version,
-        observation_count=state.observation_count,
-        created_at=state.created_at,
-        last_observation_at=state.last_observation_at,
-        fields=[name for name, _ in winners],
+        id=survivor.id, type=survivor.type, name=name, version=version,
+        observation_count=state.observation_count, created_at=state.created_at,
+        last_observation_at=state.last_observation_at, fields=[name for name, _ in winners],
         values=[winner.value for _, winner in winners],
-        winners=[winner.observation_id for _, winner in winners],
-        live=state.is_live,
-        check=None,
-        own=None,
-        projection=None,
-        head=[[None, survivor.schema_version]],
-    )
+        winners=[winner.observation_id for _, winner in winners], live=state.is_live, check=None, own=None,
+        projection=None, head=[[None, survivor.schema_version]],
+    )  # fmt: skip

@@ -228,14 +228,10 @@ class SearchCopy:
         """Return what the copy is now. ``stemmed``: the languages whose stems a compaction makes."""
         arrays, terms = self._arrays, self.terms
         return Before(
-            arrays.values(),
-            self.alive.copy(),
-            terms.compacted,
-            terms.new[:],
+            arrays.values(), self.alive.copy(), terms.compacted, terms.new[:],
             {language: each.values for language, each in terms.stems.items()},
-            terms.stems.keys() if stemmed is None else stemmed,
-            list(self._type_numbers),
-        )
+            terms.stems.keys() if stemmed is None else stemmed, list(self._type_numbers),
+        )  # fmt: skip
 
     def become(self, compacted: SearchCopy | None) -> None:
         """Go on as what a compaction made of the copy, with what changed since the compaction began.

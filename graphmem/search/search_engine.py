@@ -197,17 +197,11 @@ async def search_page(
             decoded.get("found", 0),
         )
     text_search = Search(
-        text,
-        request.types,
-        limit,
-        0 if has_filters else request.offset,
-        after=place,
-        newest_first=newest_first,
-        bare=True,
+        text, request.types, limit, 0 if has_filters else request.offset, after=place,
+        newest_first=newest_first, bare=True,
         among=None if among is None else frozenset(each.id for each in among),
-        passages=0 if has_filters or request.offset else PASSAGES_LIMIT,
-        clocks=clocks,
-    )
+        passages=0 if has_filters or request.offset else PASSAGES_LIMIT, clocks=clocks,
+    )  # fmt: skip
     results = await search(context, text_search)
     ranked = results.ranked[text_search.offset :]
     if has_filters:

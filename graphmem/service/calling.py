@@ -143,13 +143,9 @@ def spawn(settings: Settings, where: Place, command: Sequence[str]) -> subproces
     too_long = where.console.exists() and where.console.stat().st_size > CONSOLE_BYTES_LIMIT
     with where.console.open("wb" if too_long else "ab") as console:
         child = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=console,
-            stderr=console,
-            env=environment(settings),
+            command, stdin=subprocess.DEVNULL, stdout=console, stderr=console, env=environment(settings),
             start_new_session=True,
-        )
+        )  # fmt: skip
     _children.append(child)
     return child
 

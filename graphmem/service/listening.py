@@ -133,15 +133,10 @@ class BoundedProtocol(HttpToolsProtocol):
 def server_config(settings: Settings, app: Any, **more: Any) -> uvicorn.Config:
     """Return how an application is served. No right depends on an address, so no header needs to set one."""
     return uvicorn.Config(
-        app,
-        http=cast("Any", partial(BoundedProtocol, unlimited=frozenset(settings.trusted_proxies))),
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=int(settings.shutdown_seconds),
-        **more,
-    )
+        app, http=cast("Any", partial(BoundedProtocol, unlimited=frozenset(settings.trusted_proxies))),
+        log_config=None, access_log=False, proxy_headers=False, server_header=False,
+        timeout_graceful_shutdown=int(settings.shutdown_seconds), **more,
+    )  # fmt: skip
 
 
 class SocketServer:

@@ -58,14 +58,10 @@ def read(agent: str, raw: Mapping[str, Any]) -> HookInput:
 
     roots = [root for root in raw.get("workspace_roots") or () if isinstance(root, str)]
     hook_input = HookInput(
-        agent,
-        text("session_id", "conversation_id"),
-        text("turn_id", "generation_id"),
-        Path(text("cwd") or (roots[0] if roots else os.getcwd())),
-        text("hook_event_name"),
-        text("prompt"),
+        agent, text("session_id", "conversation_id"), text("turn_id", "generation_id"),
+        Path(text("cwd") or (roots[0] if roots else os.getcwd())), text("hook_event_name"), text("prompt"),
         text("last_assistant_message", "prompt_response", "text"),
-    )
+    )  # fmt: skip
     if agent == "claude-code" and hook_input.event == "Stop":
         turn, prompt, answer = _last_turn(Path(text("transcript_path")))
         return replace(hook_input, turn=turn, prompt=prompt, answer=hook_input.answer or answer)

@@ -381,22 +381,13 @@ def _relationship(
     metadata = tuple((name, value) for name, value in related.metadata if value != "null")
     since, until = ending.validity(metadata)
     return Line(
-        place=place,
-        weight=weight,
-        about=about,
-        field=related.relationship_type,
-        value=canonical.encode(related.entity_name),
-        observed_at=related.last_observation_at,
-        observation_id=related.observation_id,
-        words=_relationship_words(about, related),
+        place=place, weight=weight, about=about, field=related.relationship_type,
+        value=canonical.encode(related.entity_name), observed_at=related.last_observation_at,
+        observation_id=related.observation_id, words=_relationship_words(about, related),
         direction=related.direction,
-        related=About(related.entity_id, related.entity_type, related.entity_name),
-        metadata=metadata,
-        ended=ending.ended(metadata, now),
-        since=since,
-        until=until,
-        is_of_kind=is_of_kind,
-    )
+        related=About(related.entity_id, related.entity_type, related.entity_name), metadata=metadata,
+        ended=ending.ended(metadata, now), since=since, until=until, is_of_kind=is_of_kind,
+    )  # fmt: skip
 
 
 def _relationship_words(entity: EntityRow | About, related: RelatedRow) -> frozenset[str]:

@@ -259,13 +259,9 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
     texts = sorted(shape.texts - shape.dated - states.keys())
     references = [name for name in texts if name.lower() not in _FREE_TEXT]
     return TypePlan(
-        states if reads_states else {},
-        valued,
-        times,
-        due,
-        _sorts(phrase, shape),
+        states if reads_states else {}, valued, times, due, _sorts(phrase, shape),
         tuple(references[:REFERENCE_FIELDS_LIMIT]) if refers else (),
-    )
+    )  # fmt: skip
 
 
 def _sorts(phrase: Phrase, shape: TypeShape) -> tuple[str, ...]:

@@ -111,14 +111,9 @@ def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:
     token = tokens[0] if len(tokens) == 1 else ""
     is_possessive = text != core and token not in _CONTRACTED
     return Piece(
-        text,
-        tokens,
-        token,
-        text[:1].isupper(),
-        is_possessive,
-        spelling.rstrip(_STOPS) != spelling,
+        text, tokens, token, text[:1].isupper(), is_possessive, spelling.rstrip(_STOPS) != spelling,
         not tokens or all(each in stop_words or question_words.answer_kinds([each]) for each in tokens),
-    )
+    )  # fmt: skip
 
 
 def _with_title(pieces: Sequence[Piece], place: int, spelling: str, language: str | None) -> Piece:
