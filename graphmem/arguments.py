@@ -185,9 +185,7 @@ At = Annotated[
     ReadAs("until"),
 ]
 AtIngested = Annotated[
-    Moment | None,
-    Field(description="The state as recorded by this time."),
-    ReadAs("until"),
+    Moment | None, Field(description="The state as recorded by this time."), ReadAs("until")
 ]
 IncludeDeleted = Annotated[bool, Field(description="Also what is deleted.")]
 Current = Annotated[bool, Field(description="Leave out relationships that ended.")]

@@ -30,9 +30,7 @@ class Application(FastAPI):
     """
 
     def __init__(
-        self,
-        lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
-        no_route: Endpoint,
+        self, lifespan: Callable[[Any], AbstractAsyncContextManager[None]], no_route: Endpoint
     ) -> None:
         """``no_route``: what answers an unknown path."""
         super().__init__(

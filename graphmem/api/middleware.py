@@ -33,13 +33,7 @@ from graphmem.auth.authenticator import Authenticate, Caller
 from graphmem.auth.rates import Meter, measured
 from graphmem.auth.signed_requests import HEADERS as SIGNATURE_HEADERS
 from graphmem.database.admission import Admission
-from graphmem.errors import (
-    CursorOfAnotherDatabase,
-    Forbidden,
-    GraphmemError,
-    InternalError,
-    ServiceBusy,
-)
+from graphmem.errors import CursorOfAnotherDatabase, Forbidden, GraphmemError, InternalError, ServiceBusy
 from graphmem.observability.logs import new_trace_id
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import Tracer

@@ -58,11 +58,7 @@ class Authenticator:
     """Finds the actor of each request of a process, whose ``guard`` and ``credentials`` hear of changes."""
 
     def __init__(
-        self,
-        database: Database,
-        settings: Settings,
-        guard: Guard,
-        credentials: CredentialCache | None = None,
+        self, database: Database, settings: Settings, guard: Guard, credentials: CredentialCache | None = None
     ) -> None:
         self._accounts = Accounts(database)
         self._settings = settings

@@ -37,11 +37,7 @@ TOKEN_ENDPOINT_AUTH_METHODS: Final = ("none",)
 CODE_CHALLENGE_METHODS: Final = ("S256",)
 
 ErrorCode = Literal[
-    "invalid_request",
-    "invalid_client",
-    "invalid_redirect_uri",
-    "invalid_client_metadata",
-    "invalid_target",
+    "invalid_request", "invalid_client", "invalid_redirect_uri", "invalid_client_metadata", "invalid_target"
 ]
 
 _REVERSED_DOMAIN = re.compile(r"[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+")

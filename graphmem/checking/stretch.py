@@ -91,10 +91,7 @@ class Stretch:
 
     def changed(self, reread: State) -> set[str]:
         """Return the subjects that were written since they were read."""
-        pairs = (
-            (self.stored.entities, reread.entities),
-            (self.stored.relationships, reread.relationships),
-        )
+        pairs = ((self.stored.entities, reread.entities), (self.stored.relationships, reread.relationships))
         if self.stored.read.revision == reread.read.revision:
             return set()
         changed = {

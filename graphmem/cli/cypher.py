@@ -14,14 +14,7 @@ from graphmem.errors import NotFound
 
 app = typer.Typer(no_args_is_help=True)
 
-_SAMPLES = {
-    "STRING": '""',
-    "INTEGER": "0",
-    "FLOAT": "0.0",
-    "BOOLEAN": "true",
-    "MAP": "{}",
-    "ANY": '""',
-}
+_SAMPLES = {"STRING": '""', "INTEGER": "0", "FLOAT": "0.0", "BOOLEAN": "true", "MAP": "{}", "ANY": '""'}
 """A value of each type that a header declares. A list is empty."""
 
 

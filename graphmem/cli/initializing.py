@@ -15,15 +15,7 @@ from graphmem import environment_file
 from graphmem.cli.agents.agent_table import agents
 from graphmem.cli.agents.file_changes import chosen_agents, print_files
 from graphmem.cli.encryption import KeyPlace, new_keys, place_of, tell_words
-from graphmem.cli.session import (
-    Draw,
-    Session,
-    console,
-    open_instance,
-    run_async,
-    tell,
-    telling,
-)
+from graphmem.cli.session import Draw, Session, console, open_instance, run_async, tell, telling
 from graphmem.cli.tables import pairs, plain
 from graphmem.errors import ConfigurationInvalid
 
@@ -78,8 +70,7 @@ def init(
     ] = False,
     me: Annotated[str | None, typer.Option(help='Your name: whom "my" and "I" in questions mean.')] = None,
     encrypt: Annotated[
-        bool,
-        typer.Option("--encrypt", help="Seal what a new instance stores; its 24 words are shown once."),
+        bool, typer.Option("--encrypt", help="Seal what a new instance stores; its 24 words are shown once.")
     ] = False,
     key_place: KeyPlace = "file",
     yes: Annotated[

@@ -160,10 +160,7 @@ def _port(greeting: calling.Greeting) -> int:
 
 
 async def _serve(
-    settings: Settings,
-    tracer: Tracer,
-    bound: socket.socket | None,
-    sockets: list[socket.socket] | None,
+    settings: Settings, tracer: Tracer, bound: socket.socket | None, sockets: list[socket.socket] | None
 ) -> None:
     from graphmem.api.app import create_app
     from graphmem.auth.accounts import Accounts

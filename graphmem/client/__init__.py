@@ -148,11 +148,7 @@ class Client:
             ServiceUnreachable: no graphmem service answers, or the connection broke before the last byte.
         """
         # The bytes are wanted as they are stored: no encoding.
-        sent: dict[str, Any] = {
-            "headers": {"Accept-Encoding": "identity"},
-            "json": body,
-            "timeout": timeout,
-        }
+        sent: dict[str, Any] = {"headers": {"Accept-Encoding": "identity"}, "json": body, "timeout": timeout}
         try:
             with self._http.stream(method, url, **sent) as answer:
                 if not answer.is_success:

@@ -374,13 +374,7 @@ class Database:
         query = cypher.query(name)
         return cypher.with_types(name, types or frozenset()) if query.takes_types else query.text
 
-    async def _run(
-        self,
-        name: str,
-        text: LiteralString,
-        timeout: float,
-        params: dict[str, Any],
-    ) -> list[Row]:
+    async def _run(self, name: str, text: LiteralString, timeout: float, params: dict[str, Any]) -> list[Row]:
         with self.statement(name):
             async with self._limited(text, timeout) as (seconds, _), self._session() as session:
                 result = await session.run(Query(text, timeout=seconds, metadata={"query": name}), params)

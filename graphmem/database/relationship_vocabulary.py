@@ -129,8 +129,7 @@ class Vocabulary:
         """
         started = time.monotonic()
         revision, types, counts, renamings = await self._database.reads(owner).only(
-            "relationship_type.of_owner",
-            tuple[int, list[RelationshipKind], list[_TypeCount], list[_Renamed]],
+            "relationship_type.of_owner", tuple[int, list[RelationshipKind], list[_TypeCount], list[_Renamed]]
         )
         known = self._read(started, _StoredTypes(revision, types))
         totals = dict(counts)

@@ -114,10 +114,7 @@ def created(receipt: Receipt, detections: Detections) -> dict[str, Profile]:
     """Return the profiles of the entities that a request created, by id."""
     return {
         item.entity_id: detections.profile(
-            item.entity_id,
-            item.entity_type,
-            name,
-            ((field, winner.value) for field, winner in fold.items()),
+            item.entity_id, item.entity_type, name, ((field, winner.value) for field, winner in fold.items())
         )
         for item, name, fold in zip(receipt.items, receipt.names, receipt.folds, strict=True)
         if item.action == "created"

@@ -13,14 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from graphmem.errors import (
-    FileEmpty,
-    FileIsDirectory,
-    FileMissing,
-    FileTooLarge,
-    FileUnreadable,
-    InvalidJson,
-)
+from graphmem.errors import FileEmpty, FileIsDirectory, FileMissing, FileTooLarge, FileUnreadable, InvalidJson
 from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.model import canonical
 

@@ -181,10 +181,7 @@ def _new_client(settings: Settings) -> Any:
     )
     with s3_errors():
         return boto3.Session().client(
-            "s3",
-            endpoint_url=settings.objects_endpoint,
-            region_name=settings.objects_region,
-            config=config,
+            "s3", endpoint_url=settings.objects_endpoint, region_name=settings.objects_region, config=config
         )
 
 

@@ -13,14 +13,7 @@ from collections.abc import Iterator
 from graphmem.errors import DecryptionFailed, ObjectDamaged
 from graphmem.objects.backend import Backend, ByteReader, Staged, StoredObject
 from graphmem.sealing import InstanceKeys
-from graphmem.sealing.sealed_files import (
-    HEAD_BYTES,
-    SEGMENT_BYTES,
-    TAG_BYTES,
-    FileOpener,
-    FileSealer,
-    key_id,
-)
+from graphmem.sealing.sealed_files import HEAD_BYTES, SEGMENT_BYTES, TAG_BYTES, FileOpener, FileSealer, key_id
 
 
 class SealedStaged:

@@ -58,10 +58,7 @@ class Spans(Tracer):
             name.decode(): value.decode("latin-1") for name, value in headers if name in _TRACE_HEADERS
         }
         span = self._tracer.start_span(
-            method,
-            _carrier.extract(context),
-            SpanKind.SERVER,
-            attributes={"http.request.method": method},
+            method, _carrier.extract(context), SpanKind.SERVER, attributes={"http.request.method": method}
         )
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             yield

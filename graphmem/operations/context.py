@@ -61,13 +61,7 @@ class RetrieveContext(Arguments):
     at: At = None
     at_ingested: AtIngested = None
     budget: Annotated[
-        int,
-        Field(
-            ge=BUDGET_MINIMUM,
-            le=BUDGET_MAXIMUM,
-            description="Size of the answer at most.",
-        ),
-        NoBool,
+        int, Field(ge=BUDGET_MINIMUM, le=BUDGET_MAXIMUM, description="Size of the answer at most."), NoBool
     ] = 2_000
     unit: Annotated[Unit, Field(description="Unit of the budget.")] = "tokens"
     cursor: Cursor = None

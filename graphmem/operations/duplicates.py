@@ -11,13 +11,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import (
-    EXAMPLE_ENTITY_ID,
-    EXAMPLE_OTHER_ENTITY_ID,
-    EntityId,
-    EntityType,
-    NoBool,
-)
+from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, EntityType, NoBool
 from graphmem.context import Context
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair

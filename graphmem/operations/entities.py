@@ -6,35 +6,18 @@ from typing import Any, NotRequired, cast
 
 from pydantic import Field
 
-from graphmem.arguments import (
-    EXAMPLE_ENTITY_ID,
-    At,
-    AtIngested,
-    EntityId,
-    IncludeDeleted,
-)
+from graphmem.arguments import EXAMPLE_ENTITY_ID, At, AtIngested, EntityId, IncludeDeleted
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import identity
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
-from graphmem.reading import (
-    answers,
-    as_of,
-    cursors,
-    shaping,
-)
+from graphmem.reading import answers, as_of, cursors, shaping
 from graphmem.reading.as_of import NOW, Clocks
 from graphmem.reading.budgets import Sized, within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.reading.places_in_files import FilePlace, place_of
-from graphmem.reading.shaping import (
-    EVERY_FIELD,
-    FieldNames,
-    OneEntity,
-    ProvenanceLevel,
-    shaped,
-)
+from graphmem.reading.shaping import EVERY_FIELD, FieldNames, OneEntity, ProvenanceLevel, shaped
 from graphmem.reading.shared_rows import check_whole
 from graphmem.reading.source_answers import SourceReference, as_reference, read_sources
 from graphmem.registry import Scope, operation

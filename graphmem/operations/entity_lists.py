@@ -37,13 +37,7 @@ from graphmem.reading.entity_pages import (
 )
 from graphmem.reading.pages import IndexedPageEnvelope, Paged
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
-from graphmem.reading.shaping import (
-    EVERY_FIELD,
-    FieldNames,
-    ProvenanceLevel,
-    Shaped,
-    shaped,
-)
+from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Scope, operation
 from graphmem.search.lookup import NamedEntity, named_entities
@@ -73,14 +67,10 @@ class EntityFilters(ByWriter, TypeFilters):
     updated_since: Annotated[
         Moment | None, Field(description="With an observation recorded since this time.")
     ] = None
-    created_since: Annotated[
-        Moment | None,
-        Field(description="First recorded since this time."),
-    ] = None
+    created_since: Annotated[Moment | None, Field(description="First recorded since this time.")] = None
     snapshot_filters: SnapshotFilters = Field(default={})
     related_to: Annotated[
-        EntityId | None,
-        Field(description="Only what current relationships join to this one."),
+        EntityId | None, Field(description="Only what current relationships join to this one.")
     ] = None
     relationship_types: list[RelationshipType] = Field(
         default=[], max_length=100, description="Of these types; all if empty."
@@ -108,9 +98,7 @@ class QueryEntities(Paged):
         AfterValidator(_known_order),
     ] = "entity_id"
     sort_order: Annotated[
-        Way,
-        BeforeValidator(_known_way),
-        Field(description="Equal keys go by id, the same way."),
+        Way, BeforeValidator(_known_way), Field(description="Equal keys go by id, the same way.")
     ] = "asc"
     include_snapshots: bool = Field(default=True, description="With their snapshots.")
     fields: FieldNames = EVERY_FIELD

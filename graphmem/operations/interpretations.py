@@ -8,12 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from graphmem.arguments import (
-    EXAMPLE_SOURCE_ID,
-    NotBlank,
-    Spelled,
-    invalid,
-)
+from graphmem.arguments import EXAMPLE_SOURCE_ID, NotBlank, Spelled, invalid
 from graphmem.context import Context
 from graphmem.errors import NotFound, StoreRefused
 from graphmem.interpretation import interpret
@@ -296,12 +291,7 @@ async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted
         config = config or canonical.decode(earlier.config)
     source = await read_source(context, source_id)
     row, unchanged, replayed = await interpret(
-        context,
-        source,
-        interpreter,
-        config,
-        again=arguments.force,
-        key=arguments.idempotency_key,
+        context, source, interpreter, config, again=arguments.force, key=arguments.idempotency_key
     )
     answer = as_interpretation(row)
     if source.withdrawn:

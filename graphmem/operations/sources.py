@@ -221,9 +221,7 @@ class GetFileUrl(Arguments):
         Field(description="`storage_url` or id of a source, or the name under which it was stored."),
     ]
     expires_in: Annotated[
-        int,
-        Field(ge=1, le=SECONDS_MAX, description=f"Seconds until it expires, 1 to {SECONDS_MAX}."),
-        NoBool,
+        int, Field(ge=1, le=SECONDS_MAX, description=f"Seconds until it expires, 1 to {SECONDS_MAX}."), NoBool
     ] = SECONDS_DEFAULT
 
 

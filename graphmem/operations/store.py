@@ -10,11 +10,7 @@ from pydantic import Field
 from graphmem.arguments import Arguments, NoBool, Previewed, invalid
 from graphmem.context import Context
 from graphmem.duplicates import duplicates_of_stored
-from graphmem.errors import (
-    ObjectStoreUnavailable,
-    StoreRefused,
-    VersionConflict,
-)
+from graphmem.errors import ObjectStoreUnavailable, StoreRefused, VersionConflict
 from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import items, times
 from graphmem.model.items import ItemReader
@@ -66,8 +62,7 @@ def read_links(
 
 class Store(Observing, WithFile, Previewed, Sized):
     file_idempotency_key: Annotated[
-        Annotated[str, Field(min_length=1, max_length=255)] | None,
-        Field(description="Key of the file."),
+        Annotated[str, Field(min_length=1, max_length=255)] | None, Field(description="Key of the file.")
     ] = None
     entities: list[Any] = Field(
         default=[],

@@ -23,8 +23,7 @@ from graphmem.reading import shortening
 
 CHARACTERS_MINIMUM: Final = 500
 MaxCharacters = Annotated[
-    Annotated[int, Field(ge=CHARACTERS_MINIMUM), NoBool] | None,
-    Field(description="Size of the answer."),
+    Annotated[int, Field(ge=CHARACTERS_MINIMUM), NoBool] | None, Field(description="Size of the answer.")
 ]
 _RESERVED_CHARACTERS: Final = 400
 """Characters of a page beside its items: the cursor, and what :class:`Omitted` says."""

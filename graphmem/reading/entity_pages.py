@@ -282,8 +282,5 @@ SnapshotFilters = Annotated[
     dict[str, SnapshotFilter],
     BeforeValidator(_of_text),
     AfterValidator(_named),
-    Field(
-        max_length=FILTERS_LIMIT,
-        description="What fields must be: {field: {op, value}}, all of them.",
-    ),
+    Field(max_length=FILTERS_LIMIT, description="What fields must be: {field: {op, value}}, all of them."),
 ]

@@ -26,8 +26,7 @@ FieldNames = Annotated[list[str], Field(max_length=100, description="Only these 
 EVERY_FIELD: Final[list[str]] = []
 """The default of :data:`FieldNames`."""
 ProvenanceLevel = Annotated[
-    Literal["none", "ids", "full"],
-    Field(description="ids: the observation of each field; full: these too."),
+    Literal["none", "ids", "full"], Field(description="ids: the observation of each field; full: these too.")
 ]
 
 

@@ -16,14 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmem.search.copy_arrays import OF_BASE, OF_DOCUMENTS, OF_ROWS, STEMS, GrowingArray
-from graphmem.search.term_vocabulary import (
-    STEMMED_AT_ONCE,
-    SortedTerms,
-    encoded,
-    joined,
-    part_of,
-    stems_of,
-)
+from graphmem.search.term_vocabulary import STEMMED_AT_ONCE, SortedTerms, encoded, joined, part_of, stems_of
 
 DOCUMENTS_AT_ONCE: Final = 16_384
 """Documents whose arrays are copied at once."""

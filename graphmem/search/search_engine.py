@@ -86,12 +86,7 @@ async def _follow(
 
 
 async def _with_passages(
-    context: Context,
-    search: Search,
-    results: Results,
-    state: OwnerState | None,
-    *,
-    identifies: bool = False,
+    context: Context, search: Search, results: Results, state: OwnerState | None, *, identifies: bool = False
 ) -> Results:
     """Return results with the passages of files that say what is searched, if these are wanted."""
     if not search.passages or search.types or search.after is not None or state is None:

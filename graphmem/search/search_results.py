@@ -70,12 +70,7 @@ def understood_of(
 ) -> Understood:
     """Return how a question was read."""
     phrase, types = plan.phrase, sorted(plan.types)
-    understood: Understood = {
-        "words": phrase.text,
-        "entity_types": types,
-        "count": count,
-        "sentence": "",
-    }
+    understood: Understood = {"words": phrase.text, "entity_types": types, "count": count, "sentence": ""}
     states = sorted({name for each in plan.types.values() for name in each.state_fields})
     due = sorted({name for each in plan.types.values() for name in each.due})
     if phrase.states:

@@ -302,10 +302,7 @@ def _sought_code(text: str) -> Sought:
     written = codes.code_spellings(text) if is_code else [text]
     months = written_dates.month_spellings(text)
     return Sought(
-        text,
-        codes=(groups,) if is_code else (),
-        months=months,
-        spellings=_spellings([*written, *months]),
+        text, codes=(groups,) if is_code else (), months=months, spellings=_spellings([*written, *months])
     )
 
 

@@ -31,16 +31,14 @@ Key = Annotated[
     Field(description="A repeat with this key is stored once."),
 ]
 ObservedAt = Annotated[
-    Moment | None,
-    Field(description="Time of items without their own `observed_at`; default: now."),
+    Moment | None, Field(description="Time of items without their own `observed_at`; default: now.")
 ]
 Priority = Annotated[
     Annotated[float, Field(ge=-items.PRIORITY_LIMIT, le=items.PRIORITY_LIMIT, allow_inf_nan=False)] | None,
     Field(description="Decides fields merged by priority; default: 100."),
 ]
 Source = Annotated[
-    ObservationSource | None,
-    Field(description="Kind of writer; default: llm_summary (people: human)."),
+    ObservationSource | None, Field(description="Kind of writer; default: llm_summary (people: human).")
 ]
 Reason = Annotated[
     Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")

@@ -240,7 +240,4 @@ def _field_changes(change: _Change, origins: Mapping[str, _Winner]) -> list[Fiel
 def _origin(observation_id: str, origins: Mapping[str, _Winner]) -> Origin:
     """Return where a value comes from; a union has a file if all of its observations have the same."""
     source_ids = {origins[each].source_id for each in observation_id.split(",") if each in origins}
-    return {
-        "observation_id": observation_id,
-        "source_id": source_ids.pop() if len(source_ids) == 1 else None,
-    }
+    return {"observation_id": observation_id, "source_id": source_ids.pop() if len(source_ids) == 1 else None}

@@ -194,13 +194,7 @@ class Conversations:
                 self._fields.append(PartField(name, json_value(value), FileSpan()))
 
     def message(
-        self,
-        role: Any,
-        text: str,
-        identity: Any,
-        sent: Any,
-        more: dict[str, Any],
-        inside: Sequence[str] = (),
+        self, role: Any, text: str, identity: Any, sent: Any, more: dict[str, Any], inside: Sequence[str] = ()
     ) -> None:
         """Add a message and the texts in its attachments; one that has no text and no file is left out."""
         if not text.strip() and not inside and not more.get("attachments"):
