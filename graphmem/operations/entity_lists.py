@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, NotRequired
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -193,19 +193,24 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     return page
 
 
-def _refuse_beside_search(arguments: QueryEntities) -> None:
-    """Refuse arguments that a search does not take.
+def _refuse(paths: Iterable[str], why: str) -> None:
+    """Refuse arguments, by their JSON paths.
 
     Raises:
-        InvalidInput: one of them is given.
+        InvalidInput: there is one.
     """
-    why = "not together with search: its hits are current entities, in the order in which they fit"
+    if issues := [{"path": path, "message": why} for path in paths]:
+        raise invalid(issues)
+
+
+def _refuse_beside_search(arguments: QueryEntities) -> None:
+    """Refuse arguments that a search does not take."""
     refused = [f"$.{name}" for name in arguments.sent() if name not in SEARCHABLE]
-    refused += [
-        f"$.filters.{name}" for name, value in arguments.filters.sent().items() if value and name in UNLISTED
-    ]
-    if refused:
-        raise invalid([{"path": path, "message": why} for path in refused])
+    filters = arguments.filters.sent()
+    refused += [f"$.filters.{name}" for name, value in filters.items() if value and name in UNLISTED]
+    _refuse(
+        refused, "not together with search: its hits are current entities, in the order in which they fit"
+    )
 
 
 def _add_search(page: EntityPage, results: Results) -> None:
@@ -249,41 +254,29 @@ async def _related(context: Context, filters: EntityFilters) -> RelatedTo | None
         InvalidInput: a relationship type is unknown, or filters do not go together.
     """
     if filters.related_to is None:
-        if filters.relationship_types:
-            message = "give related_to as well: the entity to which these relationships lead"
-            raise invalid([{"path": "$.filters.relationship_types", "message": message}])
+        refused = ["$.filters.relationship_types"] if filters.relationship_types else []
+        _refuse(refused, "give related_to as well: the entity to which these relationships lead")
         return None
     sent = filters.sent()
-    if refused := [name for name in sorted(UNLISTED) if sent.get(name)]:
-        why = "not together with related_to: what it answers is live"
-        raise invalid([{"path": f"$.filters.{name}", "message": why} for name in refused])
+    refused = [f"$.filters.{name}" for name in sorted(UNLISTED) if sent.get(name)]
+    _refuse(refused, "not together with related_to: what it answers is live")
     paths = {f"$.filters.relationship_types[{i}]": name for i, name in enumerate(filters.relationship_types)}
     return RelatedTo(filters.related_to, tuple(await known_types(context, paths)))
 
 
 def _refuse_beside_name(arguments: QueryEntities) -> None:
-    """Refuse what does not go with a filter by name, which has an index of its own.
-
-    Raises:
-        InvalidInput: such an argument is given.
-    """
+    """Refuse what does not go with a filter by name, which has an index of its own."""
     if arguments.filters.name is None:
         return
     sent = {f"$.{name}": name for name in arguments.sent()}
     sent |= {f"$.filters.{name}": name for name in arguments.filters.sent()}
     why = "not together with name: entities of a name are filtered by type and state alone, and listed by id"
-    if issues := [{"path": path, "message": why} for path, name in sent.items() if name not in _BESIDE_NAME]:
-        raise invalid(issues)
+    _refuse((path for path, name in sent.items() if name not in _BESIDE_NAME), why)
 
 
 def _refuse_as_of(arguments: QueryEntities) -> None:
-    """Refuse arguments that a list as of a time does not take: no index has the state of that time.
-
-    Raises:
-        InvalidInput: one of them is given.
-    """
+    """Refuse arguments that a list as of a time does not take: no index has the state of that time."""
     filters = arguments.filters
-    why = "not together with at or at_ingested: entities as of a time are listed by id, ascending"
     refused: Mapping[str, bool] = {
         **{f"$.filters.{name}": True for name in filters.sent() if name in ByWriter.model_fields},
         "$.sort_by": arguments.sort_by != "entity_id",
@@ -294,6 +287,5 @@ def _refuse_as_of(arguments: QueryEntities) -> None:
         "$.filters.include_merged": filters.include_merged,
         "$.filters.related_to": filters.related_to is not None,
     }
-    issues = [{"path": path, "message": why} for path, is_given in refused.items() if is_given]
-    if issues:
-        raise invalid(issues)
+    why = "not together with at or at_ingested: entities as of a time are listed by id, ascending"
+    _refuse((path for path, is_given in refused.items() if is_given), why)

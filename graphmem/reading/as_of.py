@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from typing_extensions import TypedDict
 
 from graphmem.context import Context
-from graphmem.model import canonical, ids, membership, reduction, times
+from graphmem.model import ids, membership, reduction, times
 from graphmem.reading import answers, recomputed, shared_rows, tallies
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.tallies import Sum, Tally
@@ -244,15 +244,8 @@ async def lifetimes(
 def _recomputed_relationship(key: str, members: list[Sum]) -> RelationshipRow:
     """Return the row of a relationship; ``members`` are the relationships that it shows, itself included."""
     state = reduction.merged_state([member.state for member in members], is_relationship=True)
-    assert state.created_at is not None
-    assert state.last_observation_at is not None
-    winners = sorted(state.fold.items(), key=lambda pair: canonical.name_order(pair[0]))
     source, target = ids.ends(key)
     return RelationshipRow(
         key=key, id=ids.relationship_id(key), type=key.partition(":")[0], source=source, target=target,
-        live=state.is_live, version=sum(member.version for member in members),
-        observation_count=state.observation_count, created_at=state.created_at,
-        last_observation_at=state.last_observation_at, fields=[name for name, _ in winners],
-        values=[winner.value for _, winner in winners],
-        winners=[winner.observation_id for _, winner in winners], check=None,
+        version=sum(member.version for member in members), **shared_rows.shown(state),
     )  # fmt: skip

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from graphmem.context import Context
 from graphmem.database.left_out import Json, holds
-from graphmem.model import canonical, identity, identity_rules, membership, reduction, times
+from graphmem.model import identity, identity_rules, membership, reduction, times
 from graphmem.model.membership import Membership
 from graphmem.model.reduction import Fold, OwnState
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import SchemaDocument
-from graphmem.reading import tallies
+from graphmem.reading import shared_rows, tallies
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.reading.tallies import Sum, Tally
 from graphmem.writing import refolding
@@ -219,12 +219,7 @@ def _texts(fold: Fold) -> dict[str, str]:
 
 
 def _row(survivor: _Own, state: OwnState, version: int, name: str) -> EntityRow:
-    winners = sorted(state.fold.items(), key=lambda pair: canonical.name_order(pair[0]))
     return EntityRow(
-        id=survivor.id, type=survivor.type, name=name, version=version,
-        observation_count=state.observation_count, created_at=state.created_at,
-        last_observation_at=state.last_observation_at, fields=[name for name, _ in winners],
-        values=[winner.value for _, winner in winners],
-        winners=[winner.observation_id for _, winner in winners], live=state.is_live, check=None, own=None,
-        projection=None, head=[[None, survivor.schema_version]],
+        id=survivor.id, type=survivor.type, name=name, version=version, own=None, projection=None,
+        head=[[None, survivor.schema_version]], **shared_rows.shown(state),
     )  # fmt: skip

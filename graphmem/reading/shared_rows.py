@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphmem.database.left_out import Json
-from graphmem.model.reduction import Stale, Torn, is_whole
+from graphmem.model import canonical
+from graphmem.model.reduction import OwnState, Stale, Torn, is_whole
 
 
 class EntityRow(NamedTuple):
@@ -160,6 +161,17 @@ def refuse_stale_keys(marks: Iterable[tuple[str, int | None]]) -> None:
     """Raise ``Stale`` if some relationships, given by keys and marks, are to be folded again."""
     if stale := [key for key, refold in marks if refold]:
         raise Stale([], stale)
+
+
+def shown(state: OwnState) -> dict[str, Any]:
+    """Return the columns that the rows of entities and of relationships share, of a state as of a time."""
+    winners = sorted(state.fold.items(), key=lambda pair: canonical.name_order(pair[0]))
+    return {
+        "live": state.is_live, "observation_count": state.observation_count, "created_at": state.created_at,
+        "last_observation_at": state.last_observation_at, "fields": [name for name, _ in winners],
+        "values": [winner.value for _, winner in winners],
+        "winners": [winner.observation_id for _, winner in winners], "check": None,
+    }  # fmt: skip
 
 
 def check_whole(row: EntityRow | RelationshipRow) -> None:
