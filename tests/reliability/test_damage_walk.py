@@ -60,6 +60,7 @@ LISTS: Final = frozenset({
 REFUSED: Final = DataDamaged.default_message().partition(",")[0]
 WAYS: Final = ("other value", "wrong type", "cut", "missing")
 ID: Final = re.compile(r"\b[a-z]{3}_[0-9a-f]{24,32}\b")
+EVENT_ID: Final = re.compile(r'(?<="event_id": ")\w+')
 GUARANTEES: Final = Path(__file__).parents[2] / "docs/guarantees.md"
 NODES: LiteralString = (
     "MATCH (n) WHERE n.owner = $owner OR n:Owner AND n.id = $owner "
@@ -261,14 +262,15 @@ class Walk:
     def _answer(self, call: Call, items: Answers, faults: list[str]) -> None:
         for key, (name, arguments) in self.calls.items():
             try:
-                answer = call(name, **arguments)
+                pages = list(pages_of(call, name, arguments))
             except GraphmemError as exc:
                 items[key, "error", ""] = f"{exc} {exc.details}"
                 faults += [f"{key}: {exc.code}"] if exc.status == 500 else []
             except ValueError as exc:
                 faults.append(f"{key}: the answer is no JSON: {exc}")
             else:
-                items |= {(key, member, id_of(item)): item for member, item in listed(name, answer)}
+                listing = (each for page in pages for each in listed(name, page))
+                items |= {(key, member, id_of(item)): item for member, item in listing}
 
     def differing(self, each: Property, now: Answers) -> list[str]:
         """Return the items of lists that are not about the damaged thing and are answered otherwise."""
@@ -338,9 +340,19 @@ def called_anew(loop: Loop, services: Services, owner: str) -> Iterator[Call]:
     loop.run(fresh.of(PassageCopies).close())
 
 
+def pages_of(call: Call, name: str, arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the pages of a read: where a page of changes ends depends on what the database had to read."""
+    answer = call(name, **arguments)
+    yield answer
+    while name == "changes.list" and answer.get("next_cursor"):
+        answer = call(name, **arguments, cursor=answer["next_cursor"])
+        yield answer
+
+
 def id_of(item: str) -> str:
-    """Return the first id of an item, by which it is compared with itself."""
-    return match[0] if (match := ID.search(item)) else item
+    """Return the first id of an item, by which it is compared with itself; of a change, with the id of it."""
+    ids = [match[0] for pattern in (ID, EVENT_ID) if (match := pattern.search(item))]
+    return " ".join(ids) or item
 
 
 def listed(name: str, answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
