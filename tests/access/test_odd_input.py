@@ -117,7 +117,7 @@ def test_odd_json_on_any_route_makes_no_fault(
 ) -> None:
     headers = surface.MCP_HEADERS | {"Content-Type": media_type}
 
-    @examples(10)
+    @examples(5)
     @given(bodies(method, path))
     @example(DEEP[0])
     @example(DEEP[1])
@@ -138,7 +138,7 @@ def test_odd_form_makes_no_fault(http: Application, path: str) -> None:
     names = st.sampled_from(members_of("POST", path)) | st.text(max_size=8)
     pairs = st.lists(st.tuples(names, st.text(max_size=60) | st.binary(max_size=60)), max_size=6)
 
-    @examples(10)
+    @examples(5)
     @given(pairs, st.sampled_from(["&", ";", "&&", "%26", ""]))
     @example([("grant_type", "authorization_code"), ("code", b"\xff"), ("client_id", "\x00")], "&")
     @example(
@@ -159,7 +159,7 @@ def test_odd_arguments_of_a_tool_make_no_fault(http: Application, tool: str) -> 
     arguments = st.lists(st.tuples(st.sampled_from([json.dumps(name) for name in names]), VALUES), max_size=4)
     paths = [path for path in MCP_PATHS if path in ("/mcp/full", "/mcp/memory")]
 
-    @examples(8)
+    @examples(4)
     @given(arguments.map(membered) | VALUES)
     def send(text: str) -> None:
         params = f'{{"name":"{tool}","arguments":{text}}}'

@@ -16,7 +16,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from graphmem.auth import accounts
+from graphmem.auth import Scope, accounts
 from graphmem.cli import command_groups, commands, in_process, session
 from graphmem.cli.main import app
 from graphmem.context import Services
@@ -28,6 +28,7 @@ from tests.support.actors import full_actor
 from tests.support.commands import environment
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, argv, share_services
+from tests.support.long_cases import mostly_long
 from tests.support.walks import walk_over
 
 ODD = "ev\x1b[2J\x1b]0;pwned\x07il \x9b31m\u202egnp\r\n\x00\x08"
@@ -213,26 +214,50 @@ def test_a_dry_run_prints_what_would_change_and_no_odd_text(
     assert all(each["entity_id"] in result.stdout for each in answer["entities"])
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_nothing_that_was_stored_steers_a_terminal(
-    command: Command, odd_ids: list[str], name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(commands, "is_terminal", lambda: True)
-    before(command, odd_ids, name)
-    result = command(*[word for word in words(name, odd_ids) if word != "--json"])
+READS = [name for name in CALLS if REGISTRY[name].scope is Scope.READ]
+"""Commands that disturb no other."""
+
+
+def check_steers_no_terminal(command: Command, odd_ids: list[str], name: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commands, "is_terminal", lambda: True)
+        result = command(*[word for word in words(name, odd_ids) if word != "--json"])
     assert (result.exit_code, result.stderr) == (0, ""), result.stderr
     assert result.stdout.strip()
     controls = set(re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", result.stdout))
     assert not controls
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_json_is_one_document_and_nothing_else(command: Command, odd_ids: list[str], name: str) -> None:
-    before(command, odd_ids, name)
+def check_is_one_document(command: Command, odd_ids: list[str], name: str) -> None:
     result = command(*words(name, odd_ids))
     assert (result.exit_code, result.stderr) == (0, "")
     assert isinstance(json.loads(result.stdout), dict)
     assert result.stdout.count("\n") == 1
+
+
+@walk_over("name", READS)
+def test_nothing_that_was_stored_steers_a_terminal(command: Command, odd_ids: list[str], name: str) -> None:
+    check_steers_no_terminal(command, odd_ids, name)
+
+
+@walk_over("name", READS)
+def test_json_is_one_document_and_nothing_else(command: Command, odd_ids: list[str], name: str) -> None:
+    check_is_one_document(command, odd_ids, name)
+
+
+CHECKS = (check_steers_no_terminal, check_is_one_document)
+CHANGES = sorted({*CALLS} - {*READS})
+
+
+@pytest.mark.parametrize(
+    ("name", "check"),
+    mostly_long(itertools.product(CHANGES, CHECKS), *zip(CHANGES, itertools.cycle(CHECKS), strict=False)),
+)
+def test_a_change_steers_no_terminal_and_answers_one_document(
+    command: Command, odd_ids: list[str], name: str, check: Callable[..., None]
+) -> None:
+    before(command, odd_ids, name)
+    check(command, odd_ids, name)
 
 
 def test_json_may_be_asked_for_before_the_command(command: Command) -> None:

@@ -17,6 +17,7 @@ from tests.faces.test_sources import with_file
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.walks import walk_over
 
 PEOPLE: Final = 5
 DAMAGE: LiteralString = (
@@ -102,8 +103,8 @@ def test_a_damaged_size_ends_no_page(
 
 
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize(
-    ("label", "name", "value"),
+@walk_over(
+    "label, name, value",
     [
         ("Entity", "live", "text"), ("Entity", "live", None), ("Entity", "type", 7), ("Entity", "type", None),
         ("Relationship", "last_observation_at", "text"), ("Relationship", "last_observation_at", None),

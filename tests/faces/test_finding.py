@@ -12,6 +12,7 @@ from graphmem.errors import InvalidInput
 from graphmem.model.ids import ENTITY_ID
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.walks import walk_over
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "Ada@Example.org", "born": 1815}
 NOBODY = "ent_" + "0" * 24
@@ -34,8 +35,8 @@ def ada(run: Call) -> str:
     return ids(run("store", entities=[ADA]))[0]
 
 
-@pytest.mark.parametrize(
-    ("identifier", "mode", "matched", "field"),
+@walk_over(
+    "identifier, mode, matched, field",
     [
         ("Ada Lovelace", "name", "name", "name"),
         ("  ada \t LOVELACE ", "name", "name", "name"),
@@ -94,7 +95,7 @@ def test_a_number_without_a_country_is_found_by_its_digits(
     assert ids(german_run("entities.find", identifier="+49 30 901820")) == [national]
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "identifier",
     ["Ann", "*", "/.*/", "zeta OR omega", NOBODY, "ent_", "ent_x",
      "x" * 10_000, "'; MATCH (n) DELETE n //", '"', "\\", "~0.5", "[a TO z]", "+owner:x", "1815",
@@ -109,9 +110,11 @@ def test_what_names_nothing_finds_nothing_and_says_what_was_tried(
     assert answer["hint"]
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\x00", " \x00\x1f ", "\t\n"])
-@pytest.mark.parametrize(
-    ("name", "arguments"),
+BLANK = ("", " ", "\x00", " \x00\x1f ", "\t\n")
+
+
+@walk_over(
+    "name, arguments",
     [
         ("entities.find", {"identifier": None}),
         ("entities.query", {"search": None}),
@@ -124,15 +127,16 @@ def test_what_names_nothing_finds_nothing_and_says_what_was_tried(
         ("observations.create", {"entity_type": "person", "entity_identifier": None, "fields": {"x": 1}}),
     ],
 )
-def test_a_blank_look_up_is_refused(run: Call, name: str, arguments: dict[str, Any], blank: str) -> None:
+def test_a_blank_look_up_is_refused(run: Call, name: str, arguments: dict[str, Any]) -> None:
     (place,) = (argument for argument, value in arguments.items() if value is None)
-    with pytest.raises(InvalidInput) as refused:
-        run(name, **{**arguments, place: blank})
-    (issue,) = refused.value.details["issues"]
-    assert issue["path"].endswith(f".{place}")
+    for blank in BLANK:
+        with pytest.raises(InvalidInput) as refused:
+            run(name, **{**arguments, place: blank})
+        (issue,) = refused.value.details["issues"]
+        assert issue["path"].endswith(f".{place}")
 
 
-@pytest.mark.parametrize("words", ["Ada", "lovelace ada", "Ada*", "LOVELACE", '"ada"', "ada ada"])
+@walk_over("words", ["Ada", "lovelace ada", "Ada*", "LOVELACE", '"ada"', "ada ada"])
 def test_a_part_of_a_name_finds_a_person(run: Call, ada: str, words: str) -> None:
     answer = run("entities.find", identifier=words)
     assert matches(answer) == ([ada], "name_part")

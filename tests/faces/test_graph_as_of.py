@@ -221,7 +221,7 @@ EVENTS = st.lists(
 )
 
 
-@examples(12)
+@examples(6)
 @given(
     events=EVENTS,
     depth=st.integers(1, 4),

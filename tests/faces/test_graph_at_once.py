@@ -137,7 +137,7 @@ def test_values_that_do_not_fit_are_answered_on_later_pages(run: Call, queries: 
 ENDS = st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda ends: ends[0] != ends[1])
 
 
-@examples(12)
+@examples(6)
 @given(
     edges=st.lists(PAIRS, max_size=16, unique=True),
     ended=st.sets(st.integers(0, 15), max_size=3),

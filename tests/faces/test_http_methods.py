@@ -20,6 +20,7 @@ from graphmem.registry import REGISTRY, Operation, Scope, operation
 from tests.faces.test_http_edges import Http, sender
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
+from tests.support.long_cases import mostly_long
 
 METHODS = {"GET": "query", "DELETE": "query", "POST": "body", "PUT": "body", "PATCH": "body"}
 
@@ -36,7 +37,7 @@ class Echo(TypedDict):
     color: str
 
 
-@pytest.fixture(params=METHODS)
+@pytest.fixture(params=mostly_long(METHODS, "GET", "POST"))
 def echo(request: pytest.FixtureRequest) -> Iterator[Operation[Any]]:
     """An operation that answers its argument, with a route of one method."""
 

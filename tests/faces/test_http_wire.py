@@ -267,7 +267,7 @@ def test_no_body_makes_a_fault(loop: Loop, services: Services, owner: str, name:
     operation = REGISTRY[name]
     paths = [path for method, path in operation.routes if method == "POST"]
 
-    @examples(10)
+    @examples(5)
     @given(arguments(operation))
     def tried(body: Any) -> None:
         for path in paths:
@@ -284,7 +284,7 @@ def test_no_query_makes_a_fault(loop: Loop, services: Services, owner: str, path
     )
     pairs = st.lists(st.tuples(names | st.text(), st.text() | st.integers().map(str)), max_size=4)
 
-    @examples(10)
+    @examples(5)
     @given(pairs, st.binary(max_size=20))
     def tried(query: list[tuple[str, str]], odd: bytes) -> None:
         check_answer(sender(loop, app)("GET", url(path), params=query))

@@ -14,6 +14,7 @@ from graphmem.reading.scan import Scan, ScannedEntity
 from graphmem.search.kinds import kind_lookup
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.walks import walk_over
 
 DAY = 24 * 3600 * 1_000_000
 
@@ -70,8 +71,8 @@ def of_kind(answer: dict[str, Any]) -> list[str]:
     return [label(each) for each in answer["entities"] if each.get("matched") == "kind"]
 
 
-@pytest.mark.parametrize(
-    ("question", "labels"),
+@walk_over(
+    "question, labels",
     [
         ("unpaid invoices", ["I-late", "I-open"]),
         ("Which invoices have not been paid?", ["I-late", "I-open"]),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.faces import Call
+from tests.support.walks import walk_over
 
 PEOPLE: dict[str, dict[str, Any]] = {
     "Tom Ek": {"aliases": ["Tommy"], "note": "paints boats"},
@@ -58,8 +59,8 @@ def found(answer: dict[str, Any]) -> list[str]:
     return [item["canonical_name"] for item in answer["entities"]]
 
 
-@pytest.mark.parametrize(
-    ("question", "mode", "names"),
+@walk_over(
+    "question, mode, names",
     [
         ("Tom", "name_part", ["Tom Ek"]),
         ("tommy", "name", ["Tom Ek"]),
@@ -137,7 +138,7 @@ def test_relationships_come_first_then_whole_names_then_parts(
     assert found(world("entities.query", search=question))[: len(names)] == names
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "question",
     [
         "Tom Smith",
@@ -263,8 +264,8 @@ def test_the_newest_comes_first_of_what_a_question_does_not_name(world: Call) ->
     assert found(page)[:3] == ["Tom Ek", "Home Rome", "Home Oslo"]
 
 
-@pytest.mark.parametrize(
-    ("question", "names"),
+@walk_over(
+    "question, names",
     [
         ("phone of Dr. Hofer", []),
         ("Telefon von Frau Dr. Hofer", []),

@@ -19,6 +19,7 @@ from graphmem.settings import Limits
 from graphmem.worker import claim, make_vectors
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.walks import walk_over
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
 Script = Callable[..., Any]
@@ -135,7 +136,7 @@ ODD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("query", ODD, ids=range(len(ODD)))
+@walk_over("query", ODD)
 def test_any_query_is_answered_without_entities_of_other_owners(
     query: str, run: Call, loop: Loop, services: Services
 ) -> None:

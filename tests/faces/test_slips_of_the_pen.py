@@ -8,6 +8,7 @@ import pytest
 
 from graphmem.search.context.context_sheets import APART
 from tests.support.faces import Call
+from tests.support.walks import walk_over
 
 ENTITIES = (
     {"entity_type": "note", "title": "Keyboard layout", "text": "the shortcuts that everybody learns"},
@@ -35,8 +36,8 @@ def named(answer: dict[str, Any]) -> list[tuple[str, str | None]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("question", "names"),
+@walk_over(
+    "question, names",
     [
         ("keybord layout", ["Keyboard layout"]),
         ("who repairs the bycicle", ["Bicycle repair"]),

@@ -9,6 +9,7 @@ import pytest
 from graphmem.errors import InvalidInput, StoreRefused
 from graphmem.model import canonical
 from tests.support.faces import Call
+from tests.support.walks import walk_over
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}
 ACME = {"entity_type": "company", "name": "Acme"}
@@ -53,7 +54,7 @@ def test_a_value_comes_back_as_it_went_in(run: Call, exact, value: Any) -> None:
     assert exact(past["snapshot"]["x"]) == exact(value)
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: ascii(value)[:40])
+@walk_over("value", VALUES)
 def test_a_corrected_value_comes_back_as_it_went_in(run: Call, exact, value: Any) -> None:
     (entity_id,) = ids(run("store", entities=[ADA]))
     answer = run("entities.correct", entity_id=entity_id, field="x", value=value)

@@ -18,6 +18,7 @@ from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME, FORMATS
 from graphmem.ingest.pipe import lines, read_lines
 from tests.ingest.goldens import FILES, document, golden
+from tests.support.examples import examples
 from tests.support.proposals import plain
 from tests.support.walks import walk_over
 
@@ -160,8 +161,7 @@ def test_damaged_lines_of_a_calendar_and_of_contacts_are_named() -> None:
 
 @given(data=st.data())
 @settings(
-    max_examples=150,
-    deadline=None,
+    examples(40, 150),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large],
 )
 def test_damaged_files_parse_or_fail_with_a_reason(data: st.DataObject) -> None:

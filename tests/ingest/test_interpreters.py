@@ -32,6 +32,7 @@ from tests.ingest.goldens import FILES, golden, golden_proposal, proposal
 from tests.ingest.test_formats import SMALL, damages, json_of, leaves, squashed
 from tests.ingest.test_parsing import LIBRARIES
 from tests.ingest.test_table import PAGE
+from tests.support.examples import examples
 from tests.support.proposals import check_storable
 from tests.support.walks import walk_over
 
@@ -72,7 +73,7 @@ def test_the_place_of_a_field_holds_its_value(file: Path) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None, suppress_health_check=FUZZ)
+@settings(examples(40, 100), suppress_health_check=FUZZ)
 def test_a_damaged_file_has_a_proposal_that_can_be_stored(data: st.DataObject) -> None:
     file = data.draw(st.sampled_from(INTERPRETED))
     with contextlib.suppress(ParseFailed):
@@ -137,7 +138,7 @@ def metadata_names() -> list[str]:
 
 
 @given(document=documents(), file_name=st.none() | st.sampled_from(["people.csv", "a", "x" * 300]))
-@settings(max_examples=200, deadline=None, suppress_health_check=FUZZ)
+@settings(examples(40, 200), suppress_health_check=FUZZ)
 def test_any_document_has_a_proposal_that_can_be_stored(
     document: ParsedDocument, file_name: str | None
 ) -> None:

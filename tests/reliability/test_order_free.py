@@ -127,7 +127,7 @@ def timeless(answer: dict[str, Any]) -> str:
     return exactly({name: value for name, value in answer.items() if name not in ("created_at", "version")})
 
 
-@examples(8)
+@examples(4)
 @given(
     items=st.lists(ITEMS, min_size=2, max_size=15),
     links=st.lists(LINKS, max_size=4),
@@ -156,7 +156,7 @@ def test_order_and_writers_leave_no_trace(
     assert states[0] == states[1]
 
 
-@examples(8)
+@examples(4)
 @given(
     items=st.lists(ITEMS, min_size=2, max_size=10),
     links=st.lists(LINKS, max_size=4),

@@ -216,7 +216,7 @@ def ids(page: dict[str, Any]) -> list[str]:
     return [entity["entity_id"] for entity in page["entities"]]
 
 
-@examples(10)
+@examples(5)
 @given(
     items=st.lists(ITEM, min_size=3, max_size=14),
     turns=st.lists(TURN, max_size=6),
@@ -282,7 +282,7 @@ def test_every_page_is_that_of_a_plain_model(
     assert report["healthy"], report
 
 
-@examples(10)
+@examples(5)
 @given(data=st.data())
 def test_as_of_a_time_every_page_is_what_was_answered_then(
     loop: Loop, services: Services, data: st.DataObject

@@ -81,7 +81,7 @@ def facts(observations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-@examples(10)
+@examples(5)
 @given(observations=st.lists(ITEMS, min_size=1, max_size=12), seed=st.integers(0, 2**32), data=st.data())
 def test_folded_and_recomputed_snapshots_equal_the_plain_model(
     loop: Loop, services: Services, observations: list[dict[str, Any]], seed: int, data: st.DataObject
@@ -111,7 +111,7 @@ def test_folded_and_recomputed_snapshots_equal_the_plain_model(
         assert answer["last_observation_at"] == wanted.last_observation_at
 
 
-@examples(10)
+@examples(5)
 @given(observations=st.lists(ITEMS, min_size=1, max_size=12), seed=st.integers(0, 2**32))
 def test_nothing_that_was_acknowledged_is_missing(
     loop: Loop, services: Services, observations: list[dict[str, Any]], seed: int
@@ -130,7 +130,7 @@ def test_nothing_that_was_acknowledged_is_missing(
     assert run("server.stats")["total_observations"] == listed["total"]
 
 
-@examples(5)
+@examples(3)
 @given(
     observations=st.lists(
         ITEMS.map(lambda observation: {"observed_at": "2026-01-01T00:00:00Z", **observation}),

@@ -89,7 +89,7 @@ def plainly(event: dict[str, Any]) -> list[str]:
     return [event[name] for name in ("entity_id", "entity_type", "event_type", "text")]
 
 
-@examples(10)
+@examples(5)
 @given(items=ITEMS, others=ITEMS, every=st.lists(ARGUMENTS, min_size=3, max_size=6))
 def test_pages_tile_what_a_plain_model_sorts(
     loop: Loop, services: Services, items: list[Any], others: list[Any], every: list[dict[str, Any]]

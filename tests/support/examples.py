@@ -9,9 +9,9 @@ from hypothesis import settings
 LONG = os.environ.get("GRAPHMEM_TEST_PROFILE") == "long"
 
 
-def examples(quick: int) -> settings:
-    """Return settings with ``quick`` examples, with those of the profile in a long run.
+def examples(quick: int, whole: int | None = None) -> settings:
+    """Return settings with ``quick`` examples, in a long run with ``whole``, or those of the profile.
 
-    For properties whose examples each take a tenth of a second or more on the database.
+    For properties whose examples each take a tenth of a second or more.
     """
-    return settings(max_examples=settings().max_examples if LONG else quick)
+    return settings(max_examples=(whole or settings().max_examples) if LONG else quick)
