@@ -20,6 +20,7 @@ import pytest
 from graphmem.errors import ObjectDamaged, ObjectMissing
 from graphmem.objects import ObjectStore, StoredObject
 from graphmem.objects.backend import CHUNK_BYTES
+from tests.support.examples import LONG
 from tests.support.object_places import (
     OWNER,
     ObjectPlace,
@@ -35,6 +36,8 @@ SIZES = [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES + 
 OTHER = "22222222-2222-2222-2222-222222222222"
 MEMORY_LIMIT = 32_000_000
 FILE_BYTES = 50_000_000
+PUTS = 20 if LONG else 6
+"""How often each of two processes puts the same bytes."""
 HOUR = 3_600 * 1_000_000
 
 
@@ -402,7 +405,7 @@ def test_puts_of_the_same_bytes_at_once_make_one_object(place: ObjectPlace) -> N
 
 
 def test_two_processes_that_put_the_same_bytes_make_one_object(place: ObjectPlace) -> None:
-    started = [child(place, "repeat", "20", "2000000") for _ in range(2)]
+    started = [child(place, "repeat", str(PUTS), "2000000") for _ in range(2)]
     outputs = [process.communicate(timeout=100)[0] for process in started]
     assert [process.returncode for process in started] == [0, 0]
     assert outputs[0] == outputs[1]
