@@ -10,10 +10,11 @@ from graphmem.duplicates import duplicates_of_stored
 from graphmem.duplicates.duplicate_pages import Detections
 from tests.cypher.test_costs import parts
 from tests.support.event_loop import Loop
+from tests.support.examples import LONG
 from tests.support.faces import by_runner
 from tests.support.figures import Figures
 
-DELETED = 5_000
+DELETED = 5_000 if LONG else 2_000
 HITS = 3_000
 """A name and its words are looked at as they are; of either 200 entities, with three hits for each."""
 NAME = "John Smith"
