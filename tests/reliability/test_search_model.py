@@ -147,7 +147,7 @@ def change(run: Call, ids: list[str], steps: list[Any]) -> None:
                 run(f"entities.{step}", entity_id=entity)
 
 
-@examples(5)
+@examples(10)
 @given(
     items=st.lists(ITEMS, min_size=1, max_size=6),
     steps=STEPS,
@@ -175,7 +175,7 @@ def test_words_find_at_least_what_a_plain_reading_finds(
         assert run("search.explain", search=query, limit=500)["entities"] == explained["entities"]
 
 
-@examples(5)
+@examples(10)
 @given(
     items=st.lists(ITEMS, min_size=1, max_size=6),
     steps=STEPS,
