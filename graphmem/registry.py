@@ -356,17 +356,10 @@ def _reworded(name: str, part: Any, face: Face) -> Any:
 
 
 def operation(
-    name: str,
-    *routes: str,
-    tool: str = "",
-    command: str | None = "",
-    scope: Scope,
-    statements: int | None = None,
-    idempotent: bool = False,
-    reason: str = "",
-    errors: tuple[type[GraphmemError], ...] = (),
-    **traits: Any,
-) -> Callable[[Function[A]], Function[A]]:
+    name: str, *routes: str, tool: str = "", command: str | None = "", scope: Scope,
+    statements: int | None = None, idempotent: bool = False, reason: str = "",
+    errors: tuple[type[GraphmemError], ...] = (), **traits: Any,
+) -> Callable[[Function[A]], Function[A]]:  # fmt: skip
     """Declare an operation: ``routes`` are ``METHOD /path`` lines, ``traits`` fields of :class:`Operation`.
 
     Its faces are those of which it has a name. A read is repeated where its answer would be torn or stale.

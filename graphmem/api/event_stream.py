@@ -67,14 +67,9 @@ async def stream(request: Request) -> Response:
 
 
 async def _chunks(
-    holds: Callable[[], Awaitable[None]],
-    context: Context,
-    filters: WantedChanges,
-    place: Place | None,
-    standing: StandingFeed | None,
-    *,
-    values: bool,
-) -> AsyncIterator[bytes]:
+    holds: Callable[[], Awaitable[None]], context: Context, filters: WantedChanges, place: Place | None,
+    standing: StandingFeed | None, *, values: bool,
+) -> AsyncIterator[bytes]:  # fmt: skip
     """Yield what the stream sends: several events at once where there are several."""
     feed, checked = context.services.of(ChangeFeed), time.monotonic()
     try:

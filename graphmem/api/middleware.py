@@ -86,16 +86,9 @@ class Gate:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        settings: Settings,
-        authenticate: Authenticate,
-        metrics: Metrics,
-        tracer: Tracer,
-        *,
-        methods: Callable[[str], Collection[str]],
-        limits: RateLimits | None,
-    ) -> None:
+        self, app: ASGIApp, settings: Settings, authenticate: Authenticate, metrics: Metrics, tracer: Tracer,
+        *, methods: Callable[[str], Collection[str]], limits: RateLimits | None,
+    ) -> None:  # fmt: skip
         """``methods`` returns the methods of a path. Without ``limits`` nobody is limited or takes turns."""
         self._app = app
         self._settings = settings

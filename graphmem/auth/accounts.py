@@ -243,14 +243,9 @@ class Accounts:
         return settings.sandbox or (settings.may_be_open and not await self.are_guarded())
 
     async def create_key(
-        self,
-        account_id: str,
-        owner: str,
-        name: str,
-        scopes: Collection[str],
-        expires_at: int | None,
+        self, account_id: str, owner: str, name: str, scopes: Collection[str], expires_at: int | None,
         maker_id: str | None = None,
-    ) -> tuple[str, ApiKey]:
+    ) -> tuple[str, ApiKey]:  # fmt: skip
         """Create an API key; return the key itself, which is not stored, and its record.
 
         Args:

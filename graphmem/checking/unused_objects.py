@@ -56,14 +56,9 @@ class Removal:
 
 
 async def remove_unreferenced(
-    database: Database,
-    store: ObjectStore,
-    modified_before: int,
-    *,
-    dry_run: bool,
-    foreign: bool = False,
+    database: Database, store: ObjectStore, modified_before: int, *, dry_run: bool, foreign: bool = False,
     progress: Callable[[int], None] = lambda done: None,
-) -> Removal:
+) -> Removal:  # fmt: skip
     """Remove the objects that no source refers to and that were put before a time.
 
     Args:

@@ -34,17 +34,10 @@ _CITED = re.compile(rb"\b(?:GET|POST|PUT|PATCH|DELETE) /")
 
 class Client:
     def __init__(
-        self,
-        base_url: str,
-        token: str | None,
-        name: str = "client",
-        *,
-        login: Login | None = None,
-        socket: Path | None = None,
-        headers: Mapping[str, str] | None = None,
-        agent: AgentSigner | None = None,
-        stays_open: bool = False,
-    ) -> None:
+        self, base_url: str, token: str | None, name: str = "client", *, login: Login | None = None,
+        socket: Path | None = None, headers: Mapping[str, str] | None = None,
+        agent: AgentSigner | None = None, stays_open: bool = False,
+    ) -> None:  # fmt: skip
         """Make the connection; nothing is sent yet.
 
         Without a token it sends that of ``login``, else of the login that `graphmem auth login` keeps for the

@@ -36,14 +36,9 @@ class Admission:
     """The places for heavy queries of one process, and the queries that wait for one."""
 
     def __init__(
-        self,
-        places: int | None = None,
-        timeout_seconds: float = 15.0,
-        waiting_limit: float = WAITING_LIMIT,
-        *,
-        of_owner: int | None = None,
-        what: str = "searches and walks run",
-    ) -> None:
+        self, places: int | None = None, timeout_seconds: float = 15.0, waiting_limit: float = WAITING_LIMIT,
+        *, of_owner: int | None = None, what: str = "searches and walks run",
+    ) -> None:  # fmt: skip
         """Make the places.
 
         Args:

@@ -166,14 +166,9 @@ class Database:
             return self.opened(name, rows, owner)
 
     async def _run_planned(
-        self,
-        name: str,
-        text: LiteralString,
-        params: dict[str, Any],
-        timeout: float | None = None,
-        *,
+        self, name: str, text: LiteralString, params: dict[str, Any], timeout: float | None = None, *,
         is_short: bool = False,
-    ) -> list[Row]:
+    ) -> list[Row]:  # fmt: skip
         """Run a statement, a read by default. If planning made it exceed its limit, run it once more.
 
         Neo4j plans a text at its first run, and anew when the data has grown. That counts into the limit of

@@ -84,16 +84,10 @@ class CreateResult:
 
 
 async def create(
-    database: Database,
-    path: Path,
-    owners: Sequence[str] = (),
-    *,
-    objects: ObjectStore | None,
-    force: bool = False,
-    database_name: str = "this database",
-    progress: Progress | None = None,
+    database: Database, path: Path, owners: Sequence[str] = (), *, objects: ObjectStore | None,
+    force: bool = False, database_name: str = "this database", progress: Progress | None = None,
     keys: InstanceKeys | None = None,
-) -> CreateResult:
+) -> CreateResult:  # fmt: skip
     """Write the facts of some owners, or of all, into a file, with the bytes of their files.
 
     The facts of an owner are those of one moment: later writes are left out. The file gets its name once it

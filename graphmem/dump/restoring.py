@@ -85,16 +85,9 @@ class RestoreResult:
 
 
 async def restore(
-    database: Database,
-    vocabulary: Vocabulary,
-    writers: Writers,
-    path: Path,
-    *,
-    objects: ObjectStore,
-    dry_run: bool = False,
-    progress: Progress | None = None,
-    keys: InstanceKeys | None = None,
-) -> RestoreResult:
+    database: Database, vocabulary: Vocabulary, writers: Writers, path: Path, *, objects: ObjectStore,
+    dry_run: bool = False, progress: Progress | None = None, keys: InstanceKeys | None = None,
+) -> RestoreResult:  # fmt: skip
     """Write the facts of a dump that the database does not have. Services may write to it meanwhile.
 
     The whole dump is verified before anything is written. The bytes of a file are in the object store before
@@ -138,14 +131,9 @@ async def _for_each_portion(
 
 class _Restorer:
     def __init__(
-        self,
-        database: Database,
-        vocabulary: Vocabulary,
-        writers: Writers,
-        objects: ObjectStore,
-        result: RestoreResult,
-        report: Progress,
-    ) -> None:
+        self, database: Database, vocabulary: Vocabulary, writers: Writers, objects: ObjectStore,
+        result: RestoreResult, report: Progress,
+    ) -> None:  # fmt: skip
         self._database, self._vocabulary, self._writers = database, vocabulary, writers
         self._files = FileRestorer(objects, result, report)
         self._accounts = AccountRestorer(database, result)

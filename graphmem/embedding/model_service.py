@@ -59,15 +59,9 @@ class ModelService:
     """
 
     def __init__(
-        self,
-        url: str,
-        path: str,
-        key: SecretStr | None,
-        seconds: float,
-        tracer: Tracer,
-        *,
+        self, url: str, path: str, key: SecretStr | None, seconds: float, tracer: Tracer, *,
         repeats_broken: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         url = url.rstrip("/")
         self._url = url if url.endswith(path) else url + path
         self._seconds, self._tracer, self._repeats_broken = seconds, tracer, repeats_broken

@@ -132,15 +132,9 @@ class _Run:
     """One file in one process. ``answer`` blocks; ``stop`` ends it from another thread."""
 
     def __init__(
-        self,
-        source: Path | BinaryIO,
-        declared: str | None,
-        name: str,
-        limits: DocumentLimits,
-        terms: Terms,
-        *,
-        only_format: bool = False,
-    ) -> None:
+        self, source: Path | BinaryIO, declared: str | None, name: str, limits: DocumentLimits, terms: Terms,
+        *, only_format: bool = False,
+    ) -> None:  # fmt: skip
         self._source = source
         self._limits = limits
         self._request = {

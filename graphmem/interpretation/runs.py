@@ -67,14 +67,9 @@ class Outcome(NamedTuple):
 
 
 async def interpret(
-    context: Context,
-    source: SourceRow,
-    interpreter: str | None = None,
-    config: Mapping[str, Any] | None = None,
-    *,
-    again: bool = False,
-    key: str | None = None,
-) -> Outcome:
+    context: Context, source: SourceRow, interpreter: str | None = None,
+    config: Mapping[str, Any] | None = None, *, again: bool = False, key: str | None = None,
+) -> Outcome:  # fmt: skip
     """Interpret a source, or leave it to the worker.
 
     What the same interpreter, in the same version and with the same configuration, read before is returned,

@@ -94,16 +94,9 @@ class Reports:
         self._writes: Queries = database.writes(None)
 
     async def add(
-        self,
-        reason: str,
-        description: Redaction,
-        *,
-        entity_id: str | None,
-        url: str | None,
-        contact: str | None,
-        address: str,
-        now: int,
-    ) -> tuple[str, str]:
+        self, reason: str, description: Redaction, *, entity_id: str | None, url: str | None,
+        contact: str | None, address: str, now: int,
+    ) -> tuple[str, str]:  # fmt: skip
         """File a report; return its id and the token by which its sender asks what became of it.
 
         Args:

@@ -46,14 +46,9 @@ class RowOpening:
     """
 
     def __init__(
-        self,
-        mark: str,
-        cipher: Callable[[bytes], tuple[str, AESSIV]],
-        owner: str | None,
-        names: Mapping[str, str],
-        *,
-        names_nodes: bool = False,
-    ) -> None:
+        self, mark: str, cipher: Callable[[bytes], tuple[str, AESSIV]], owner: str | None,
+        names: Mapping[str, str], *, names_nodes: bool = False,
+    ) -> None:  # fmt: skip
         from cryptography.exceptions import InvalidTag
 
         self._mark, self._bytes_mark, self._cipher_of, self._owner = mark, mark.encode(), cipher, owner

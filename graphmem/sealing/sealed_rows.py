@@ -91,14 +91,9 @@ class RowSealer:
             self._record, self._ciphers, self._sealings = record, {}, {}
 
     def open(
-        self,
-        rows: Sequence[dict[str, Any]],
-        owner: str | None,
-        *,
-        names_nodes: bool = False,
-        is_lenient: bool = False,
-        columns: frozenset[str] | None = None,
-    ) -> list[dict[str, Any]]:
+        self, rows: Sequence[dict[str, Any]], owner: str | None, *, names_nodes: bool = False,
+        is_lenient: bool = False, columns: frozenset[str] | None = None,
+    ) -> list[dict[str, Any]]:  # fmt: skip
         """Return the rows of a query, opened.
 
         Args:

@@ -232,14 +232,9 @@ async def _copy(context: Context, state: OwnerState | None) -> PassageCopy | Non
 
 
 def _ranked(
-    documents: SearchCopy,
-    *,
-    copy: PassageCopy,
-    request: PassageRequest,
-    phrases: Sequence[Sequence[str]],
-    vector: Vector | None,
-    embedder: Embedder,
-) -> tuple[list[_Ranked], int, frozenset[str]]:
+    documents: SearchCopy, *, copy: PassageCopy, request: PassageRequest, phrases: Sequence[Sequence[str]],
+    vector: Vector | None, embedder: Embedder,
+) -> tuple[list[_Ranked], int, frozenset[str]]:  # fmt: skip
     """Return the best passages of a copy, how many there are, and the words that count as words of the query.
 
     Of these some may not have a name or an identifier as a whole, which only their texts tell.

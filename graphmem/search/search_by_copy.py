@@ -99,16 +99,9 @@ async def by_copy(
 
 
 def _compared(
-    copy: SearchCopy,
-    *,
-    search: Search,
-    named: Sequence[Named],
-    kind: Kind | None,
-    embedder: Embedder,
-    vector: Vector | None,
-    reason: str,
-    limit: int,
-) -> Results:
+    copy: SearchCopy, *, search: Search, named: Sequence[Named], kind: Kind | None, embedder: Embedder,
+    vector: Vector | None, reason: str, limit: int,
+) -> Results:  # fmt: skip
     """Compare a question with all documents of a copy. It runs in a thread, and waits for nothing.
 
     Args:

@@ -163,15 +163,9 @@ BILLIONTHS: Final = 1_000_000_000
 
 
 async def search_page(
-    context: Context,
-    text: str,
-    request: EntityRequest,
-    query: cursors.Query,
-    cursor: str | None,
-    clocks: Clocks,
-    *,
-    newest_first: bool,
-) -> tuple[Page[EntityRow], Results]:
+    context: Context, text: str, request: EntityRequest, query: cursors.Query, cursor: str | None,
+    clocks: Clocks, *, newest_first: bool,
+) -> tuple[Page[EntityRow], Results]:  # fmt: skip
     """Return a page of the hits that fit a request, best first, and the search itself.
 
     As of a time the hits are those of now that lived then, as they were then.
@@ -225,14 +219,9 @@ async def search_page(
 
 
 async def _filtered(
-    scan: Scan,
-    among: Sequence[ScannedEntity] | None,
-    ranked: Sequence[Ranked],
-    earlier_count: int,
-    *,
-    has_more: bool,
-    is_cut: bool,
-) -> Page[EntityRow]:
+    scan: Scan, among: Sequence[ScannedEntity] | None, ranked: Sequence[Ranked], earlier_count: int, *,
+    has_more: bool, is_cut: bool,
+) -> Page[EntityRow]:  # fmt: skip
     """Return the page of the hits that fit filters.
 
     Args:

@@ -261,17 +261,10 @@ class Ranking:
 
 
 def rank(
-    copy: SearchCopy,
-    match: WordMatch,
-    vector: Sequence[float] | None,
-    *,
-    floor: float,
-    among: npt.NDArray[np.bool_],
-    named: Mapping[str, float],
-    fixed: Mapping[str, float],
-    least_share: float = 0.0,
-    newest_first: bool = False,
-) -> Ranking:
+    copy: SearchCopy, match: WordMatch, vector: Sequence[float] | None, *, floor: float,
+    among: npt.NDArray[np.bool_], named: Mapping[str, float], fixed: Mapping[str, float],
+    least_share: float = 0.0, newest_first: bool = False,
+) -> Ranking:  # fmt: skip
     """Return the documents that are named, have words of the question, or mean the same.
 
     Args:

@@ -60,14 +60,9 @@ class Understood(TypedDict):
 
 
 def understood_of(
-    plan: KindPlan,
-    used: Collection[State],
-    related: Sequence[str],
-    rest: str,
-    count: int,
-    *,
+    plan: KindPlan, used: Collection[State], related: Sequence[str], rest: str, count: int, *,
     is_truncated: bool,
-) -> Understood:
+) -> Understood:  # fmt: skip
     """Return how a question was read."""
     phrase, types = plan.phrase, sorted(plan.types)
     understood: Understood = {"words": phrase.text, "entity_types": types, "count": count, "sentence": ""}

@@ -207,16 +207,9 @@ def account_headers(account: str | None) -> dict[str, str]:
 
 
 def call(
-    settings: Settings,
-    operation: str,
-    arguments: Mapping[str, Any],
-    client: str,
-    tell: Tell | None = None,
-    account: str | None = None,
-    *,
-    timeout: float | None = None,
-    starts: bool = True,
-) -> bytes:
+    settings: Settings, operation: str, arguments: Mapping[str, Any], client: str, tell: Tell | None = None,
+    account: str | None = None, *, timeout: float | None = None, starts: bool = True,
+) -> bytes:  # fmt: skip
     """Return an operation's answer as JSON.
 
     ``client``: the name of the calling program. ``account``: the name of the account that acts, by default
@@ -241,16 +234,9 @@ def call(
 
 
 def send(
-    settings: Settings,
-    url: str,
-    content: Any,
-    headers: Mapping[str, str],
-    tell: Tell | None = None,
-    *,
-    timeout: float | None = None,
-    starts: bool = True,
-    opened: wire.Opened | None = None,
-) -> tuple[int, bytes]:
+    settings: Settings, url: str, content: Any, headers: Mapping[str, str], tell: Tell | None = None, *,
+    timeout: float | None = None, starts: bool = True, opened: wire.Opened | None = None,
+) -> tuple[int, bytes]:  # fmt: skip
     """Post JSON as :func:`call` does, and raise what it raises; return status and body of the answer.
 
     Where the settings name the key of an agent, the request is signed.

@@ -42,15 +42,9 @@ class Interrupted(Exception):
 
 
 def request(
-    path: Path,
-    method: str,
-    url: str,
-    content: Any = None,
-    headers: Mapping[str, str] | None = None,
-    timeout: float | None = None,
-    sign: Sign | None = None,
-    opened: Opened | None = None,
-) -> tuple[int, bytes]:
+    path: Path, method: str, url: str, content: Any = None, headers: Mapping[str, str] | None = None,
+    timeout: float | None = None, sign: Sign | None = None, opened: Opened | None = None,
+) -> tuple[int, bytes]:  # fmt: skip
     """Send one request to the socket at ``path``; return status and body of the answer.
 
     ``content`` is sent as JSON. ``timeout``: seconds that the service may be silent; None: any time. ``sign``

@@ -195,19 +195,11 @@ async def submit(context: Context, request: WriteRequest) -> Receipt:
 
 
 async def accept(
-    context: Context,
-    operation_name: str,
-    arguments: Writing,
-    parts: Callable[[ItemReader], Parts],
-    *,
-    types: Iterable[str] = (),
-    source: fact_records.SourceRecord | None = None,
-    interpretation: Interpretation | None = None,
-    ends_interpretation: bool = True,
-    defaults: items.Defaults | None = None,
-    commit: bool = True,
-    released: tuple[str, str] | None = None,
-) -> Receipt:
+    context: Context, operation_name: str, arguments: Writing, parts: Callable[[ItemReader], Parts], *,
+    types: Iterable[str] = (), source: fact_records.SourceRecord | None = None,
+    interpretation: Interpretation | None = None, ends_interpretation: bool = True,
+    defaults: items.Defaults | None = None, commit: bool = True, released: tuple[str, str] | None = None,
+) -> Receipt:  # fmt: skip
     """Hand items and links to the owner's writer; return the receipt with snapshots as of its transaction.
 
     Args:

@@ -42,16 +42,10 @@ class ProposalDraft:
         self._warnings["There are more warnings." if more else sentence] = None
 
     def entity(
-        self,
-        entity_type: str,
-        members: Iterable[LabelledMember],
-        span: FileSpan | None,
-        *,
-        canonical_name: Any = None,
-        observed_at: Any = None,
-        cleared: Iterable[str] = (),
+        self, entity_type: str, members: Iterable[LabelledMember], span: FileSpan | None, *,
+        canonical_name: Any = None, observed_at: Any = None, cleared: Iterable[str] = (),
         identified_by: identity.Alternatives | None = None,
-    ) -> int | None:
+    ) -> int | None:  # fmt: skip
         """Add an entity and return its index; ``None`` if nothing of it can be stored.
 
         Null and blank texts are no values. Of two members with one name the first one counts. ``cleared`` are
@@ -137,14 +131,9 @@ class ProposalDraft:
         return len(self.entities) - 1
 
     def relate(
-        self,
-        relationship_type: str,
-        source: int | None,
-        target: int | None,
-        span: FileSpan | None,
-        metadata: Mapping[str, Any] | None = None,
-        observed_at: str | None = None,
-    ) -> None:
+        self, relationship_type: str, source: int | None, target: int | None, span: FileSpan | None,
+        metadata: Mapping[str, Any] | None = None, observed_at: str | None = None,
+    ) -> None:  # fmt: skip
         """Add a relationship between two entities, unless one of them was left out.
 
         A second one of the same type between the same entities adds what its metadata have: the elements of

@@ -307,15 +307,9 @@ def _related_weights(
 
 
 def _fields(
-    place: int,
-    weight: float,
-    known: KnownEntity,
-    about: About,
-    past: AskedPast | None,
-    focus: Focus,
-    *,
+    place: int, weight: float, known: KnownEntity, about: About, past: AskedPast | None, focus: Focus, *,
     is_of_kind: bool,
-) -> list[Line]:
+) -> list[Line]:  # fmt: skip
     """Return a line for each field that is not null, the name left out unless the entity has nothing else.
 
     If the question asks for the past, the earlier values of a field are lines as well.

@@ -100,14 +100,9 @@ class ContextPage(Indexed, AboutSearch):
 
 
 def fitted(
-    lines: list[Line],
-    skip: int,
-    sheet: FieldsSheet | TextSheet,
-    budget: int,
-    unit: Unit,
-    query: cursors.Query,
-    about: AboutSearch,
-) -> ContextPage:
+    lines: list[Line], skip: int, sheet: FieldsSheet | TextSheet, budget: int, unit: Unit,
+    query: cursors.Query, about: AboutSearch,
+) -> ContextPage:  # fmt: skip
     """Return the answer with the lines that fit into the budget.
 
     If the first line does not fit, its values are cut to fewer characters. If it still does not fit, the

@@ -104,14 +104,9 @@ async def anchors_of(lookup: KindLookup, types: Sequence[str]) -> list[Anchor]:
 
 
 def _anchor(
-    lookup: KindLookup,
-    span: tuple[int, int],
-    spellings: list[Collection[str]],
-    related: frozenset[str],
-    *,
-    is_named: bool,
-    is_cut: bool,
-) -> Anchor:
+    lookup: KindLookup, span: tuple[int, int], spellings: list[Collection[str]], related: frozenset[str], *,
+    is_named: bool, is_cut: bool,
+) -> Anchor:  # fmt: skip
     pieces = lookup.asking.question.pieces[slice(*span)]
     named = of_span(lookup.named, span)
     tokens = words.tokens(named[0].words if named else _written(pieces))
