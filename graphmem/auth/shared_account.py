@@ -51,12 +51,9 @@ class SharedAccount:
                 owner = (await self.state()).owner
                 self._looked_at = looked_at
                 self._actor = Actor(
-                    owner=owner,
-                    scopes=frozenset({Scope.READ, Scope.WRITE}),
-                    account=ACCOUNT_ID,
-                    account_name=ACCOUNT_NAME,
-                    method=Method.SANDBOX,
-                )
+                    owner=owner, scopes=frozenset({Scope.READ, Scope.WRITE}), account=ACCOUNT_ID,
+                    account_name=ACCOUNT_NAME, method=Method.SANDBOX,
+                )  # fmt: skip
             return self._actor.named(client)
 
     async def state(self) -> SandboxState:

@@ -208,13 +208,10 @@ class SignedRequests:
             path = self._prefix + path
         host = caller.headers.get("host", "").lower()
         return SignedMessage(
-            caller.method,
-            self._scheme,
-            host if host in self._authorities else self._authority,
-            path,
+            caller.method, self._scheme, host if host in self._authorities else self._authority, path,
             caller.query.decode("latin-1"),
             [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in caller.fields],
-        )
+        )  # fmt: skip
 
     async def _signer(self, signature: MessageSignature, now: float) -> tuple[AgentKey, SignedAgent]:
         if signature.scheme == "hwk":

@@ -248,12 +248,9 @@ def _at_prompt(session: Session, run: LineRunner) -> None:
                 yield Completion(word, start_position=-length)
 
     prompt: PromptSession[str] = PromptSession(
-        history=history_of(session.settings()),
-        completer=Tab(),
-        complete_while_typing=False,
-        complete_in_thread=True,
-        auto_suggest=AutoSuggestFromHistory(),
-    )
+        history=history_of(session.settings()), completer=Tab(), complete_while_typing=False,
+        complete_in_thread=True, auto_suggest=AutoSuggestFromHistory(),
+    )  # fmt: skip
     console.print("help shows the commands, Tab completes, exit or Ctrl-D ends", style="dim", highlight=False)
     while not run.has_ended:
         try:

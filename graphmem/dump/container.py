@@ -84,12 +84,9 @@ class DumpWriter:
         self._lines: list[bytes] = []
         self._chunk_bytes = 0
         self._compressor = zstandard.ZstdCompressor(
-            level=COMPRESSION_LEVEL,
-            write_checksum=False,
-            write_content_size=True,
-            write_dict_id=False,
+            level=COMPRESSION_LEVEL, write_checksum=False, write_content_size=True, write_dict_id=False,
             threads=0,
-        )
+        )  # fmt: skip
         self._file_hash = hashlib.sha256()
         self.manifest = Manifest()
         file.write(MAGIC)

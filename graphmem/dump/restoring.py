@@ -193,12 +193,9 @@ class _Restorer:
                 continue
             self._report("check", 0, total)
             audit = Audit(
-                self._database,
-                owner,
-                self._writers,
-                fix=True,
+                self._database, owner, self._writers, fix=True,
                 progress=lambda done: self._report("check", done, None),
-            )
+            )  # fmt: skip
             await audit.run(entities, relationships)
             self.result.audited_owners.append(owner)
 

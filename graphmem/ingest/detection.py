@@ -154,7 +154,7 @@ def _text(data: bytes, hint: Format | None, name: str) -> str:
 
 def _is_chat(head: str) -> bool:
     """Return whether a text begins as a chat of WhatsApp in any language, as logs and diaries do as well."""
-    from graphmem.ingest.formats.whatsapp import LINE, lines_of
+    from graphmem.ingest.formats.chats import LINE, lines_of
 
     return LINE.match(head) is not None and any(match["sender"] for match in lines_of(head))
 

@@ -22,6 +22,7 @@ PLACES = {
     "chatgpt": "chats:parse_chatgpt",
     "claude": "chats:parse_claude",
     "open_webui": "chats:parse_open_webui",
+    "whatsapp": "chats:parse_whatsapp",
 }
 """Module and function of the parsers that share a module. Every other one is ``parse`` in its own."""
 

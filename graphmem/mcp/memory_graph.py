@@ -93,14 +93,11 @@ def _node(entity: Row) -> MemoryNode:
     texts = texts if isinstance(texts, list) else [texts]
     others = {field: value for field, value in snapshot.items() if field not in (NAME, TEXTS, TYPE_FIELD)}
     return MemoryNode(
-        entity["entity_id"],
-        name if isinstance(name, str) else entity["canonical_name"],
-        spelling if isinstance(spelling, str) else entity["entity_type"],
-        [_text(value) for value in texts],
-        [f"{field}: {_text(value)}" for field, value in others.items()],
-        entity["created_at"],
+        entity["entity_id"], name if isinstance(name, str) else entity["canonical_name"],
+        spelling if isinstance(spelling, str) else entity["entity_type"], [_text(value) for value in texts],
+        [f"{field}: {_text(value)}" for field, value in others.items()], entity["created_at"],
         entity["version"],
-    )
+    )  # fmt: skip
 
 
 def _text(value: Any) -> str:

@@ -28,7 +28,7 @@ from graphmem.reading.budgets import MaxCharacters, size
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
 from graphmem.registry import Scope, operation
-from graphmem.search.context import context_passages
+from graphmem.search.context import context_page
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_lines import Subjects, known_lines
 from graphmem.search.context.context_page import AboutSearch, ContextPage, Format, fitted, with_hint
@@ -128,15 +128,15 @@ async def _page(
         arguments.provenance is None and arguments.format == "fields"
     )
     question = words.tokens(arguments.question or "")
-    beside = context_passages.not_in_lines(subjects.passages, lines)
-    are_first = context_passages.come_first(beside, question, focus, lines, subjects.names)
+    beside = context_page.not_in_lines(subjects.passages, lines)
+    are_first = context_page.come_first(beside, question, focus, lines, subjects.names)
 
     def fit(budget: int, unit: Unit) -> ContextPage:
-        passages = context_passages.fitting(beside.passages, budget, unit, alone=not lines)
+        passages = context_page.fitting(beside.passages, budget, unit, alone=not lines)
         if arguments.format == "fields":
             about: AboutSearch = {**subjects.about, "passages": passages} if passages else subjects.about
             return fitted(lines, skip, FieldsSheet(View(focus.around, with_ids)), budget, unit, query, about)
-        texts = list(map(context_passages.as_text, passages))
+        texts = list(map(context_page.as_text, passages))
         above, below = (texts, []) if are_first else ([], texts)
         sheet = TextSheet(View(focus.around, with_ids, above, below))
         return fitted(lines, skip, sheet, budget, unit, query, subjects.about)
@@ -169,7 +169,7 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     query = Search(
         arguments.question, types, ENTITIES_LIMIT, strict=True, bare=True,
         newest_first=arguments.newest_first,
-        passages=0 if arguments.cursor or arguments.fields else context_passages.PASSAGES_LIMIT,
+        passages=0 if arguments.cursor or arguments.fields else context_page.PASSAGES_LIMIT,
         clocks=clocks,
     )  # fmt: skip
     results = await search(context, query)

@@ -118,13 +118,10 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
     elif newest.place is not None:
         following = dict(zip(("at", "index"), newest.place, strict=True))
     page = Page(
-        changes,
-        following,
-        truncated=len(rest) <= len(changes) and newest.place is not None,
-        total=len(newest.changes) if newest.place is None else None,
-        least=len(newest.changes),
+        changes, following, truncated=len(rest) <= len(changes) and newest.place is not None,
+        total=len(newest.changes) if newest.place is None else None, least=len(newest.changes),
         scanned=change_pages.SCANNED_TRANSACTIONS if newest.place is not None else None,
-    )
+    )  # fmt: skip
     answer: ChangesPage = {
         "changes": _answers_of(context, head.node_key, changes, arguments),
         **page.envelope(arguments, query),

@@ -156,12 +156,9 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
     weights = [sum(idfs) / len(idfs) if idfs else STOP_WORD_WEIGHT for idfs in of_pieces]
     share_of = 1 / total if total else 0.0
     return WordMatch(
-        scores,
-        np.round(shares * share_of, DIGITS),
-        np.round(name_shares * share_of * alive, DIGITS),
-        weights,
-        frozenset(term for group in groups for term in group),
-    )
+        scores, np.round(shares * share_of, DIGITS), np.round(name_shares * share_of * alive, DIGITS),
+        weights, frozenset(term for group in groups for term in group),
+    )  # fmt: skip
 
 
 def _called(among: npt.NDArray[np.bool_], *postings: Posting) -> Documents:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from graphmem.cli import other_instance
+from graphmem.cli import storage
 from graphmem.cli.main import app
 from graphmem.neo4j_local import backup_record
 from graphmem.settings import Settings, load
@@ -40,7 +40,7 @@ def test_a_merge_that_is_killed_loses_nothing_and_the_next_run_goes_on(
             shutil.copyfile(theirs, words[2])
         return subprocess.CompletedProcess(words, 0, '{"running": true}', "")
 
-    monkeypatch.setattr(other_instance, "_run", answer)
+    monkeypatch.setattr(storage, "_run", answer)
     roots = set[str]()
     for changes in itertools.count(0, step):
         folder = dumps.folder / str(changes)
@@ -59,7 +59,7 @@ def test_a_merge_that_is_killed_loses_nothing_and_the_next_run_goes_on(
         command("storage", "merge", str(other))
         made = command("backup", "create", str(folder / "union.dump"), "--owner", owner)
         assert (made["transactions"], made["files"], made["files_missing"]) == (2, 2, 0), changes
-        assert not (folder / other_instance.FILE).exists()
+        assert not (folder / storage.FILE).exists()
         roots.add(dumps.root(Path(made["path"])))
         if is_over:
             assert (len(roots), changes > 9, list(other.iterdir())) == (1, True, [])
@@ -78,6 +78,6 @@ def test_of_an_instance_that_does_not_start_the_newest_backup_of_all_owners_is_t
         backup_record.note(other, path, root="", owners=owners)
     (backup_record.folder(other) / "copied.dump").write_text("of nobody knows what")
     own = load(data_dir=tmp_path / "own")
-    with other_instance.dump_of(other.data_path, own, told.append) as (taken, keys):
+    with storage.dump_of(other.data_path, own, told.append) as (taken, keys):
         assert (taken.name, keys) == ("all.dump", None)
     assert str(taken) in told[-1]

@@ -58,13 +58,10 @@ def rules_of(folder: Path) -> FolderRules:
     approved: Mapping[str, Any] = {} if unapproved else document
     return FolderRules(
         frozenset(("session-start", "prompt", "stop") if off is True else off or ()),
-        frozenset(document.get("types", ())),
-        tuple(document.get("redact", ())),
-        approved.get("about", folder.name),
-        approved.get("account"),
-        approved.get("base_url"),
+        frozenset(document.get("types", ())), tuple(document.get("redact", ())),
+        approved.get("about", folder.name), approved.get("account"), approved.get("base_url"),
         tuple(unapproved),
-    )
+    )  # fmt: skip
 
 
 def nearest(folder: Path) -> Path | None:

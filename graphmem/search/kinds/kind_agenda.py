@@ -71,13 +71,10 @@ async def changes(asking: Asking, phrase: Phrase) -> tuple[dict[str, int], Under
     """Return what changed last, the newest first, with the times; and how the question was read."""
     period = phrase.period
     request = NewestFirst(
-        WantedChanges(),
-        since=(period and period.start) or times.EARLIEST,
-        until=(period and period.end) or times.LATEST,
-        place=None,
-        count=CHANGES_LIMIT,
+        WantedChanges(), since=(period and period.start) or times.EARLIEST,
+        until=(period and period.end) or times.LATEST, place=None, count=CHANGES_LIMIT,
         transactions=CHANGED_TRANSACTIONS,
-    )
+    )  # fmt: skip
     page = await change_pages.newest_first(asking.context, request)
     changed_at: dict[str, int] = {}
     for change in page.changes:
