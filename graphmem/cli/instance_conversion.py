@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from graphmem.cli import instance_files
 from graphmem.cli.in_process import refuse_in_sandbox
 from graphmem.cli.session import tell_progress
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused
-
-if TYPE_CHECKING:
-    from graphmem.settings import Settings
+from graphmem.settings import Settings
 
 DUMP: Final = "converted.dump"
 """A dump on its way, in the directory of its instance: in clear or sealed as that is."""

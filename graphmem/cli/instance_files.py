@@ -12,17 +12,14 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from graphmem.environment_file import FILE, NOTE, noted
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused
 from graphmem.neo4j_local import private_files
 from graphmem.neo4j_local.private_files import disk_bytes, private_directory, sha256
 from graphmem.neo4j_local.unfinished import UNFINISHED, unfinished
-from graphmem.settings import KEY_FILE
-
-if TYPE_CHECKING:
-    from graphmem.settings import Settings
+from graphmem.settings import KEY_FILE, Settings
 
 BACKUPS: Final = "backups"
 KEPT: Final = frozenset({BACKUPS, "backups.jsonl", KEY_FILE})

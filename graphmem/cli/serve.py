@@ -9,11 +9,12 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import uvicorn
 
 from graphmem import __version__, neo4j_local
+from graphmem.auth.credentials import Guard
 from graphmem.changes.change_feed import ChangeFeed
 from graphmem.cli.session import fetching, run_async, stderr, tell_progress
 from graphmem.errors import ConfigurationInvalid, Unavailable
@@ -23,9 +24,6 @@ from graphmem.service import beside, calling
 from graphmem.service.listening import server_config
 from graphmem.service.place import is_locked, place
 from graphmem.settings import Settings
-
-if TYPE_CHECKING:
-    from graphmem.auth.credentials import Guard
 
 HEAD_START_SECONDS = 5.0
 """Seconds before the worker begins over stdio: the first call of the client comes at once."""

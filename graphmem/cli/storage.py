@@ -32,7 +32,6 @@ from graphmem.cli.session import (
 from graphmem.cli.tables import List, add
 from graphmem.errors import ConfigurationInvalid, GraphmemError, InternalError
 from graphmem.model import times
-from graphmem.settings import KEY_FILE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -263,6 +262,7 @@ def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterato
         GraphmemError: its database does not start, and it has no such backup.
     """
     from graphmem.neo4j_local.private_files import private_directory
+    from graphmem.settings import KEY_FILE
 
     other = environment_file.directory(folder, own.env)
     if other == own.data_path:

@@ -11,7 +11,6 @@ import os
 import time
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx
 
@@ -22,9 +21,7 @@ from graphmem.auth.agent_tokens import own_token
 from graphmem.auth.message_signatures import SignedMessage, sign
 from graphmem.client.logins import Login, Logins, Secrets, check_private
 from graphmem.errors import AgentSignatureInvalid, CredentialsRefused
-
-if TYPE_CHECKING:
-    from graphmem.settings import Settings
+from graphmem.settings import Settings
 
 
 class AgentSigner:

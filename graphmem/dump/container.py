@@ -9,7 +9,7 @@ import hashlib
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import zstandard
 
@@ -17,10 +17,8 @@ from graphmem import __version__
 from graphmem.errors import DumpDamaged, KeyDestroyed
 from graphmem.model import canonical, times
 from graphmem.model.fact_table import DUMP_FORMAT
-
-if TYPE_CHECKING:
-    from graphmem.sealing.instance_keys import InstanceKeys
-    from graphmem.sealing.sealed_dumps import DumpSealer
+from graphmem.sealing.instance_keys import InstanceKeys
+from graphmem.sealing.sealed_dumps import DumpSealer
 
 MAGIC: Final = b"\x89graphmem-dump\r\n\x1a\n"
 """The first bytes of a dump. A transfer that changes line ends or cuts the eighth bit changes them."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from graphmem.objects.backend import Backend, Leftovers, StoredObject
 from graphmem.objects.object_store import ListedObject, ObjectStore, Source
+from graphmem.sealing import InstanceKeys
 from graphmem.settings import Settings
-
-if TYPE_CHECKING:
-    from graphmem.sealing import InstanceKeys
 
 __all__ = ["Leftovers", "ListedObject", "ObjectStore", "Source", "StoredObject", "new_object_store"]
 

@@ -254,8 +254,9 @@ async def _related(context: Context, filters: EntityFilters) -> RelatedTo | None
         InvalidInput: a relationship type is unknown, or filters do not go together.
     """
     if filters.related_to is None:
-        refused = ["$.filters.relationship_types"] if filters.relationship_types else []
-        _refuse(refused, "give related_to as well: the entity to which these relationships lead")
+        if filters.relationship_types:
+            why = "give related_to as well: the entity to which these relationships lead"
+            _refuse(["$.filters.relationship_types"], why)
         return None
     sent = filters.sent()
     refused = [f"$.filters.{name}" for name in sorted(UNLISTED) if sent.get(name)]

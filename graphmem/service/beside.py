@@ -8,9 +8,9 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from graphmem.changes.change_feed import ChangeFeed
+from graphmem.context import Services
 from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
 from graphmem.observability.logs import new_trace_id
 from graphmem.service import calling
@@ -18,9 +18,6 @@ from graphmem.service.front import Front, create_local_app
 from graphmem.service.listening import SocketServer, bind
 from graphmem.service.place import lock, make_folder, place
 from graphmem.settings import Settings
-
-if TYPE_CHECKING:
-    from graphmem.context import Services
 
 TRIES_LIMIT = 5
 """Times that local services are stopped: commands may start another one at the same moment."""

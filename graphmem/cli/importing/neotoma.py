@@ -12,18 +12,16 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import httpx
 
 from graphmem.cli.exporting.export_spool import compact
+from graphmem.cli.session import Session
 from graphmem.cli.upload import LocalFile, patiently, warned
 from graphmem.errors import AuthRequired, InvalidInput, NotFound, ServiceUnreachable
 from graphmem.model import identity, items
-
-if TYPE_CHECKING:
-    from graphmem.cli.session import Session
 
 TOKEN: Final = "NEOTOMA_BEARER_TOKEN"
 """The environment variable with the token."""
