@@ -190,10 +190,7 @@ def delete(
     """
     session.local_settings()
     chosen_name = _refuse_local(_name(name), "deleted")
-    if with_data:
-        _delete_with_data(session, chosen_name, yes)
-    else:
-        _delete(session, chosen_name, yes)
+    (_delete_with_data if with_data else _delete)(session, chosen_name, yes)
 
 
 def _delete(session: Session, name: str, yes: bool) -> None:

@@ -37,18 +37,21 @@ def doctor(
       graphmem doctor --json
       graphmem --env production doctor --deep
     """
-
-    from graphmem.doctor import examine
-    from graphmem.observability import logs
-
-    # The doctor prints findings only, and writes no log file.
-    with logs.silenced():
-        findings = run_async(examine(session.overrides, deep))
+    findings = findings_of(session, deep=deep)
     failed = any(finding.status == "fail" for finding in findings)
     answer = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}
     show(answer, session.as_json, lambda: _print(findings))
     if failed:
         raise typer.Exit(1)
+
+
+def findings_of(session: Session, **extent: bool) -> list[Finding]:
+    """Return what the checks find; the log stays as it is."""
+    from graphmem.doctor import examine
+    from graphmem.observability import logs
+
+    with logs.silenced():
+        return run_async(examine(session.overrides, **extent))
 
 
 def _print(findings: list[Finding]) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Group
 
 from graphmem import __version__
-from graphmem.cli.doctor import findings_table
-from graphmem.cli.session import Draw, Session, run_async
+from graphmem.cli.doctor import findings_of, findings_table
+from graphmem.cli.session import Draw, Session
 from graphmem.cli.tables import pairs, short, time_text
 from graphmem.errors import GraphmemError
 
@@ -62,22 +62,14 @@ def look(session: Session) -> Row:
     made = next(iter(backup_record.backups(chosen)), None)
     state["last_backup"] = made and {**asdict(made), "path": str(made.file(chosen))}
     if chosen.base_url is None:
-        problems += _findings(session)
+        findings = findings_of(session, quick=True)
+        problems += [asdict(finding) for finding in findings if finding.status != "ok"]
     return {**state, "problems": problems}
 
 
-def _findings(session: Session) -> list[Row]:
-    """Return what the quick checks of the doctor find wrong."""
-    from graphmem.doctor import examine
-    from graphmem.observability import logs
-
-    with logs.silenced():
-        findings = run_async(examine(session.overrides, quick=True))
-    return [asdict(finding) for finding in findings if finding.status != "ok"]
-
-
-def _problem(check: str, error: GraphmemError, fix: str = "") -> Row:
-    return {"check": check, "status": "fail", "what": f"{error.code}: {error}", "fix": fix}
+def _problem(check: str, fault: GraphmemError | str, fix: str = "", status: str = "fail") -> Row:
+    what = f"{fault.code}: {fault}" if isinstance(fault, GraphmemError) else fault
+    return {"check": check, "status": status, "what": what, "fix": fix}
 
 
 def _remote(ask: Ask, base_url: str, problems: list[Row]) -> tuple[Row, Row]:
@@ -91,11 +83,11 @@ def _remote(ask: Ask, base_url: str, problems: list[Row]) -> tuple[Row, Row]:
     if about["version"] != __version__:
         what = f"it is graphmem {about['version']}, this is {__version__}"
         fix = "Install the version that it runs: `graphmem update check` says how."
-        problems.append({"check": "service", "status": "warn", "what": what, "fix": fix})
+        problems.append(_problem("service", what, fix, "warn"))
     is_up = health["database"] == "up"
     if not is_up:
-        what, fix = "its database does not answer", "Read the log of the service for the reason."
-        problems.append({"check": "database", "status": "fail", "what": what, "fix": fix})
+        fix = "Read the log of the service for the reason."
+        problems.append(_problem("database", "its database does not answer", fix))
     return service | {"running": True, "version": about["version"]}, {"running": is_up}
 
 
@@ -113,8 +105,8 @@ def _local(chosen: Settings, problems: list[Row]) -> Row:
         )
         greeted = {}
     if greeted and (different := greeting.differences(chosen, greeted)):
-        what, fix = f"it has other settings: {'; '.join(different)}", "Use the same settings, or stop it."
-        problems.append({"check": "service", "status": "warn", "what": what, "fix": fix})
+        what = f"it has other settings: {'; '.join(different)}"
+        problems.append(_problem("service", what, "Use the same settings, or stop it.", "warn"))
     if greeted.get("error"):
         problems.append(_problem("service", GraphmemError.of(greeted["error"])))
     return row(greeted or None) | {"running": greeted.get("state") == greeting.READY}

@@ -167,13 +167,7 @@ async def create_relations(context: Context, arguments: Relations) -> RelationsA
 
     Example: {"relations": [{"from": "Ada Lovelace", "to": "Acme", "relationType": "works at"}]}
     """
-    nodes = await _all_nodes(
-        context, [name for relation in arguments.relations for name in (relation.source, relation.target)]
-    )
-    ends = [
-        (nodes[graph.folded(relation.source)], nodes[graph.folded(relation.target)])
-        for relation in arguments.relations
-    ]
+    ends = _ends(arguments, await _all_nodes(context, _names(arguments)))
     keys, pairs = await graph.stored_as(context, _stated(arguments, ends))
     created: list[Relation] = []
     changed: graph.EdgesByKey = {}
@@ -190,6 +184,16 @@ async def create_relations(context: Context, arguments: Relations) -> RelationsA
         created.append(relation)
     await graph.relate(context, changed)
     return {"relations": [_relation_answer(relation) for relation in created]}
+
+
+def _names(arguments: Relations) -> list[str]:
+    return [name for relation in arguments.relations for name in (relation.source, relation.target)]
+
+
+def _ends(arguments: Relations, nodes: dict[str, MemoryNode]) -> list[tuple[Any, Any]]:
+    """Return the nodes at the ends of the relations of a request, None for one that is not there."""
+    ends = ((relation.source, relation.target) for relation in arguments.relations)
+    return [(nodes.get(graph.folded(source)), nodes.get(graph.folded(target))) for source, target in ends]
 
 
 def _stated(
@@ -272,12 +276,7 @@ async def delete_relations(context: Context, arguments: Relations) -> Deleted:
     Example: {"relations": [{"from": "Ada Lovelace", "to": "Acme", "relationType": "works at"}]}
     """
     deleted = 0
-    names = [name for relation in arguments.relations for name in (relation.source, relation.target)]
-    nodes = await graph.by_names(context, names)
-    ends = [
-        (nodes.get(graph.folded(relation.source)), nodes.get(graph.folded(relation.target)))
-        for relation in arguments.relations
-    ]
+    ends = _ends(arguments, await graph.by_names(context, _names(arguments)))
     _, pairs = await graph.stored_as(context, _stated(arguments, ends))
     changed: graph.EdgesByKey = {}
     for relation, (source, target) in zip(arguments.relations, ends, strict=True):

@@ -82,15 +82,11 @@ class TimelinePage(AsOf, Warned, IndexedPageEnvelope):
 
 
 @operation(
-    "timeline.list",
-    "GET /timeline",
-    tool="list_timeline_events",
-    scope=Scope.READ,
-    # As of a time: up to 7 for each 100 of 2,000 entities.
-    statements=150,
+    # As of a time: up to 7 statements for each 100 of 2,000 entities.
+    "timeline.list", "GET /timeline", tool="list_timeline_events", scope=Scope.READ, statements=150,
     errors=(NotFound,),
     example={"entity_type": "task", "start_date": "2026-01-01", "end_date": "2026-01-31", "order": "asc"},
-)
+)  # fmt: skip
 @within_budget("events")
 async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePage:
     """List timeline events, the latest first: of all entities, of one type, of one entity, or of one file.
