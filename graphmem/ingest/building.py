@@ -127,13 +127,9 @@ class Builder:
         return len(self._parts) - 1
 
     def part(
-        self,
-        kind: str,
-        span: FileSpan,
-        fields: Iterable[PartField] = (),
-        level: int | None = None,
+        self, kind: str, span: FileSpan, fields: Iterable[PartField] = (), level: int | None = None,
         place: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         part = Part(kind, span, level, tuple(fields))
         if place is None:
             self._parts.append(part)

@@ -120,13 +120,9 @@ def row_fields(
 
 
 def add_row(
-    builder: Builder,
-    row: TableRow,
-    columns: Columns | None,
-    page: int | None = None,
-    header: bool | None = None,
-    address: Callable[[int, int], str] | None = None,
-) -> Columns:
+    builder: Builder, row: TableRow, columns: Columns | None, page: int | None = None,
+    header: bool | None = None, address: Callable[[int, int], str] | None = None,
+) -> Columns:  # fmt: skip
     """Add a row as one line, its cells between tabs, and return the columns of the table.
 
     ``columns`` is None for the first row of a table: it may be the ``header``, which has no part. ``address``

@@ -58,13 +58,9 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
 
 
 def _add(
-    draft: ProposalDraft,
-    people: People,
-    text: str,
-    part: Part,
-    fields: Mapping[str, PartField],
+    draft: ProposalDraft, people: People, text: str, part: Part, fields: Mapping[str, PartField],
     sent_at: str | None,
-) -> int | None:
+) -> int | None:  # fmt: skip
     """Add a message and its people; return the message, ``None`` if nothing of it can be stored."""
     senders = list(mentions(text, fields.get("from")))
     recipients = [(role, person) for role in RECIPIENTS for person in mentions(text, fields.get(role))]

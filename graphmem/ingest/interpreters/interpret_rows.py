@@ -164,13 +164,9 @@ def _is_row(document: ParsedDocument, part: Part, draft: ProposalDraft) -> bool:
 
 
 def _add(
-    draft: ProposalDraft,
-    text: str,
-    part: Part,
-    types: Types,
-    contents: set[str],
+    draft: ProposalDraft, text: str, part: Part, types: Types, contents: set[str],
     named_rows: dict[tuple[str, Any], int],
-) -> None:
+) -> None:  # fmt: skip
     """Add a row. ``contents`` are those of the earlier rows that nothing names, ``named_rows`` the others."""
     read = members_of(part.fields)
     if types.renamed:

@@ -105,14 +105,10 @@ class ProposalDraft:
         )
 
     def observation(
-        self,
-        entity_type: str,
-        fields: Mapping[str, Any],
-        span: FileSpan | None,
+        self, entity_type: str, fields: Mapping[str, Any], span: FileSpan | None,
         identity_of: tuple[identity.Alternatives | None, Mapping[str, Any]],
-        stored_as: Mapping[str, Any] | None = None,
-        observed_at: str | None = None,
-    ) -> int | None:
+        stored_as: Mapping[str, Any] | None = None, observed_at: str | None = None,
+    ) -> int | None:  # fmt: skip
         """Add an observation with all of its values, null and blank ones too; return as :meth:`entity` does.
 
         Args:
