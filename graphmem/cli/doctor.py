@@ -45,13 +45,13 @@ def doctor(
         raise typer.Exit(1)
 
 
-def findings_of(session: Session, **extent: bool) -> list[Finding]:
+def findings_of(session: Session, *, deep: bool = False, quick: bool = False) -> list[Finding]:
     """Return what the checks find; the log stays as it is."""
     from graphmem.doctor import examine
     from graphmem.observability import logs
 
     with logs.silenced():
-        return run_async(examine(session.overrides, **extent))
+        return run_async(examine(session.overrides, deep, quick=quick))
 
 
 def _print(findings: list[Finding]) -> None:
