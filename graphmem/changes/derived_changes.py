@@ -26,7 +26,7 @@ from graphmem.changes.shown_states import (
 from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.errors import NotFound
-from graphmem.model import facts, identity, ids, reduction, times
+from graphmem.model import facts, identity, ids, period_folds, times
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import SchemaDocument
 from graphmem.model.schema.changes import FIRST_VERSION
@@ -195,7 +195,7 @@ class _Deriver:
             if observation is not None and ":" not in each.subject_id:
                 known = after[each.subject_id] or State(is_live=True)
                 rules = self._rules.get(each.entity_type or "", PLAIN)
-                folded = reduction.fold(known.fold, observation, rules)
+                folded = period_folds.fold(known.fold, observation, rules)
                 after[each.subject_id] = State(known.is_live, folded)
         if keys:
             after |= dict.fromkeys(keys, None) | self._created(transaction)
@@ -225,7 +225,7 @@ class _Deriver:
             observation = each.at(transaction.recorded_at)
             if observation is not None and ":" in each.subject_id and each.kind == "create":
                 states[each.subject_id] = State(
-                    True, reduction.fold({}, observation, PLAIN), None, False, transaction.recorded_at
+                    True, period_folds.fold({}, observation, PLAIN), None, False, transaction.recorded_at
                 )
         return states
 

@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from graphmem.database.queries import Queries
-from graphmem.model import canonical, discovery, identity_rules, reduction, times
+from graphmem.model import canonical, discovery, identity_rules, period_folds, times
 from graphmem.model.dismissals import Pair
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.identity_rules import NO_EVIDENCE, Evidence
 from graphmem.model.membership import Membership
-from graphmem.model.reduction import Winner
+from graphmem.model.period_folds import PeriodFold
+from graphmem.model.reduction import Fold
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.text import identifiers
 from graphmem.writing import placement, refolding
@@ -58,7 +59,12 @@ async def derive(queries: Queries, stored: State, merges: Membership, seen: Seen
     )  # fmt: skip
     rules = {each: stored.rules(entities.survivor(each).kind) for each in entities}
     rules |= dict.fromkeys(stored.relationships, PLAIN)
-    folded = {each: rules[each] for each in rules if rules[each].key or deep}
+    things = {each: stored.entities.get(each) or stored.relationships[each] for each in rules}
+    folded = {
+        each: rules[each]
+        for each in rules
+        if rules[each].key or deep or isinstance(things[each].fold, PeriodFold)
+    }
     folds = await _folds(queries, folded, {each: entities[each].kind for each in entities}, seen)
     return await asyncio.to_thread(_derived, stored, entities, row, rules, folds, changes)
 
@@ -94,7 +100,7 @@ def _derived(
     entities: Things,
     row: _ReducedSubjects,
     rules: Mapping[str, Rules],
-    folds: Mapping[str, dict[str, Winner]],
+    folds: Mapping[str, Fold],
     changes: Mapping[str, set[int]],
 ) -> State:
     """Return the state of which the parts are known."""
@@ -150,20 +156,20 @@ def _evidence(
 
 async def _folds(
     queries: Queries, rules: Mapping[str, Rules], types: Mapping[str, str], seen: Seen
-) -> dict[str, dict[str, Winner]]:
+) -> dict[str, Fold]:
     """Return the folds of some entities and relationships; note the shapes of values in ``seen``.
 
     Args:
         rules: those of each.
         types: the type of each entity.
     """
-    folds: dict[str, dict[str, Winner]] = {}
+    folds: dict[str, Fold] = {}
     async for history in refolding.histories(queries, rules):
-        folded: dict[str, Winner] = {}
+        folded: Fold = {}
         kind = types.get(history.subject_id)
         shapes = {} if kind is None else seen.setdefault(kind, {})
         async for observation in history.observations(queries):
-            folded = reduction.fold(folded, observation, rules[history.subject_id])
+            folded = period_folds.fold(folded, observation, rules[history.subject_id])
             for name, value in observation.fields.items():
                 shape = discovery.shape_of(canonical.decode(value))
                 if name != CANONICAL_NAME:

@@ -58,7 +58,7 @@ CORE: Final[Mapping[str, str]] = {
     "timeline.list": "Use it for what happened or is due when: meetings, deadlines, birthdays. Not for when "
     "something was stored (`retrieve_entities` with `created_since`).",
     "entities.correct": "Use it when a stored value is wrong, or a person says so. Not for a value that has "
-    "changed in the world: `store` that, so that the earlier value keeps its time.",
+    "changed in the world: `store` that, or give `since`, so that the earlier value keeps its time.",
     "entities.merge": "Use it when a person says that two entities are one, or when they share what only one "
     "can have. Not because they look alike: ask first.",
     "entities.unmerge": "Use it when a merge was wrong. Not for one entity that was never merged and holds "

@@ -8,8 +8,10 @@ until when, counts until then. The database puts observations with equal dates t
 - Without a start, an observation counts from its time of observation. If it says an end alone, it belongs to
   the latest start before that end. If there is none, and it was made after the end, it counts at every
   earlier time.
-- Of several ends of one start, that of the newest observation holds. A correction of a start or an end holds
-  for all observations with dates.
+- Of several ends of one start, that of the newest observation holds. A period without an end ends with no
+  other: what is told later of an earlier one leaves it alone. A correction holds for the latest period.
+
+:func:`shown` says what holds without a time: what belongs to the period without an end, else to the last one.
 """
 
 from __future__ import annotations
@@ -47,6 +49,16 @@ class Dated(NamedTuple):
         at, observation_id = self.newest or (0, "")
         return self.is_correction, at, observation_id
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether a value is a date, or clears one."""
+        return self.says(NAMES) is not None
+
+    @property
+    def is_of_values(self) -> bool:
+        """Whether the dates of an entity say when its values held."""
+        return self.says(ending.OF_VALUES) is not None
+
     def says(self, names: frozenset[str]) -> list[ending.Span | None] | None:
         """Return the dates of some fields, ``[None]`` where one is cleared; ``None`` if they say nothing."""
         values = [value for name, value in self.dates if squeezed(name) in names]
@@ -73,21 +85,33 @@ def weighed(groups: Sequence[Dated], at: int, *, is_relationship: bool) -> Weigh
 
     An entity is there from its first observation on, also if it begins later: it may be a plan.
     """
-    dated = [group for group in groups if group.dates]
+    dated = [group for group in groups if group.is_dated]
     if at == times.LATEST or not dated:
         return Weighed([group.by_then for group in groups], [True] * len(groups), is_there=True)
-    starts = ending.STARTS if is_relationship else ending.STARTS_OF_THINGS
-    stated = _StatedDates(sorted(dated, key=lambda group: group.rank), starts)
+    stated = _StatedDates(dated, is_relationship=is_relationship)
     counted, holding = list[bool](), list[bool]()
+    held_then: list[bool] = []
     for group in groups:
-        of_values = is_relationship or any(squeezed(name) in ending.OF_VALUES for name, _ in group.dates)
-        start = stated.start(group, of_values=of_values)
+        of_values = group.is_dated and (is_relationship or group.is_of_values)
+        start, end = stated.period(group, of_values=of_values) if group.is_dated else (None, None)
         has_begun = group.by_then if start is None else start <= at
-        end = stated.end(start) if group.dates else None
         counted.append(has_begun or (group.by_then and not is_relationship))
-        holding.append(not of_values or not group.dates or (has_begun and (end is None or at < end)))
-    counting = [group for group, counts in zip(groups, counted, strict=True) if counts and group.dates]
-    return Weighed(counted, holding, stated.is_there(sorted(counting, key=lambda group: group.rank), at))
+        holding.append(not of_values or (has_begun and (end is None or at < end)))
+        held_then += [holding[-1]] if of_values and counted[-1] else []
+    return Weighed(counted, holding, any(held_then) or not held_then)
+
+
+def periods(groups: Sequence[Dated], *, is_relationship: bool) -> list[tuple[int, int]]:
+    """Return the start of the period of each of some groups, and the first instant after it (microseconds).
+
+    They say when values held. Without a start or an end it is the earliest time or the latest.
+    """
+    stated = _StatedDates(groups, is_relationship=is_relationship)
+    spans = (stated.period(group, of_values=False) for group in groups)
+    return [
+        (times.EARLIEST if start is None else start, times.LATEST if end is None else end)
+        for start, end in spans
+    ]
 
 
 def dates_of(fields: Mapping[str, str]) -> list[list[str]]:
@@ -100,57 +124,60 @@ def dates_of(fields: Mapping[str, str]) -> list[list[str]]:
 
 
 class _StatedDates:
-    """What the observations of one subject say of its dates, by rank."""
+    """What the observations of one subject say of its dates."""
 
-    def __init__(self, dated: Sequence[Dated], names: frozenset[str]) -> None:
-        self._names = names
-        corrections = [group for group in dated if group.is_correction]
-        self._corrected = (_newest(corrections, names), _newest(corrections, ending.FIELDS))
-        starts = (self._start_and_end(group)[0] for group in dated)
-        self._starts = sorted({start for start in starts if start is not None})
+    def __init__(self, dated: Sequence[Dated], *, is_relationship: bool) -> None:
+        self._names = ending.STARTS if is_relationship else ending.STARTS_OF_THINGS
+        by_rank = sorted(dated, key=lambda group: group.rank)
+        corrections = [group for group in by_rank if group.is_correction and group.says(self._names)]
+        self._corrected = corrections[-1].says(self._names) if corrections else None
+        self._last: int | None = None
+        # It corrects what the field of the same name says.
+        corrected = {squeezed(name) for name, _ in corrections[-1].dates} if corrections else set[str]()
+        for names in (self._names & corrected, self._names):
+            starts = (_latest(group.says(names)) for group in by_rank if not group.is_correction)
+            self._last = max((start for start in starts if start is not None), default=None)
+            if self._last is not None:
+                break
+        self._starts = sorted({start for group in by_rank if (start := self._start(group)) is not None})
         self._ends: dict[int | None, int | None] = {}
-        for group in dated:
+        for group in by_rank:
             if (end := group.says(ending.FIELDS)) is not None:
-                self._ends[self.start(group, of_values=True)] = _earliest(end)
+                self._ends[self._place(group)] = _earliest(end)
 
-    def _start_and_end(self, group: Dated) -> tuple[int | None, int | None]:
-        """Return the start and the end that observations say; those of a correction hold for all."""
-        start, end = self._corrected
-        start = start or group.says(self._names)
-        end = end or group.says(ending.FIELDS)
-        return _latest(start), _earliest(end)
+    def _start(self, group: Dated) -> int | None:
+        """Return the start that observations say; a correction replaces that of the latest period."""
+        start = _latest(group.says(self._names))
+        is_corrected = self._corrected is not None and start is not None
+        if is_corrected and (group.is_correction or start == self._last):
+            return _latest(self._corrected)
+        return start
 
-    def start(self, group: Dated, *, of_values: bool) -> int | None:
-        """Return from when on observations count; ``None``: from their times of observation."""
-        if not group.dates:
-            return None
-        start, end = self._start_and_end(group)
-        if start is not None or end is None:
+    def _place(self, group: Dated) -> int | None:
+        """Return the start of the period that observations belong to, ``None`` for one without a start."""
+        start, stated_end = self._start(group), group.says(ending.FIELDS)
+        if start is not None or (stated_end is None and group.says(self._names) != [None]):
             return start
-        before = [each for each in self._starts if each < end]
-        if before or group.first is None:
-            return before[-1] if before else None
-        return times.EARLIEST if of_values and end <= group.first else None
+        end = _earliest(stated_end)
+        return max((each for each in self._starts if end is None or each < end), default=None)
 
-    def end(self, start: int | None) -> int | None:
-        """Return the first instant after what began at a start."""
-        corrected = self._corrected[1]
-        end = self._ends.get(start) if corrected is None else _earliest(corrected)
-        return None if end is None or (start is not None and end <= start) else end
+    def period(self, group: Dated, *, of_values: bool) -> tuple[int | None, int | None]:
+        """Return from when on observations count, and the first instant after their period.
 
-    def is_there(self, counting: Sequence[Dated], at: int) -> bool:
-        """Return whether a relationship was there: it had begun, and its last end is not past."""
-        start = self._corrected[0] or _newest(counting, self._names)
-        end = self._corrected[1] or _newest(counting, ending.FIELDS)
-        begins, ends = _latest(start), _earliest(end)
-        has_ended = ends is not None and ends <= at and (begins is None or begins < ends)
-        return not has_ended and (begins is None or begins <= at)
-
-
-def _newest(dated: Sequence[Dated], names: frozenset[str]) -> list[ending.Span | None] | None:
-    """Return what the last of some observations says that says something."""
-    stated = [spans for group in dated if (spans := group.says(names)) is not None]
-    return stated[-1] if stated else None
+        Without a start they count from their times of observation.
+        """
+        start, stated_end = self._place(group), _earliest(group.says(ending.FIELDS))
+        end = self._ends.get(start)
+        if end is not None and start is not None and end <= start:
+            end = None
+        if (
+            of_values
+            and start is None
+            and stated_end is not None
+            and stated_end <= (group.first or stated_end)
+        ):
+            return times.EARLIEST, end
+        return start, end
 
 
 def _latest(spans: list[ending.Span | None] | None) -> int | None:

@@ -8,10 +8,10 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, DryRun, EntityId, EntityType, Spelled, Text, invalid
+from graphmem.arguments import EXAMPLE_ENTITY_ID, DryRun, EntityId, EntityType, Moment, Spelled, Text, invalid
 from graphmem.context import Context
 from graphmem.errors import InvalidInput, NotFound, StoreRefused
-from graphmem.model import canonical, facts, identity, items
+from graphmem.model import canonical, facts, identity, items, times
 from graphmem.model.items import ItemReader
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
@@ -138,6 +138,10 @@ class Correct(Expecting, DryRun, Sized):
         min_length=1,
         description="Several fields, all or none, in place of `field`.",
     )
+    since: Moment | None = Field(
+        default=None,
+        description="Since when it is so: what was stored held until then. Else it was always wrong.",
+    )
     release: bool = Field(default=False, description="End the correction, without `value`.")
     entity_type: EntityType | None = None
 
@@ -178,7 +182,9 @@ class Corrected(Budgeted):
 async def correct(context: Context, arguments: Correct) -> Corrected:
     """Correct fields of an entity. A correction wins over all observations that are no corrections.
 
-    `release` ends a correction: the newest wins again.
+    What was there was a mistake: it stays in the history, and is no earlier value. With `since` it was so
+    until then. `release` ends a correction: the newest wins again. To take back what was stored by mistake:
+    `POST /undo` the last writes, `POST /withdraw` what a writer stored.
     """
     fields = _corrected(arguments)
     receipt, stored = await _observe(context, "entities.correct", arguments, "correction", fields)
@@ -214,6 +220,8 @@ def _corrected(arguments: Correct) -> dict[str, Any]:
         if has_value or arguments.release:
             raise invalid([{"path": "$.corrections", "message": "give it without value and release"}])
         return arguments.corrections
+    if arguments.release and arguments.since is not None:
+        raise invalid([{"path": "$.since", "message": "give it with value, not with release"}])
     if arguments.release is has_value:
         raise invalid([{"path": "$.value", "message": "Field required: give value, or release"}])
     return {} if arguments.release else {str(arguments.field): arguments.value}
@@ -298,6 +306,8 @@ async def _observe(
     about = {"target_id": arguments.entity_id, "entity_type": arguments.entity_type}
     if kind == "correction":
         about["source_priority"] = CORRECTION_PRIORITY
+    if isinstance(arguments, Correct) and arguments.since is not None:
+        about["observed_at"] = times.render(arguments.since)
 
     def parts(reader: ItemReader) -> Parts:
         return ([] if released else [reader.observation(0, "$", "$", about, fields, kind)]), []

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from graphmem.context import Context
 from graphmem.database.left_out import Json, holds
-from graphmem.model import identity, identity_rules, membership, reduction, times
+from graphmem.model import identity, identity_rules, membership, period_folds, reduction, times
 from graphmem.model.membership import Membership
 from graphmem.model.reduction import Fold, OwnState
 from graphmem.model.rules import PLAIN, Rules
@@ -153,13 +153,14 @@ async def _folds(
     folds: dict[str, Fold] = {each: {} for each in rules}
     # What says when its values held may count at an earlier time than that of its observation.
     dated = {each for each in rules if sums[each].has_dates}
+    folded = period_folds.fold if at == times.LATEST else reduction.fold
     for subject_ids, until in ((rules.keys() - dated, at), (dated, times.LATEST)):
         async for observation in refolding.observations_of(context.graph, subject_ids, until, known):
             subject_id = observation.subject_id
             if subject_id in dated:
                 fields = sums[subject_id].shown_fields(observation, at)
                 observation = replace(observation, fields=fields)
-            folds[subject_id] = reduction.fold(folds[subject_id], observation, rules[subject_id])
+            folds[subject_id] = folded(folds[subject_id], observation, rules[subject_id])
     return folds
 
 
@@ -203,7 +204,7 @@ async def _names(
                 unnamed[entity_id], folds[entity_id] = survivor, {}
     async for each in refolding.observations_of(context.graph, unnamed, times.LATEST, known):
         rules = unnamed[each.subject_id].rules
-        folds[each.subject_id] = reduction.fold(folds[each.subject_id], each, rules)
+        folds[each.subject_id] = period_folds.fold(folds[each.subject_id], each, rules)
     return {
         each: names.get(each) or identity.name_of(group[0].type, each, _texts(folds[each]))
         for each, group in groups.items()

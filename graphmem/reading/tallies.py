@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from graphmem.model import facts, identity, valid_time
-from graphmem.model.reduction import Observation, OwnState
+from graphmem.model import facts, identity, period_folds, ranks, times, valid_time
+from graphmem.model.reduction import Fold, Observation, OwnState, Winner, greatest
 from graphmem.model.valid_time import Dated
 
 NO_DATES: Final[list[Any]] = [[], False, True]
@@ -64,10 +64,11 @@ class Sum(NamedTuple):
     def shows(self, dates: list[Any], field: str) -> bool:
         """Return whether a field of an observation with some dates counts.
 
-        An entity has its names and its dates before its start and after its end.
+        An entity has its names before its start and after its end; its dates, where it has no others then.
         """
         counts, holds = self.by_dates.get(repr(dates), (False, False))
-        return counts and (holds or field in identity.NAMING or identity.squeezed(field) in valid_time.NAMES)
+        is_date = identity.squeezed(field) in valid_time.NAMES
+        return counts and (holds or field in identity.NAMING or (is_date and not self.is_there))
 
 
 def _counted(
@@ -104,18 +105,32 @@ def summed(tallies: Sequence[Tally], winners: Iterable[list[Any]], at: int, *, i
         for each, counts, holds in zip(tallies, weighed.counted, weighed.holding, strict=True)
     }
     total = Sum(OwnState(), 0, _is_unmade(counted), weighed.is_there, by_dates)
-    by_field: dict[str, list[Any]] = {}
-    for dates, (field, *winner) in winners:
-        if all(by_dates[repr(dates)]) if is_relationship else total.shows(dates, field):
-            by_field[field] = max(by_field.get(field, winner), winner)
     state = OwnState.reduced(
         sum(each.observations for each in counted),
         min((each.created_at for each in counted if each.created_at is not None), default=None),
         max(last or [each.observed_at for each in counted], default=None),
         _turn(counted),
-        [[field, *winner] for field, winner in by_field.items()],
-    )
+        (),
+    )._replace(fold=_fold(total, winners, at, is_relationship=is_relationship))
     return total._replace(state=state, version=sum(each.version for each in counted) or len(moments))
+
+
+def _fold(total: Sum, winners: Iterable[list[Any]], at: int, *, is_relationship: bool) -> Fold:
+    """Return the winner of each field among what counts, and holds, at a time."""
+    parts: dict[str, dict[str, Winner]] = {}
+    shown: dict[str, Winner] = {}
+    for dates, (field, is_correction, observed_at, observation_id, value) in winners:
+        winner = Winner(ranks.plain_rank(bool(is_correction), observed_at), observation_id, value)
+        counts, holds = total.by_dates[repr(dates)]
+        if counts:
+            key = period_folds.part_key(dict(dates[0]), dates[1], is_relationship=is_relationship)
+            part = parts.setdefault(key, {})
+            part[field] = greatest(part.get(field), winner)
+        if (counts and holds) if is_relationship else total.shows(dates, field):
+            shown[field] = greatest(shown.get(field), winner)
+    if at == times.LATEST:
+        return period_folds.of_parts(parts, is_relationship=is_relationship)
+    return period_folds.listed(shown, parts) if is_relationship else shown
 
 
 def _turn(counted: Iterable[Tally]) -> list[Any] | None:

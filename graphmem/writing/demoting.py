@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Self
 
 from graphmem.database.queries import Queries
-from graphmem.model import ids, reduction, times
+from graphmem.model import ids, period_folds, times
 from graphmem.model.items import DEFAULT_PRIORITY
 from graphmem.model.reduction import Fold, Observation
 from graphmem.writing import withdrawing
@@ -83,12 +83,13 @@ class ReleaseRequest(StoreRequest):
         demoted: dict[str, Observation] = {}
         folds: dict[str, Fold] = {}
         for member_id in sorted({each.subject_id for each in ended.values()}):
-            rules, fold = state.rules(state.entities.survivor(member_id).kind), dict[str, reduction.Winner]()
+            rules = state.rules(state.entities.survivor(member_id).kind)
+            fold: Fold = {}
             async for observation in observations(queries, member_id):
                 if (correction := ended.get(observation.id)) is not None:
                     demoted[observation.id] = self._demoted(observation, correction, len(demoted))
                 else:
-                    fold = reduction.fold(fold, observation, rules)
+                    fold = period_folds.fold(fold, observation, rules)
             folds[member_id] = fold
         pairs = tuple((ended[each], observation) for each, observation in demoted.items())
         return replace(self, ended=pairs, folds=folds)

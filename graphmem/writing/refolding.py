@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.database.left_out import Json
 from graphmem.database.queries import Queries
-from graphmem.model import facts, identity_rules, reduction, times
+from graphmem.model import facts, identity_rules, period_folds, times
 from graphmem.model.identity_rules import NO_EVIDENCE, Evidence
 from graphmem.model.membership import Membership
-from graphmem.model.reduction import Observation, OwnState, Winner
+from graphmem.model.reduction import Fold, Observation, OwnState
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import placement, rule_merging
 from graphmem.writing.draft import Draft
@@ -139,16 +139,16 @@ async def observations_of(
             yield observation
 
 
-_Folded = tuple[dict[str, Winner], Evidence, frozenset[tuple[str, str]]]
+_Folded = tuple[Fold, Evidence, frozenset[tuple[str, str]]]
 """The fold and the evidence of an entity, and what its observations name it."""
 
 
 async def fold_entity(every: AsyncIterator[Observation], entity: Thing, rules: Rules) -> _Folded:
     """Return the fold and the evidence that some observations give an entity, and what they name it."""
-    folded: dict[str, Winner] = {}
+    folded: Fold = {}
     evidence, named = NO_EVIDENCE, set[tuple[str, str]]()
     async for observation in every:
-        folded = reduction.fold(folded, observation, rules)
+        folded = period_folds.fold(folded, observation, rules)
         evidence = identity_rules.joined(
             evidence, evidence_of(entity.rule, observation.fields, observation.basis)
         )

@@ -116,7 +116,10 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
             draft.warn(*lost, item.index, field=name, observation_id=winner.observation_id)
         is_cleared = value == "null" and old is not None and old.value != "null"
         if is_cleared and winner.value == "null" and winner.observation_id == observation.id:
-            message = f"null is now the value of {name}: the snapshot no longer shows it"
+            message = (
+                f"null is now the value of {name}: the snapshot no longer shows it; to take back what was "
+                "stored by mistake, POST /undo or POST /withdraw"
+            )
             draft.warn("NULL_CLEARED_FIELD", message, item.index, field=name)
     if not after.live and item.kind in facts.VALUE_KINDS:
         _warn_of_deleted(draft, item.index, after)

@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from graphmem.database.left_out import Json
-from graphmem.model import canonical, facts, identity, identity_rules, reduction
+from graphmem.model import canonical, facts, identity, identity_rules, period_folds, reduction
 from graphmem.model.identity_rules import NO_EVIDENCE, Evidence, OwnRule
+from graphmem.model.period_folds import PeriodFold
 from graphmem.model.person_names import NameGroup, PersonName
 from graphmem.model.reduction import Fold, Lifecycle, Observation, OwnState, Winner
 from graphmem.model.rules import PLAIN, Rules
@@ -118,7 +119,7 @@ class Thing:
             observation_count=self.observation_count + 1,
             created_at=min(self.created_at or observation.recorded_at, observation.recorded_at),
             last_observation_at=_later(latest if self.observation_count else None, observation.observed_at),
-            fold=reduction.fold(self.fold, observation, rules),
+            fold=period_folds.fold(self.fold, observation, rules),
             lifecycle=reduction.newest_lifecycle(self.lifecycle, observation),
             projection=rules.key,
             unmade=self.unmade and not has_values,
@@ -422,6 +423,7 @@ class ThingRow(NamedTuple):
     lifecycle: list[Any] | None
     checksum: int | None
     own_state: Json | None
+    parts: Json | None
     unmade: bool | None
     refold: int | None
     evidence: Json | None
@@ -466,7 +468,11 @@ class ThingRow(NamedTuple):
             separated=tuple(self.separated or ()),
             distinct_from=tuple(self.distinct_from or ()),
         )
-        return thing.with_own_state(self.own_state) if self.own_state else thing
+        thing = thing.with_own_state(self.own_state) if self.own_state else thing
+        if self.parts is None:
+            return thing
+        is_relationship = ":" in self.subject_id
+        return replace(thing, fold=PeriodFold.of_text(self.parts, is_relationship=is_relationship))
 
     def entity(self, rule: OwnRule | None, *, whole: bool = True) -> Thing:
         """Return an entity with its evidence; see :meth:`thing`."""

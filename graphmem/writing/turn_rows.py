@@ -21,6 +21,7 @@ from graphmem.model import (
     reduction,
     state_hash,
 )
+from graphmem.model.period_folds import PeriodFold
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import NULL, Rules
 from graphmem.model.shipped_relationships import BUILTIN
@@ -193,6 +194,7 @@ class Node:
             "ranks": [winner.rank for _, winner in winners],
             "winners": winner_ids,
             "own": own_state,
+            "parts": self.own.fold.text if isinstance(self.own.fold, PeriodFold) else None,
             "check": reduction.checksum(
                 view.version, names, values, winner_ids, own_state, view.name if self.is_entity else None
             ),

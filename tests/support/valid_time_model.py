@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-LONG_AGO = -1_000_000
+LONG_AGO, FOREVER = -1_000_000, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -38,32 +38,36 @@ class History:
     statements: Sequence[Statement]
     is_relationship: bool = True
 
-    def corrected(self, name: str) -> int | None:
-        """Return the date that the last correction of a start or an end says."""
-        said = [getattr(each, name) for each in self.statements if each.kind == "correction"]
-        return next((date for date in reversed(said) if date is not None), None)
+    def start(self, statement: Statement) -> int | None:
+        """Return the start that a statement says; a correction replaces that of the last period."""
+        corrections = [each for each in self.in_order if each.kind == "correction" and each.since is not None]
+        starts = [each.since for each in self.statements if each.kind == "value" and each.since is not None]
+        is_last = statement.kind == "correction" or statement.since == max(starts, default=None)
+        if corrections and statement.since is not None and is_last:
+            return corrections[-1].since
+        return statement.since
+
+    def period(self, statement: Statement) -> int | None:
+        """Return the start of the period of a statement: its own, or the last one before its end."""
+        if (start := self.start(statement)) is not None or statement.until is None:
+            return start
+        starts = [start for each in self.statements if (start := self.start(each)) is not None]
+        return max((each for each in starts if each <= statement.until), default=None)
 
     def since(self, statement: Statement) -> int | None:
         """Return the day from which on a statement holds; ``None``: from the day on which it was made."""
-        if not statement.is_dated:
-            return None
-        starts = [self._date(each, "since") for each in self.statements if each.is_dated]
-        since, until = self._date(statement, "since"), self._date(statement, "until")
-        if since is not None or until is None:
-            return since
-        before = [start for start in starts if start is not None and start <= until]
-        return max(before) if before else LONG_AGO if until < statement.made else None
-
-    def _date(self, statement: Statement, name: str) -> int | None:
-        corrected = self.corrected(name)
-        return getattr(statement, name) if corrected is None else corrected
+        since = self.period(statement)
+        if since is None and statement.until is not None and statement.until < statement.made:
+            return LONG_AGO
+        return since
 
     def until(self, statement: Statement) -> int | None:
-        """Return the last day on which a statement holds, as the last one of its start says."""
-        since = self.since(statement)
-        same = [each for each in self.in_order if each.is_dated and self.since(each) == since]
+        """Return the last day on which a statement holds, as the last one of its period says."""
+        if not statement.is_dated:
+            return None
+        since = self.period(statement)
+        same = [each for each in self.in_order if each.is_dated and self.period(each) == since]
         until = next((each.until for each in reversed(same) if each.until is not None), None)
-        until = until if self.corrected("until") is None else self.corrected("until")
         return None if until is None or (since is not None and until < since) else until
 
     @property
@@ -86,16 +90,23 @@ class History:
         counted = self.counted(day)
         if all(each.kind == "correction" for each in counted):
             return False
-        dated = [each for each in counted if each.is_dated]
-        starts = [start for each in dated if (start := self._date(each, "since")) is not None]
-        ends = [end for each in dated if (end := self._date(each, "until")) is not None]
-        is_over = bool(ends) and ends[-1] < day and not (starts and starts[-1] > ends[-1])
-        return not is_over and (self.corrected("since") or day) <= day
+        ends = [self.until(each) for each in counted if each.is_dated]
+        return not ends or any(end is None or day <= end for end in ends)
+
+    def shown(self) -> list[Statement]:
+        """Return the statements that say what is shown without a time, the one that wins last.
+
+        Those without dates, and those of the period without an end, else of the one that ends last.
+        """
+        ends = {each: self.until(each) for each in self.statements if each.is_dated}
+        lasts = {each: FOREVER if end is None else end for each, end in ends.items()}
+        last = max(lasts.values(), default=FOREVER)
+        return [each for each in self.in_order if lasts.get(each, last) == last]
 
     def value(self, day: int) -> Any:
         """Return what the field of an entity is on a day."""
         for statement in reversed(self.counted(day)):
-            since, until = self.since(statement), self.until(statement) if statement.is_dated else None
+            since, until = self.since(statement), self.until(statement)
             held = not statement.is_dated or (statement.made if since is None else since) <= day
             if statement.value is not None and held and (until is None or day <= until):
                 return statement.value

@@ -9,8 +9,8 @@
 //         relationship_by_target (owner, end, last_observation_at, id)
 // cost    heavy
 // A row of `history` is an observation of a field that did not win. With `every`, all fields have them, else those that
-// had another value. Only the `newest` observations of an entity before a time are read. Its last part tells whether it
-// contradicts the current value: it is not older. Beside a correction, a time without its hour may be any of its day
+// had another value. Only the `newest` observations of an entity before a time are read, and those after it. Its last parts
+// tell whether it contradicts the current value: it is not older; and whether it says that the value before it was wrong. Beside a correction, a time without its hour may be any of its day
 // (microseconds). An older value of more than `characters` is null. The last 18 digits of a rank are its time, counted
 // from `earliest`. The rank of a union of values has no time, so nothing contradicts a union.
 // A relationship has its metadata but values of more than `characters`. Of the first `origins` entities it has also the
@@ -28,7 +28,7 @@ CALL (matches, fitting) {
     UNWIND split(joined_ids, ',') AS winner
     WITH DISTINCT winner
     MATCH (observation:Observation {id: winner})
-    RETURN collect([observation.id, observation.observed_at]) AS winners
+    RETURN collect([observation.id, observation.observed_at, <observation._mends>]) AS winners
   }
   CALL (entity) {
     // A list that is read by its property is read anew for each of its elements.
@@ -39,6 +39,12 @@ CALL (matches, fitting) {
       MATCH ()-[seen:OBSERVED]->(observation:Observation)
       USING INDEX SEEK seen:OBSERVED(home, at)
       WHERE seen.home = subject_id AND seen.at < $before AND <observation._seen_now>
+      RETURN observation
+      ORDER BY seen.home DESC, seen.at DESC LIMIT $newest
+      UNION ALL
+      MATCH ()-[seen:OBSERVED]->(observation:Observation)
+      USING INDEX SEEK seen:OBSERVED(home, at)
+      WHERE seen.home = subject_id AND seen.at >= $before AND <observation._seen_now>
       RETURN observation
       ORDER BY seen.home DESC, seen.at DESC LIMIT $newest
     }
@@ -52,12 +58,12 @@ CALL (matches, fitting) {
     WITH j, collect([field, value, observation.observed_at, observation.id, observation.observation_source,
       coalesce(toInteger(right(ranks[j], 18)) + $earliest <= observation.observed_at
         + CASE WHEN ranks[j] STARTS WITH '1.' AND observation.observed_at % $day = 0 THEN $day - 1 ELSE 0 END, false),
-      value <> values[j]]) AS rows
-    WHERE $every OR any(row IN rows WHERE row[6])
+      <observation._mends>, value <> values[j]]) AS rows
+    WHERE $every OR any(row IN rows WHERE row[7])
     UNWIND rows AS row
     RETURN collect([row[0], head([placed IN [[row[3], CASE WHEN row[5] OR size(row[1]) <= $characters
       OR row[1] STARTS WITH <fact._sealed> THEN row[1] END]] | <entity._placed>]), row[2], row[3], row[4],
-      row[5]]) AS history
+      row[5], row[6]]) AS history
   }
   CALL (entity) {
     CALL (entity) {

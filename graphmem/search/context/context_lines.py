@@ -315,7 +315,7 @@ def _fields(
     If the question asks for the past, the earlier values of a field are lines as well.
     """
     entity = known.entity
-    observed_at = dict(known.winners)
+    observed = {each.observation_id: each for each in known.winners}
     check_whole(entity)
     snapshot = list(zip(entity.fields, entity.values, entity.winners, known.ranks, strict=True))
     filled_fields = [each for each in snapshot if each[1] != "null"]
@@ -327,8 +327,8 @@ def _fields(
     lines: list[Line] = []
     for name, value, winners, rank in (*named, *cleared):
         # A union of lists has several winners.
-        newest = max(winners.split(","), key=lambda winner: (observed_at[winner], winner))
-        current = Observed(name, value, observed_at[newest], newest, "")
+        newest = max((observed[winner] for winner in winners.split(",")), key=lambda each: each[1::-1])
+        current = Observed(name, value, newest.observed_at, newest.observation_id, "", mends=newest.mends)
         others = [] if merged_arrays.is_union(rank) else history.get(name, [])
         had = context_rows.successive((row for row in others if not row.contests), current)
         is_whole = past is None or not past.end
@@ -339,7 +339,7 @@ def _fields(
             field=name,
             value=value,
             observed_at=current.observed_at,
-            observation_id=newest,
+            observation_id=newest.observation_id,
             words=_words(
                 entity.name,
                 *terms.of_label(entity.type),

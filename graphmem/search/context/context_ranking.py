@@ -55,8 +55,9 @@ ENDED_WEIGHT_FACTOR: Final = 0.8
 class Observed(NamedTuple):
     """An observation of a field; ``value`` is canonical JSON, ``None`` if it is too long to be read.
 
-    ``contests``: it did not win although it is not older than the winner. ``until`` is when the next value of
-    the field was observed first, in microseconds, of a value that held before it.
+    ``contests``: it did not win although it is not older than the winner. ``mends``: it is a correction, and
+    the value before it was wrong. ``until`` is when the next value of the field was observed first, in
+    microseconds, of a value that held before it.
     """
 
     field: str
@@ -65,6 +66,7 @@ class Observed(NamedTuple):
     observation_id: str
     observation_source: str
     contests: bool = False
+    mends: bool = False
     until: int | None = None
 
     @property

@@ -29,6 +29,7 @@ class WinnerTime(NamedTuple):
 
     observation_id: str
     observed_at: int
+    mends: bool = False
 
 
 class RelatedRow(NamedTuple):
@@ -159,12 +160,17 @@ NONE_EARLIER: Final = "no earlier value is known"
 
 
 def successive(earlier: Iterable[Observed], current: Observed) -> list[Observed]:
-    """Return the values that a field had, one after the other; the last one is the current one."""
+    """Return the values that a field had, one after the other; the last one is the current one.
+
+    A value that was corrected without a time was never right: the correction stands in its place.
+    """
     field_values: list[Observed] = []
     for row in [*sorted(earlier, key=lambda row: (row.observed_at, row.observation_id)), current]:
         # Values may differ by their type alone, as a schema may have converted one.
         if field_values and field_values[-1].text.strip('"') == row.text.strip('"'):
             continue
+        if field_values and row.mends:
+            row = row._replace(observed_at=field_values.pop().observed_at)
         if field_values:
             field_values[-1] = field_values[-1]._replace(until=row.observed_at)
         field_values.append(row)
