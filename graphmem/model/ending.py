@@ -34,6 +34,8 @@ _ENDED_IF: Final = {
 """Fields of which one value (canonical JSON) says that a relationship has ended, at an unknown time."""
 NAMES: Final = FIELDS | STARTS | _ENDED_IF.keys()
 """Every field that decides whether a relationship has ended, in the same spelling."""
+PERIODS: Final = "periods"
+"""The field of a relationship that lists its periods, each with the fields that were said of it."""
 VALUE_LIMIT: Final = 80
 """Characters of a value (JSON) that may be a date; longer ones are not read."""
 _YEAR = re.compile(r"\d{4}")
@@ -63,6 +65,15 @@ def validity(metadata: Iterable[tuple[str, str]]) -> tuple[int | None, int | Non
     fields = list(metadata)
     ends = [end for _, end in _ends(fields, times.LATEST)]
     return max(_starts(fields), default=None), min(ends).at if ends else None
+
+
+def periods(metadata: Iterable[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Return the metadata of each period of a relationship, the earliest first; all of it if it has one."""
+    fields = list(metadata)
+    listed = canonical.decode(dict(fields).get(PERIODS, "null"))
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        return [fields]
+    return [[(name, canonical.encode(value)) for name, value in each.items()] for each in listed]
 
 
 def ending_fields(metadata: Iterable[tuple[str, str]], now: int) -> list[str]:

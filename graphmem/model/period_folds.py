@@ -21,8 +21,6 @@ from graphmem.model.reduction import Fold, Observation, Winner, greatest
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.valid_time import Dated
 
-PERIODS: Final = "periods"
-"""The field of a relationship that lists its periods, each with the fields that were said of it."""
 PARTS_LIMIT: Final = 200
 """Parts with dates that one subject keeps: the latest."""
 
@@ -119,14 +117,14 @@ def listed(shown: Fold, parts: Parts) -> Fold:
     for key, span in spans.items():
         period = by_span.setdefault(span, {})
         period.update((name, greatest(period.get(name), each)) for name, each in parts[key].items())
-    if len(by_span) < 2 or PERIODS in shown:
+    if len(by_span) < 2 or ending.PERIODS in shown:
         return shown
     values = [
         {name: canonical.decode(each.value) for name, each in by_span[span].items() if each.value != "null"}
         for span in sorted(by_span)
     ]
     newest = max(winner for period in by_span.values() for winner in period.values())
-    return {**shown, PERIODS: newest._replace(value=canonical.encode(values))}
+    return {**shown, ending.PERIODS: newest._replace(value=canonical.encode(values))}
 
 
 def part_key(fields: Mapping[str, str], is_correction: bool, *, is_relationship: bool) -> str:

@@ -177,3 +177,19 @@ def test_what_an_earlier_version_folded_is_folded_by_periods(
         loop.run(migrations._in_batches(services.database, migration, own))  # pyright: ignore
     loop.run(services.writers.refold_withdrawn(owner, 1_000))
     assert (shown(run, a), snapshot(run, a)["since"]) == ([NOW], NOW["since"])
+
+
+def test_questions_are_answered_by_the_period_that_they_ask_for(run: Call) -> None:
+    a, b = people(run)
+    relate(run, a, b, metadata=NOW)
+    relate(run, a, b, metadata=THEN)
+
+    def first(question: str) -> str:
+        lines = run("context.retrieve", question=question)["lines"]
+        return next(part for line in lines for part in line.split("; ") if "WORKS_AT" in part)
+
+    assert "formerly" not in first("Who works at Brandt & Sohn 0?")
+    assert "since: 2023-02-01" in first("Who works at Brandt & Sohn 0?")
+    assert "2020-06-30" not in first("Where does Ines Sorel 0 work?")
+    assert "since: 2019-01-01, until: 2020-06-30" in first("Where did Ines Sorel 0 work in 2019?")
+    assert "since: 2023-02-01" in first("Where did Ines Sorel 0 work in 2024?")

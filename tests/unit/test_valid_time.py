@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from graphmem.model import period_folds, reduction, times, valid_time
+from graphmem.model import ending, period_folds, reduction, times, valid_time
 from graphmem.model.reduction import Observation
 from graphmem.model.valid_time import Dated
 from tests.support.valid_time_model import History, Statement
@@ -95,7 +95,7 @@ def test_what_a_relationship_shows_is_what_the_plain_model_says_in_any_order() -
             shown: reduction.Fold = {}
             for each in dice.sample(statements, len(statements)):
                 shown = period_folds.fold(shown, observations[each])
-            texts = {name: winner.value for name, winner in shown.items() if name != period_folds.PERIODS}
+            texts = {name: winner.value for name, winner in shown.items() if name != ending.PERIODS}
             assert texts == expected, statements
             if isinstance(shown, period_folds.PeriodFold) and shown.text:
                 assert period_folds.PeriodFold.of_text(shown.text, is_relationship=True).shown == shown.shown

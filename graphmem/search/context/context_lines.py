@@ -193,8 +193,9 @@ async def known_lines(
             new = [related for related in known.related if related.relationship_key not in listed_keys]
             listed_keys.update(related.relationship_key for related in new)
             lines += [
-                _relationship(place, weight, about_entity, related, now, is_of_kind=is_of_kind)
+                _relationship(place, weight, about_entity, related, period, now, is_of_kind=is_of_kind)
                 for related in new
+                for period in _periods(related.metadata, past)
             ]
         if is_apart:
             lines[begun:] = [replace(line, resembles=True) for line in lines[begun:]]
@@ -370,9 +371,16 @@ def _contests(others: Iterable[Observed], current: Observed) -> tuple[Observed, 
 
 
 def _relationship(
-    place: int, weight: float, about: About, related: RelatedRow, now: int, *, is_of_kind: bool
+    place: int,
+    weight: float,
+    about: About,
+    related: RelatedRow,
+    period: Sequence[tuple[str, str]],
+    now: int,
+    *,
+    is_of_kind: bool,
 ) -> Line:
-    metadata = tuple((name, value) for name, value in related.metadata if value != "null")
+    metadata = tuple((name, value) for name, value in period if value != "null")
     since, until = ending.validity(metadata)
     return Line(
         place=place, weight=weight, about=about, field=related.relationship_type,
@@ -382,6 +390,13 @@ def _relationship(
         related=About(related.entity_id, related.entity_type, related.entity_name), metadata=metadata,
         ended=ending.ended(metadata, now), since=since, until=until, is_of_kind=is_of_kind,
     )  # fmt: skip
+
+
+def _periods(metadata: Sequence[tuple[str, str]], past: AskedPast | None) -> list[list[tuple[str, str]]]:
+    """Return the metadata of each period of a relationship for a question for the past, else that of now."""
+    if past is not None:
+        return ending.periods(metadata)
+    return [[pair for pair in metadata if pair[0] != ending.PERIODS]]
 
 
 def _relationship_words(entity: EntityRow | About, related: RelatedRow) -> frozenset[str]:

@@ -151,14 +151,21 @@ async def related(
         current = [each for each in current if _was_valid(each.metadata, past)]
     elif past is not None and not is_between:
         # Where some have ended, "my former employer" is none of now.
-        current = [each for each in current if ending.ended(each.metadata, now) is not None] or current
+        current = [each for each in current if _has_ended(each.metadata, now)] or current
     return row._replace(related=current)
 
 
 def _was_valid(metadata: Sequence[tuple[str, str]], past: AskedPast) -> bool:
     """Return whether a relationship held at a time in the past, as far as its metadata says it."""
-    since, until = ending.validity(metadata)
-    return (since or times.EARLIEST) < past.end and (until or times.LATEST) > past.start
+    spans = map(ending.validity, ending.periods(metadata))
+    return any(
+        (since or times.EARLIEST) < past.end and (until or times.LATEST) > past.start
+        for since, until in spans
+    )
+
+
+def _has_ended(metadata: Sequence[tuple[str, str]], now: int) -> bool:
+    return any(ending.ended(period, now) is not None for period in ending.periods(metadata))
 
 
 async def _followed(
