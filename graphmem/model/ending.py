@@ -27,6 +27,8 @@ STARTS, FIELDS = _SPANS["starts"], _SPANS["ends"]
 """The fields that name a start, and those that name an end."""
 STARTS_OF_THINGS, OF_VALUES = _SPANS["of_things"], _SPANS["of_values"]
 """The starts that count for an entity, and the fields that say of one when its values held."""
+ROLES: Final = _SPANS["roles"]
+"""The fields that say what somebody is in a relationship."""
 _ENDED_IF: Final = {
     "ended": "true", "isended": "true", "hasended": "true", "expired": "true", "terminated": "true",
     "current": "false", "iscurrent": "false", "active": "false", "isactive": "false", "ongoing": "false",

@@ -87,7 +87,7 @@ class Stored(StoredFile, InterpretedFile, Budgeted):
     ``HELD_BY_CORRECTION`` and ``EQUAL_TIME_LOST`` have ``observation_id``: what won the field.
     ``MIME_TYPE_MISMATCH`` has ``mime_type`` and ``declared_type``: the bytes are not what was declared.
     ``RELATIONSHIP_STORED_AS`` has ``relationship_type``: the relationship was given by another name, such
-    as that of its inverse.
+    as that of its inverse. ``ROLE_REPLACED`` has ``field``: a relationship shows another role in its place.
     ``REFERENCE_NOT_LINKED`` has ``field``: a reference field whose value identifies no entity. What such
     fields name stands behind the items and relationships of the request.
     ``NEW_TYPE`` and ``NEW_FIELD`` have ``nearest``: the known name that was probably meant.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphmem.model import ids, ranks
+from graphmem.model import ending, ids, ranks
+from graphmem.model.identity import squeezed
 from graphmem.model.links import Link
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import StoredLink
@@ -37,8 +38,26 @@ def apply(draft: Draft, request: StoreRequest, link: Link) -> StoredLink | None:
         draft.observe_relationship(observation)
     survivor = draft.relationships.view(survivor_key)
     assert survivor is not None
+    _warn_of_role(draft, link, known, survivor)
     action = "matched_existing" if known and known.made else "created"
     return StoredLink(survivor_key, observation.id, action, repeated, survivor.version, survivor.live)
+
+
+def _warn_of_role(draft: Draft, link: Link, known: Thing | None, survivor: Thing) -> None:
+    """Warn of roles that another one replaces: two at once are two with dates of their own."""
+    for value, name in sorted(_roles(known).items() - _roles(survivor).items()) if known else ():
+        message = (
+            f"{name} {value[:80]} is shown no more, and stays in the history: if both hold at once, store "
+            "each with a since of its own"
+        )
+        draft.warn("ROLE_REPLACED", message, link.index, field=name)
+
+
+def _roles(relationship: Thing) -> dict[str, str]:
+    """Return the roles (canonical JSON) in the periods of a relationship, each with its field."""
+    texts = {name: text for name, text in relationship.texts.items() if text != "null"}
+    every = [*texts.items(), *(pair for period in ending.periods(texts.items()) for pair in period)]
+    return {value: name for name, value in every if squeezed(name) in ending.ROLES}
 
 
 def _as_stored(draft: Draft, request: StoreRequest, link: Link) -> Link:

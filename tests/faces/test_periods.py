@@ -193,3 +193,22 @@ def test_questions_are_answered_by_the_period_that_they_ask_for(run: Call) -> No
     assert "2020-06-30" not in first("Where does Ines Sorel 0 work?")
     assert "since: 2019-01-01, until: 2020-06-30" in first("Where did Ines Sorel 0 work in 2019?")
     assert "since: 2023-02-01" in first("Where did Ines Sorel 0 work in 2024?")
+
+
+def test_a_role_that_replaces_another_names_it(run: Call) -> None:
+    a, b = people(run)
+    ends = {"relationship_type": "WORKS_AT", "source_entity_id": a, "target_entity_id": b}
+
+    def warnings(**metadata: str) -> list[tuple[str, str]]:
+        told = run("relationships.create", **ends, metadata=metadata)["store_warnings"]
+        assert all("CEO" in each["message"] for each in told)
+        return [(each["code"], each["field"]) for each in told]
+
+    assert warnings(role="CEO", since="2020") == []
+    assert warnings(role="CEO", since="2020", note="again") == []
+    assert warnings(role="board member", since="2021") == []
+    assert warnings(role="chair", since="2020") == [("ROLE_REPLACED", "role")]
+    a, b = people(run, 1)
+    ends |= {"source_entity_id": a, "target_entity_id": b}
+    assert warnings(role="CEO") == []
+    assert warnings(role="board member") == [("ROLE_REPLACED", "role")]

@@ -352,3 +352,23 @@ def test_a_name_is_compared_with_fields_that_refer_to_somebody() -> None:
     tom, others = frozenset({"tom"}), [frozenset({"tom", "smith"}), frozenset({"ann"})]
     assert kind_plans.refers(member, ["assignee"], frozenset({tom}))
     assert not kind_plans.refers(member, ["assignee"], frozenset(others))
+
+
+@pytest.mark.parametrize(
+    ("day", "next_days", "last_days"),
+    [
+        ("2026-11-25", False, False),
+        ("2026-11-26", False, True),
+        ("2026-11-29", True, True),
+        ("2026-11-29T20:00:00Z", False, True),
+        ("2026-11-29T22:00:00Z", True, False),
+        ("2026-12-01", True, False),
+        ("2026-12-02", False, False),
+    ],
+)
+def test_a_day_that_is_not_over_is_within_the_next_days(day: str, next_days: bool, last_days: bool) -> None:
+    now = times.parse("2026-11-29T21:49:00Z")
+    moment = kind_times.moment(day)
+    assert moment is not None
+    periods = [kind_times.period(words.split(), now) for words in ("next 2 days", "last 3 days")]
+    assert [period is not None and moment.is_within(period) for period in periods] == [next_days, last_days]

@@ -41,9 +41,8 @@ class Moment(NamedTuple):
         """Return whether the date is within a period; what is not over yet is upcoming, and not past."""
         if period.start is None and period.end is not None:
             return self.end <= period.end
-        after_start = period.start is None or (
-            self.end > period.start if period.end is None else self.start >= period.start
-        )
+        # A day that is not over belongs to the next days.
+        after_start = period.start is None or self.end > period.start
         return after_start and (period.end is None or self.start < period.end)
 
 
