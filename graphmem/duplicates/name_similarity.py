@@ -24,6 +24,7 @@ from rapidfuzz.fuzz import token_sort_ratio
 
 from graphmem.model.identity import fold_text, index_key, words
 from graphmem.model.nicknames import are_forms_of_one_name
+from graphmem.text.identifiers import one_spelling
 from graphmem.text.words import is_emoji, word_set
 
 Kind = Literal["person", "company", "other"]
@@ -114,7 +115,7 @@ class Name:
 def name_of(text: str, kind: Kind) -> Name | None:
     """Parse a name for comparison, cut as an index holds it; ``None`` if no word of it counts."""
     folded, marks = index_key(fold_text(text)), list[str]()
-    parts = words(_plain(folded))
+    parts = words(_plain(one_spelling(folded)))
     forms: frozenset[str] = frozenset()
     if kind == "company":
         parts, forms = _without_forms(_joined_letters(parts))

@@ -383,7 +383,7 @@ def _date(text: str) -> str:
 
 _READ: dict[str, Callable[[str], str]] = {
     "name": fold_text, "external_id": fold_text, "number": fold_text, "vendor": fold_text,
-    "email": lambda text: fold_text(text).removeprefix("mailto:"),
+    "email": lambda text: identifiers.address_of(fold_text(text)),
     "phone": lambda text: identifiers.significant_digits(fold_text(text)),
     "url": lambda text: identifiers.comparable_url(fold_text(text)),
     "domain": lambda text: identifiers.comparable_url(fold_text(text)).partition("/")[0],

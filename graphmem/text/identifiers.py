@@ -62,7 +62,7 @@ def identifiers(snapshot: Mapping[str, Any], canonical_name: str) -> set[tuple[s
         if kind not in ("name", "external_id"):
             for value in _values(snapshot[field]):
                 pairs.update(keys(kind, value))
-    return pairs
+    return pairs | {(kind, one_spelling(key)) for kind, key in pairs if kind in (*NAMES, "tokens")}
 
 
 def matching_field(snapshot: Mapping[str, Any], kind: str, looked_up: set[tuple[str, str]]) -> str:
@@ -87,7 +87,7 @@ def keys(kind: str, text: str) -> set[tuple[str, str]]:
     if kind == "phone":
         return {("phone", index_key(normalise_phone(text) or text))}
     if kind == "email":
-        return {("email", index_key(text.removeprefix("mailto:")))}
+        return {("email", index_key(address_of(text)))}
     if kind in ("url", "domain"):
         address = parse_url(text)
         if address is None:
@@ -107,13 +107,34 @@ def candidates(looked_up: str, region: str | None = None) -> set[tuple[str, str]
     text = fold_text(looked_up)
     if not text:
         return set()
-    pairs = {(kind, index_key(text)) for kind in ("external_id", "name", "alias")}
+    pairs = {
+        (kind, index_key(each)) for kind in ("external_id", *NAMES) for each in (text, one_spelling(text))
+    }
     for spelled in dict.fromkeys((text, line_spans.bare(text) or text)):
         pairs.update(("external_id", index_key(each)) for each in codes.code_spellings(spelled))
         for kind in ("email", "phone", "url", "domain"):
             pairs |= keys(kind, spelled)
         pairs.update(("phone", number) for number in regional_phones(spelled, region))
     return pairs
+
+
+_SAME_LETTERS = str.maketrans({"ك": "ک", "ي": "ی", "ى": "ی"})
+_WITHOUT_WIDTH = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_MAILBOX = re.compile(r"(?:[^<>]*<)?(?:mailto:)?(?P<address>[^<>\s\"]+@[^<>\s\"?]+)(?:\?[^<>\s]*)?>?")
+
+
+def one_spelling(folded: str) -> str:
+    """Return a folded text with one of letters that mean the same, such as Arabic and Persian ones.
+
+    Signs without a width, which say how letters join and which way they run, are left out.
+    """
+    return folded if folded.isascii() else _WITHOUT_WIDTH.sub("", folded.translate(_SAME_LETTERS))
+
+
+def address_of(folded: str) -> str:
+    """Return the address of a mailbox: of ``"Cy" <cy@example.org>`` and of ``mailto:cy@example.org``."""
+    match = _MAILBOX.fullmatch(folded)
+    return match["address"] if match else folded
 
 
 _PHONE = re.compile(r"\+?[\s(]*[0-9](?:[\s().\-/]*[0-9]){4,19}(?:\s*(?:ext\.?|x)\s*[0-9]{1,7})?")

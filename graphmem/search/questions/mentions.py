@@ -333,7 +333,7 @@ def _pairs(spelling: str, region: str | None) -> set[tuple[str, str]]:
     kinds = identifiers.NAMES
     if " " not in text and len(text) >= EXTERNAL_ID_LENGTH_LEAST:
         kinds = ("external_id", *kinds)
-    return {(kind, index_key(text)) for kind in kinds}
+    return {(kind, index_key(each)) for kind in kinds for each in (text, identifiers.one_spelling(text))}
 
 
 def longest(spans: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
