@@ -46,7 +46,9 @@ def test_a_created_relationship_is_read_by_its_key_and_its_id(run: Call, people:
 def test_metadata_is_observed_and_reduced(run: Call, people: list[str]) -> None:
     create(run, *people[:2], metadata={"since": 2020, "role": "cook"})
     made = create(run, *people[:2], metadata={"since": 2021, "role": None})
-    assert (made["action"], made["version"], made["snapshot"]) == ("matched_existing", 2, {"since": 2021})
+    periods = [{"since": 2020, "role": "cook"}, {"since": 2021}]
+    assert (made["action"], made["version"]) == ("matched_existing", 2)
+    assert made["snapshot"] == {"since": 2021, "periods": periods}
 
 
 @pytest.mark.parametrize("ends", [(0, None), (None, 0), (0, 0)])
