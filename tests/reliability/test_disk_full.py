@@ -117,6 +117,8 @@ def settled(client: Client, victims: KillableService, figures: Figures) -> None:
     figures(f"up again after {time.monotonic() - begin:.1f} s")
     assert client.fill(5) is None
     check = client.http.post("/health_check_snapshots", json={}).json()
+    while "next_cursor" in check:
+        check = client.http.post("/health_check_snapshots", json={"cursor": check["next_cursor"]}).json()
     assert check["healthy"], check
     report = CrashReport()
     compare(report, client.ledger, OWNER, victims.ask(TRANSACTIONS, owner=OWNER))
