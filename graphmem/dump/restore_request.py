@@ -20,7 +20,7 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.identity_rules import own_rule
 from graphmem.model.reduction import Observation
 from graphmem.model.schema import Active
-from graphmem.writing import Merging, Receipt, WriteRequest, merging, rule_merging
+from graphmem.writing import Merging, Receipt, WriteRequest, merging, parting, rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.refolding import refold_moved
 from graphmem.writing.state import State
@@ -133,6 +133,12 @@ class RestoreRequest(WriteRequest):
         for observation in self.observations:
             touched.observations.add(observation.id)
             rule = own_rule(self.owner, observation.entity_type, None) if observation.entity_type else None
+            parting.note(
+                touched.addresses,
+                observation.subject_id,
+                observation.entity_type,
+                parting.of_observation(observation),
+            )
             if observation.kind in facts.MERGE_KINDS:
                 touched.entities.update(facts.separated(observation.fields))
             elif rule is not None:
@@ -156,7 +162,9 @@ class RestoreRequest(WriteRequest):
                 state, self, transaction.properties["recorded_at"], transaction.writers(self.owner)
             )
             # Entities first: relationships are shown between the survivors of their ends.
-            for observation in sorted(transaction.observations, key=lambda each: ":" in each.subject_id):
+            observations = parting.placed_observations(transaction.observations, state)
+            parting.need(state, [each.subject_id for each in observations if each.home])
+            for observation in sorted(observations, key=lambda each: ":" in each.subject_id):
                 if not draft.is_known(observation):
                     self._observe(draft, observation)
             is_new = transaction.id not in state.read.transactions

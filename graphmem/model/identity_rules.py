@@ -21,7 +21,7 @@ from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, Final
 
-from graphmem.model import dates, identity, ids, person_names, times
+from graphmem.model import dates, identity, ids, person_names, shared_addresses, times
 from graphmem.model.identity import Alternatives
 from graphmem.model.person_names import Known, NameGroup, NearNames, PersonName
 
@@ -197,6 +197,8 @@ class OwnRule:
         level = self.borne(evidence).get(entity_id)
         if level is None and not self.joins and evidence >= BY_CONTENT:
             level = CONTENT_LEVEL
+        if level is None and shared_addresses.is_part(self.owner, self.entity_type, entity_id, evidence):
+            level = 0
         twin = (
             self._twin(entity_id, evidence)
             if level == 0 and ("title", INSTANT) in self.alternatives

@@ -79,6 +79,7 @@ class Item:
         supersedes: whether it ends the corrections that hold its fields.
         expected_version: the version that its entity must have before the request; 0: there is none.
         identifying: canonical JSON by name: what identifies it in place of its own fields.
+        home: the entity that it is stored for, where it counts for a part of it.
     """
 
     index: int
@@ -100,6 +101,7 @@ class Item:
     supersedes: bool = False
     expected_version: int | None = None
     identifying: Mapping[str, str] | None = None
+    home: str | None = None
 
     def identified(
         self,
@@ -122,7 +124,7 @@ class Item:
             texts = self.fields if self.identifying is None else self.identifying
             fields = {name: canonical.decode(value) for name, value in texts.items()}
             who = identity.identify(owner, entity_type, fields, alternatives)
-        return replace(item, entity_id=who.entity_id, basis=who.basis)
+        return replace(item, entity_id=who.entity_id, basis=who.basis, home=None)
 
 
 def no_alternatives(entity_type: str) -> identity.Alternatives | None:

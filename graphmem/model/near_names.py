@@ -66,6 +66,11 @@ def are_near(folded: str, other: str) -> bool:
     return sum(_distance(*pair) for pair in pairs) < _FAR
 
 
+def is_form_of(word: str, other: str) -> bool:
+    """Return whether two words of names may be one: one given name, an initial, or one slip apart."""
+    return _distance(word, other) < _FAR
+
+
 def is_short_for(folded: str, other: str) -> bool:
     """Return whether a name with initials is that of a longer one: "s. grant" of "sarah grant"."""
     return are_near(folded, other) and is_abbreviated(folded) and not is_abbreviated(other)

@@ -114,7 +114,8 @@ class Observation:
     ``observed_at`` and ``recorded_at`` are microseconds; ``fields`` holds canonical JSON by field name;
     ``source_id`` is the file that it was stored with, or that its interpretation read. ``places`` is
     canonical JSON: where in the file it stands, and each of its fields. ``excluded`` are the times at which
-    it stopped and began again to count; see :mod:`graphmem.model.membership`.
+    it stopped and began again to count; see :mod:`graphmem.model.membership`. ``home`` is the subject that it
+    was stored for, where it counts for a part of it; see :mod:`graphmem.model.shared_addresses`.
     """
 
     id: str
@@ -135,6 +136,7 @@ class Observation:
     interpretation_id: str | None = None
     places: str | None = None
     excluded: tuple[int, ...] = ()
+    home: str | None = None
 
     @property
     def counts(self) -> bool:

@@ -34,8 +34,9 @@ ANSWER_CHARACTERS: Final = 8_000_000
 class Entity(TypedDict):
     """An entity with its snapshot: ``provenance`` names, for each field, the observation that set it.
 
-    ``state`` is live, deleted or merged; a merged entity has ``merged_to_entity_id``. Times are ISO 8601 in
-    UTC. ``version`` rises by one with every transaction that touches the entity. ``schema_version`` is null
+    ``state`` is live, deleted or merged; a merged entity has ``merged_to_entity_id``. The id of
+    an e-mail address that several people share has their ids as ``parted_into``, and shows what the address
+    alone says. Times are ISO 8601 in UTC. ``version`` rises by one with every transaction that touches the entity. ``schema_version`` is null
     while no schema is registered. ``computed_at`` is the time of the newest observation, so that the same
     observations give the same answer.
     """
@@ -51,6 +52,7 @@ class Entity(TypedDict):
     last_observation_at: str | None
     computed_at: str | None
     merged_to_entity_id: NotRequired[str]
+    parted_into: NotRequired[list[str]]
     snapshot: NotRequired[Fields]
     provenance: NotRequired[dict[str, str]]
 
@@ -90,8 +92,8 @@ class Observation(TypedDict):
     """One observation of an entity: its fields, its time, its time of recording, and its writer.
 
     ``span`` is its place in the file that it was read from; ``fields`` in it are the places of its fields.
-    ``exclusions`` stand where it does not count. If a split, ``split_id``, has it count for another entity
-    than it was stored for, that one is ``home_entity_id``.
+    ``exclusions`` stand where it does not count. If it counts for another entity than it was stored for, that
+    one is ``home_entity_id``: a split, ``split_id``, moved it, or several people share its e-mail address.
     """
 
     id: str
@@ -236,6 +238,9 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
     if row.merged_into is not None:
         answer["state"] = "merged"
         answer["merged_to_entity_id"] = row.merged_into
+    if row.parted_into is not None:
+        answer["state"] = "live" if row.live or not row.observation_count else answer["state"]
+        answer["parted_into"] = row.parted_into
     if snapshot:
         answer["snapshot"], answer["provenance"] = snapshot_parts(row, CANONICAL_NAME)
     return answer
@@ -272,8 +277,10 @@ def observation(row: ObservationRow) -> Observation:
     }
     if row.places is not None:
         answer["span"] = stored_json(row.places)
-    if row.moved_by is not None and row.home is not None:
-        answer["home_entity_id"], answer["split_id"] = row.home, row.moved_by
+    if row.home is not None and (row.moved_by is not None or row.home != row.entity_id):
+        answer["home_entity_id"] = row.home
+    if row.moved_by is not None:
+        answer["split_id"] = row.moved_by
     if name is not None:
         answer["canonical_name"] = name  # pyright: ignore[reportGeneralTypeIssues]
     return answer

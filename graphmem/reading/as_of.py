@@ -141,13 +141,18 @@ async def entity(
     Raises:
         NotFound: no such entity, or it was deleted at that time.
     """
-    if clocks.now:
-        row = await context.graph.one(
+    row = None
+    if not clocks.now:
+        row = (await recomputed.entities(context, [entity_id], **clocks.bounds)).get(entity_id)
+    if clocks.now or row is None:
+        stored = await context.graph.one(
             "entity.get", EntityRow, entity_id=entity_id, include_deleted=bool(include_deleted)
         )
-    else:
-        row = (await recomputed.entities(context, [entity_id], **clocks.bounds)).get(entity_id)
-    if row is None or not (row.live or include_deleted):
+        # An address that people share parts at every time.
+        row = (
+            stored if clocks.now or (stored and stored.parted_into and not stored.observation_count) else None
+        )
+    if row is None or not (row.live or include_deleted or row.parted_into):
         raise answers.no_entity(entity_id, may_be_deleted=include_deleted is False)
     return row
 

@@ -29,6 +29,7 @@ class EntityRow(NamedTuple):
     projection: str | None
     head: list[list[str | None]]
     merged_into: str | None = None
+    parted_into: list[str] | None = None
 
     @property
     def schema_version(self) -> str | None:
@@ -45,8 +46,8 @@ class EntityRow(NamedTuple):
 
 
 class ObservationRow(NamedTuple):
-    """A row of ``observation/_row.cypher``. ``home`` is the entity that the observation was stored for, where
-    the split ``moved_by`` has it count for another.
+    """A row of ``observation/_row.cypher``. ``home`` is the entity that the observation was stored for;
+    ``moved_by`` the split that has it count for another.
     """
 
     id: str

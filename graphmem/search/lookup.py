@@ -171,7 +171,12 @@ async def _exactly(context: Context, text: str, types: list[str], limit: int) ->
             hit["matched_field"] = identifiers.matching_field(fields, identifiers.KINDS[kind], candidates)
         hits.append(hit)
     total = sum(total for place, total in enumerate(row.totals) if (place % count >= edge) == is_name)
-    return {"entities": hits, "total": total, "match_mode": "name" if is_name else "identifier"}
+    answer: LookupHits = {
+        "entities": hits, "total": total, "match_mode": "name" if is_name else "identifier"
+    }  # fmt: skip
+    if total > 1 and not is_name:
+        answer["hint"] = f"{total} entities share this identifier: ask for one of them by name or id"
+    return answer
 
 
 async def by_words(context: Context, text: str, types: list[str], limit: int) -> LookupHits:

@@ -59,9 +59,9 @@ class Draft:
         return self.entities.view(self.entities.root(entity_id))
 
     def exists(self, entity_id: str) -> bool:
-        """Return whether an entity is there, deleted or not: observations that count make it."""
+        """Return whether an entity is there, deleted or not: observations that count, or parts, make it."""
         entity = self.entities.get(entity_id)
-        if entity is None or not entity.unmade:
+        if entity is None or not entity.unmade or entity.is_shared:
             return entity is not None
         return any(not member.unmade for member in self.entities.members(self.entities.root(entity_id)))
 
@@ -140,11 +140,23 @@ class Draft:
     def observe_entity(self, observation: Observation) -> None:
         """Add an observation to its entity, and its fields to the discovered schema."""
         kind = observation.entity_type
+        self._note_parting(observation.home or observation.subject_id, kind)
         self._observe(self.entities, observation, kind, self.rules(observation.subject_id, kind))
         head = self.head(kind)
         joined = head.joined(observation.shapes)
         if joined is not head or kind not in self.state.heads:
             self.heads[kind] = joined
+
+    def _note_parting(self, address_id: str, kind: str) -> None:
+        """Note with the id of an address who shares it."""
+        parting = self.state.partings.get(address_id)
+        if parting is None:
+            return
+        known = self.entities.get(address_id)
+        if known is None:
+            known = Thing(address_id, kind, rule=self.own_rule(kind), unmade=True)
+        if known.parts != parting:
+            self.entities.put(replace(known, parts=parting))
 
     def observe_relationship(self, observation: Observation) -> None:
         """Add an observation to its relationship, and show that where its ends are shown."""

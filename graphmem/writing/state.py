@@ -12,9 +12,11 @@ from graphmem.model import fact_table, identity, ids, state_hash
 from graphmem.model.identity_rules import OwnRule, own_rule
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import Rules
+from graphmem.model.shared_addresses import AddressForms, Parting
+from graphmem.writing import parting
 from graphmem.writing.rule_state import BearerRow, NearRow, RuleChanges, RuleReads
 from graphmem.writing.schema_heads import Head, HeadRow
-from graphmem.writing.things import ThingRow, Things
+from graphmem.writing.things import Thing, ThingRow, Things
 
 if TYPE_CHECKING:
     from graphmem.writing.write_requests import Touched
@@ -126,6 +128,9 @@ class State:
         file_keys: the ids of sources by the idempotency keys of files.
         new: what the turn adds.
         recounted: the entities whose versions were counted again from all facts.
+        partings: the people at addresses, by the id that each address makes.
+        unparted: the addresses whose observations do not all count for the part that they are about, with
+            what the turn adds.
     """
 
     owner: str = ""
@@ -142,6 +147,12 @@ class State:
     file_keys: dict[str, set[str]] = field(default_factory=dict)
     new: Additions = field(default_factory=Additions)
     recounted: set[str] = field(default_factory=set)
+    partings: dict[str, Parting] = field(default_factory=dict)
+    unparted: dict[str, AddressForms | None] = field(default_factory=dict)
+
+    def thing(self, subject_id: str) -> Thing | None:
+        """Return an entity by its id, or a relationship by its key."""
+        return (self.relationships if ":" in subject_id else self.entities).get(subject_id)
 
     def head(self, entity_type: str) -> Head:
         return self.heads.get(entity_type) or Head(entity_type)
@@ -327,6 +338,7 @@ def of_look(
     )
     state.entities = Things(row.entity(state.own_rule(row.kind), whole=whole) for row in look.entities)
     state.entities_before = state.entities.copy()
+    parting.know(state, touched.addresses if touched else {})
     return state
 
 
@@ -339,4 +351,6 @@ def empty(
     owner: str = "", touched: Touched | None = None, rules_off: Mapping[str, frozenset[str]] | None = None
 ) -> State:
     """Return the state of an owner who has written nothing yet; see :func:`of_look`."""
-    return State(owner, Read(hash=state_hash.EMPTY), RuleReads.of_nothing(touched, rules_off or {}))
+    state = State(owner, Read(hash=state_hash.EMPTY), RuleReads.of_nothing(touched, rules_off or {}))
+    parting.know(state, touched.addresses if touched else {})
+    return state

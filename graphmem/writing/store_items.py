@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphmem.model import facts, identity, merged_arrays, times
 from graphmem.model.items import Item
@@ -14,6 +14,10 @@ from graphmem.writing.things import Thing
 
 if TYPE_CHECKING:
     from graphmem.writing.store_request import StoreRequest
+
+
+_SHARED_LIMIT: Final = 20
+"""People at one address that a warning names."""
 
 
 def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
@@ -44,6 +48,7 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
     assert after is not None
     if not repeated:
         _warn(draft, item, before, after, observation)
+    _warn_of_sharing(draft, item)
     return StoredItem(
         entity_id=survivor_id,
         entity_type=after.kind,
@@ -53,6 +58,23 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
         version=after.version,
         known=repeated,
         subject_id="" if survivor_id == item.entity_id else item.entity_id,
+    )
+
+
+def _warn_of_sharing(draft: Draft, item: Item) -> None:
+    """Warn of an item about an address that several people share."""
+    home = item.home or item.entity_id
+    parting = draft.state.partings.get(home)
+    if parting is None or not parting.is_shared:
+        return
+    others = [each for each in parting.ids if each != item.entity_id]
+    who = "one of the people" if item.home else "nobody in particular of the people"
+    message = (
+        f"{len(parting.ids)} people share the e-mail address of {home}, as their names or birthdays "
+        f"contradict each other, and the observation is about {who} at it: if they are one, merge them"
+    )
+    draft.warn(
+        "SHARED_IDENTIFIER", message, item.index, entity_id=item.entity_id, shared_with=others[:_SHARED_LIMIT]
     )
 
 

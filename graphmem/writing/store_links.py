@@ -123,7 +123,7 @@ def _ends_are_live(draft: Draft, request: StoreRequest, link: Link) -> bool:
         if entity is None and end.index is not None:
             # The item was refused, and has an issue of its own.
             return False
-        if entity is not None and entity.unmade and end.index is None:
+        if entity is not None and entity.unmade and end.index is None and not entity.is_shared:
             entity = None
         if entity is None or not entity.live:
             code = "ERR_RELATIONSHIP_ENTITY_DELETED" if entity else "ERR_RELATIONSHIP_ENTITY_NOT_FOUND"

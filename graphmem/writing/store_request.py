@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
@@ -16,6 +16,7 @@ from graphmem.model.links import Link
 from graphmem.model.reduction import Observation
 from graphmem.writing import (
     namesakes,
+    parting,
     references,
     rule_merging,
     store_items,
@@ -41,6 +42,7 @@ class StoreRequest(TransactionRequest):
     those of reading it. A plan (``commit`` false) is decided and not written. The caller sent the first
     ``given_items`` and ``given_links`` (``None``: all). The others are what ``referring`` fields of schemas
     made of them; ``ending`` are the keys of relationships that such fields may end.
+    ``spoken`` is the one part of each shared address that the items are about, by the id of the address.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -55,6 +57,7 @@ class StoreRequest(TransactionRequest):
     given_links: int | None = None
     referring: list[references.Referring] = field(default_factory=list)
     ending: set[str] = field(default_factory=set)
+    spoken: Mapping[str, str] = field(default_factory=dict)
     _ids: list[str] = field(init=False, default_factory=list, repr=False, compare=False)
 
     @property
@@ -120,7 +123,13 @@ class StoreRequest(TransactionRequest):
             touched.interpretations.update((self.interpretation.id, *self.interpretation.replaces))
             touched.sources.add(self.interpretation.source_id)
         for item in self.items:
-            touched.entities.add(item.entity_id)
+            touched.add_subjects(filter(None, (item.entity_id, item.home)))
+            parting.note(
+                touched.addresses,
+                item.home or item.entity_id,
+                item.entity_type or "",
+                parting.of_item(item),
+            )
             self._touch_rule(touched, item)
             touched.names |= namesakes.names_of(item)
             if item.entity_type:
@@ -149,9 +158,13 @@ class StoreRequest(TransactionRequest):
         """Return it with its items identified by the state, and with what they refer to by its schemas."""
         items = [self.with_rule(item, state) for item in self.items[: self.given_items]]
         if self.given_items is not None or any(head.references for head in state.heads.values()):
-            return cast("Self", references.expanded(self, items, state))
-        changed = any(new is not old for new, old in zip(items, self.items, strict=True))
-        return replace(self, items=items) if changed else self
+            request = cast("Self", references.expanded(self, items, state))
+            items = request.items
+        else:
+            request = self
+        items, spoken = parting.placed_items(items, state)
+        changed = any(new is not old for new, old in zip(items, request.items, strict=True))
+        return replace(request, items=items, spoken=spoken) if changed else request
 
     def with_rule(self, item: Item, state: State) -> Item:
         """Return an item identified by the aliases and identity rules of the state."""
@@ -242,11 +255,23 @@ class StoreRequest(TransactionRequest):
         withdrawing.withdraw(draft, "exclude", "interpretation", interpretation_id, reason)
 
     def link_key(self, link: Link) -> str:
+        """Return the key of the relationship that a link is about."""
         ends = link.source.resolve(self.items), link.target.resolve(self.items)
-        return ids.relationship_key(link.relationship_type, *ends)
+        key = ids.relationship_key(link.relationship_type, *ends)
+        return parting.moved_subject(key, self.spoken) if self.spoken else key
 
     def _subject_id(self, part: Item | Link) -> str:
         return part.entity_id if isinstance(part, Item) else self.link_key(part)
+
+    def _stored_subject(self, part: Item | Link) -> str:
+        """Return what the observation that a part makes is stored for."""
+        if isinstance(part, Item):
+            return part.home or part.entity_id
+        ends = (
+            end.entity_id or self.items[end.index or 0].home or end.resolve(self.items)
+            for end in (part.source, part.target)
+        )
+        return ids.relationship_key(part.relationship_type, *ends)
 
     def item_observation_id(self, item: Item) -> str:
         return self._placed_ids()[item.index]
@@ -268,7 +293,7 @@ class StoreRequest(TransactionRequest):
         if not self._ids:
             order = RequestOrder()
             for number, part in enumerate((*self.items, *self.links)):
-                subject_id = self._subject_id(part)
+                subject_id = self._stored_subject(part)
                 unplaced = self._unplaced_id(part, subject_id, number)
                 self._ids.append(order.next_id(part, subject_id, unplaced))
         return self._ids
@@ -297,7 +322,7 @@ class StoreRequest(TransactionRequest):
     def item_observation(self, item: Item, entity_type: str, recorded_at: int) -> Observation:
         """Return the observation that an item makes; ``recorded_at`` is the time of the transaction."""
         made = self._observation(item, self.item_observation_id(item), item.entity_id, recorded_at)
-        return replace(made, entity_type=entity_type, basis=item.basis, shapes=item.shapes)
+        return replace(made, entity_type=entity_type, basis=item.basis, shapes=item.shapes, home=item.home)
 
     def link_observation(
         self, link: Link, key: str, recorded_at: int, place: int = 0, after: int | None = None
@@ -308,6 +333,8 @@ class StoreRequest(TransactionRequest):
             after: microseconds that it must lie after, where it takes its time from its transaction.
         """
         made = self._observation(link, self.link_observation_id(link, key, place), key, recorded_at)
+        if self.spoken and key == self.link_key(link) != (stored_key := self._stored_subject(link)):
+            made = replace(made, home=stored_key)
         if after is None or link.observed_at is not None:
             return made
         return replace(made, observed_at=max(recorded_at, after + 1))

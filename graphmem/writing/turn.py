@@ -31,8 +31,9 @@ from graphmem.model import state_hash, times
 from graphmem.model.reduction import Torn
 from graphmem.model.schema import SchemaDocument
 from graphmem.settings import Settings
-from graphmem.writing import disk, forms, refolding, vectors
+from graphmem.writing import disk, forms, parting, refolding, vectors
 from graphmem.writing import state as states
+from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import refold
 from graphmem.writing.state import State
 from graphmem.writing.turn_rows import parameters
@@ -242,6 +243,8 @@ class OwnerWriter:
             # Another process wrote, perhaps just now. A reader may see the new revision of the owner before
             # an index finds the rest of the commit; the holder of the lock sees all of it.
             return await self._locked(batch)
+        if state.unparted:
+            return await self._locked(batch)
         if state.is_stale:
             # A write of its own, so that the turn then looks at the folds that it will change.
             disk.check(self.settings)
@@ -299,6 +302,12 @@ class OwnerWriter:
     async def _fold_again(self, batch: list[Waiting], tx: Queries) -> State:
         """Fold what the batch touches and what waits to be folded; return the state after it."""
         state = await self._look(batch, tx) or self._empty(batch)
+        if state.unparted:
+            disk.check(self.settings)
+            placed = [row for each in sorted(state.unparted) for row in await parting.move(tx, state, each)]
+            await self._write_turn(Decided(state, []), tx)
+            await tx.rows("parting.place", placed=placed)
+            state = await self._look(batch, tx) or self._empty(batch)
         if state.is_stale:
             disk.check(self.settings)
             await refold(tx, state)
@@ -383,7 +392,26 @@ class OwnerWriter:
                 except GraphmemError as exc:
                     decided.outcomes.append(exc)
         needs.read()
+        self._leave_out_refused(decided)
         return decided
+
+    def _leave_out_refused(self, decided: Decided) -> None:
+        """Answer requests that write nothing and name people at addresses: nothing they say may part people.
+
+        Raises:
+            LookAgain: there are such requests; the others are decided without them.
+        """
+        batch, addresses = decided.batch, decided.state.partings.keys()
+        done = Decided(decided.state, [])
+        for waiting, outcome in zip(batch, decided.outcomes, strict=True):
+            is_written = isinstance(outcome, Receipt) and waiting.request.writes_facts
+            if addresses and not is_written and addresses & _touched_by(waiting.request).addresses.keys():
+                done.batch.append(waiting)
+                done.outcomes.append(outcome)
+        if done.batch:
+            done.answer()
+            batch[:] = [waiting for waiting in batch if waiting not in done.batch]
+            raise LookAgain(Touched())
 
 
 @contextlib.contextmanager

@@ -220,6 +220,8 @@ class Node:
                 "distinct_from": list(self.own.distinct_from) or None,
                 "merged_by": self.own.merged_by,
                 "merge_rule": self.own.merge_rule,
+                "parts": self.own.parts.text if self.own.parts else None,
+                "parted_into": (self.own.parts.ids or None) if self.own.parts else None,
             }
         source, target = ids.ends(view.subject_id)
         return properties | {
@@ -430,10 +432,13 @@ def _observation_row(owner: str, observation: Observation, is_entity: bool) -> d
         "size": sum(map(len, observation.fields.values())),
         "excluded": list(observation.excluded) or None,
     }
+    if observation.home is not None:
+        properties["part"] = properties["moved_to"] = observation.subject_id
+    subject_id = observation.home or observation.subject_id
     if is_entity:
-        properties["entity_id"] = observation.subject_id
+        properties["entity_id"] = subject_id
         properties["entity_type"] = observation.entity_type
         properties["identity_basis"] = observation.basis
     else:
-        properties["relationship_key"] = observation.subject_id
+        properties["relationship_key"] = subject_id
     return {"transaction_id": observation.transaction_id, "properties": properties}

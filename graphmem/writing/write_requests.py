@@ -20,6 +20,7 @@ from graphmem.model import facts, identity_rules, ids, person_names, rule_merges
 from graphmem.model.identity_rules import Evidence, OwnRule
 from graphmem.model.person_names import NameGroup
 from graphmem.model.schema import shipped
+from graphmem.model.shared_addresses import AddressForms
 from graphmem.writing.things import KEY_KIND, NEAR_KIND
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class Touched:
     a request may create; ``bearers_limit`` of each at most. ``moved`` are pairs of an entity and the one that
     it is newly merged into by rule, ``None`` where a merge ends. ``near`` are groups of names: the names in
     each are read, if these are ``near_limit`` at most. ``subjects`` are transactions, writings and splits to
-    withdraw or reinstate, ``writers`` the keys of the writers of the requests.
+    withdraw or reinstate, ``writers`` the keys of the writers of the requests. ``addresses`` are what the
+    requests say of the people at addresses, by the id that each address makes.
     """
 
     keys: set[str] = field(default_factory=set)
@@ -92,6 +94,7 @@ class Touched:
     bearers_limit: int = field(default_factory=lambda: rule_merges.BEARERS_LIMIT + 2)
     subjects: set[str] = field(default_factory=set)
     writers: set[str] = field(default_factory=set)
+    addresses: dict[str, AddressForms] = field(default_factory=dict)
 
     def add_relationship(self, key: str) -> None:
         self.relationships.add(key)
@@ -124,8 +127,9 @@ class Touched:
             self.near.update(name.groups)
 
     def add(self, further: Touched) -> None:
-        """Add entities, ids that are borne, and moved entities that a decision has needed."""
+        """Add entities, relationships, ids that are borne, and moved entities that a decision has needed."""
         self.entities |= further.entities
+        self.relationships |= further.relationships
         self.borne |= further.borne
         self.stored |= further.stored
         self.moved |= further.moved

@@ -442,3 +442,28 @@ def test_what_needs_an_entity_waits_until_it_is_there(run: Call, dumps: Dumps, p
     run("entities.unmerge", source_entity_id=ids["byron"])
     assert run("entities.get", entity_id=ids["byron"])["entity_id"] == ids["byron"]
     assert run("server.check_snapshots")["healthy"]
+
+
+def people(run: Call) -> dict[str, Any]:
+    page = run("entities.query", entity_type="person")
+    return {each["entity_id"]: each["canonical_name"] for each in page["entities"]}
+
+
+def test_the_union_of_two_databases_parts_alike(run: Call, dumps: Dumps) -> None:
+    nils, berit = ({**ADA, "name": name} for name in ("Nils Holmvik", "Berit Holmvik"))
+    acme = {"entity_type": "company", "name": "Acme"}
+    link = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
+    run("store", entities=[nils, acme], relationships=[link])
+    first = dumps.create("first")
+    dumps.wipe()
+    run("store", entities=[berit, acme], relationships=[link])
+    second = dumps.create("second")
+    dumps.restore(first)
+    assert run("server.check_snapshots")["healthy"]
+    one_way = people(run), dumps.root(dumps.create("one"))
+    dumps.wipe()
+    dumps.restore(first)
+    dumps.restore(second)
+    assert (people(run), dumps.root(dumps.create("other"))) == one_way
+    assert len(one_way[0]) == 2
+    assert run("server.check_snapshots")["healthy"]

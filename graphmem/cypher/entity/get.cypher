@@ -6,8 +6,10 @@
 // mode    read
 // index   entity_id, schema_head
 // cost    light
+// Of an address that several people share, `parted_into` are their ids; it is there although nothing may be left of it.
 MATCH (requested_entity:Entity {id: $entity_id})
 WHERE requested_entity.owner = $owner
 MATCH (requested_entity)-[:MERGED_INTO*0..]->(entity:Entity)
 WHERE entity.merged_into IS NULL AND (entity.live OR $include_deleted)
-RETURN <entity._row> AS entity
+  OR entity.merged_into = '' AND entity.parted_into IS NOT NULL
+RETURN <entity._row> + [null, requested_entity.parted_into] AS entity

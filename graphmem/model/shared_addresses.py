@@ -1,0 +1,258 @@
+"""People who share an e-mail address: who of them an observation is about.
+
+The address alone identifies a person, until two observations that it identified contradict each other in the
+name or the birthday. Then each observation counts for the person, a *part* of the address, whose id its own
+name or birthday makes together with the address. What gives the address alone, and what fits two parts that
+contradict each other, stays with the id of the address. All functions depend on the observations alone, in
+no order.
+
+Names contradict each other where the given names are not one name: beyond nicknames, short forms, initials,
+accents, script, the order of the words and one slip. Another family name with the same given name
+contradicts nothing: people marry. Birthdays contradict each other where both are full days, and are not each
+other with day and month exchanged.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import product
+from typing import Any, Final, NamedTuple
+
+from graphmem.model import canonical, dates, identity, ids, near_names
+
+BASIS: Final = "email"
+"""The basis of the observations that an address alone identifies."""
+FORMS_LIMIT: Final = 200
+"""Names at one address; with more of them it joins nothing: each name is a part of its own."""
+_SHORT_FORM_LEAST: Final = 3
+"""Letters of a given name that may be the beginning of its long form: Alex of Alexandra."""
+_HONORIFICS: Final = frozenset({
+    "dr", "prof", "professor", "mr", "mrs", "ms", "miss", "mx", "sir", "dame", "herr", "frau", "hr", "fr",
+    "mag", "ing", "dipl", "med", "phd", "mme", "mlle", "don", "dona", "sr", "sra", "srta", "sig", "dott", "dottssa",
+})  # fmt: skip
+_FAMILY_FIRST: Final = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
+"""Scripts whose family names come first, as the names of their characters begin."""
+
+
+class Form(NamedTuple):
+    """The name and the birthday that one observation gives a person, normalised as identities compare them."""
+
+    name: str | None
+    birthday: str | None
+
+
+def form_of(entity_type: str, fields: Mapping[str, Any]) -> Form | None:
+    """Return the form that fields give; ``None`` where they name nobody."""
+    read = identity.read_fields(entity_type, fields)
+    names = (identity.identity_value(read.get(name)) for name in ("name", "canonical_name", "full_name"))
+    form = Form(next(filter(None, names), None), identity.identity_value(read.get("birthday")))
+    return form if any(form) else None
+
+
+def form_of_texts(entity_type: str, texts: Mapping[str, str]) -> Form | None:
+    """Return the form that values (canonical JSON by field) give; see :func:`form_of`."""
+    named = identity.identifying_fields(entity_type, "name+canonical_name+full_name+birthday", texts)
+    return form_of(entity_type, {name: canonical.decode(text) for name, text in named.items()})
+
+
+def contradiction(form: Form, other: Form) -> str | None:
+    """Return the field in which two forms contradict each other: ``name``, ``birthday`` or none."""
+    if form.name and other.name and names_contradict(form.name, other.name):
+        return "name"
+    if form.birthday and other.birthday and _birthdays_contradict(form.birthday, other.birthday):
+        return "birthday"
+    return None
+
+
+@lru_cache(maxsize=50_000)
+def names_contradict(name: str, other: str) -> bool:
+    """Return whether the given names of two folded names are two; see above."""
+    words, others = _words(name), _words(other)
+    if name == other or not words or not others or _script(words[0]) != _script(others[0]):
+        return False
+    if min(len(words), len(others)) == 1:
+        return not any(_are_one(word, each) for word in words for each in others)
+    if _script(words[0]).startswith(_FAMILY_FIRST):
+        words, others = [*words[1:], words[0]], [*others[1:], others[0]]
+    given, family, others_given, others_family = words[:-1], words[-1], others[:-1], others[-1]
+    if any(_are_one(word, each) for word in given for each in others_given):
+        return False
+    # One of the two may have the family name first.
+    return not (
+        any(_are_one(word, others_family) for word in given)
+        and any(_are_one(family, each) for each in others_given)
+    )
+
+
+@lru_cache(maxsize=50_000)
+def _words(name: str) -> list[str]:
+    """Return the words of a folded name without accents and honorifics, the given names first."""
+    family, comma, given = name.partition(",")
+    plain = unicodedata.normalize("NFD", f"{given} {family}" if comma else name)
+    letters = "".join(c if c.isalnum() else " " for c in plain if unicodedata.category(c) != "Mn")
+    words = letters.split()
+    return [word for word in words if word not in _HONORIFICS] or words
+
+
+def _script(word: str) -> str:
+    return unicodedata.name(word[0], "").partition(" ")[0]
+
+
+def _are_one(word: str, other: str) -> bool:
+    """Return whether two given names, or two family names, may be one."""
+    short, long = sorted((word, other), key=len)
+    is_short_form = len(short) >= _SHORT_FORM_LEAST and long.startswith(short)
+    return is_short_form or near_names.is_form_of(word, other)
+
+
+def _birthdays_contradict(birthday: str, other: str) -> bool:
+    days = [dates.parse(each) for each in (birthday, other)]
+    if days[0] is None or days[1] is None:
+        return False
+    (year, month, day), second = ((each.iso[:4], each.iso[5:7], each.iso[8:10]) for each in days if each)
+    return second not in ((year, month, day), (year, day, month))
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The forms of the observations that one address identified, each with the id of its part.
+
+    The id is ``None`` for a form that stays with the id of the address: all of them, unless two contradict.
+    Of an address with more than :data:`FORMS_LIMIT` forms, ``parts`` keeps the first ones.
+    """
+
+    parts: Mapping[Form, str | None]
+
+    @property
+    def is_shared(self) -> bool:
+        return bool(self.ids)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The ids of the parts, sorted."""
+        return sorted({each for each in self.parts.values() if each})
+
+    @property
+    def text(self) -> str:
+        """It as canonical JSON: ``[[name, birthday, id of the part], …]``, sorted."""
+        return canonical.encode(sorted(([*form, each] for form, each in self.parts.items()), key=str))
+
+    @classmethod
+    def of_text(cls, text: str) -> Parting:
+        return cls({Form(name, birthday): part for name, birthday, part in canonical.decode(text)})
+
+    @classmethod
+    def of_forms(cls, owner: str, entity_type: str, address: str, forms: Iterable[Form]) -> Parting:
+        """Return the parting that the forms of all observations of an address come to.
+
+        Args:
+            address: normalised, as identities compare it.
+        """
+        forms = sorted(set(forms), key=str)
+        ids_of = {form: _part_ids(owner, entity_type, address, form) for form in forms}
+        if len(forms) > FORMS_LIMIT:
+            return cls({form: min(ids_of[form].values()) for form in forms[: FORMS_LIMIT + 1]})
+        groups = _Groups(forms)
+        if not groups.contradict:
+            return cls(dict.fromkeys(forms))
+        parts: dict[Form, str | None] = dict.fromkeys(groups.ambiguous)
+        for group in groups.groups:
+            parts |= dict.fromkeys(group, _id_of_group(group, ids_of))
+        return cls(parts)
+
+    @property
+    def is_crowded(self) -> bool:
+        return len(self.parts) > FORMS_LIMIT
+
+    def part(self, owner: str, entity_type: str, address: str, form: Form) -> str | None:
+        """Return the id of the part of a form; ``None`` where the form stays with the id of the address."""
+        if self.is_crowded:
+            return min(_part_ids(owner, entity_type, address, form).values())
+        return self.parts.get(form)
+
+
+def _id_of_group(group: set[Form], ids_of: Mapping[Form, Mapping[str, str]]) -> str:
+    """Return the smallest id that the forms of one person make, and nobody else at the address.
+
+    A father and a son of one name have birthdays, twins have names.
+    """
+    made = {each for form in group for each in ids_of[form].values()}
+    others = {each for form, made_ids in ids_of.items() if form not in group for each in made_ids.values()}
+    both = {ids_of[form]["both"] for form in group if "both" in ids_of[form]}
+    return min(made - both - others or made - others)
+
+
+def _part_ids(owner: str, entity_type: str, address: str, form: Form) -> dict[str, str]:
+    """Return the ids that a form makes together with the address, by ``name``, ``birthday`` and ``both``."""
+    made = {field: [value] for field, value in zip(Form._fields, form, strict=True) if value}
+    if len(made) == len(Form._fields):
+        made["both"] = [*filter(None, form)]
+    names = {"both": "name+birthday"}
+    return {
+        field: ids.entity_id(owner, entity_type, f"{BASIS}+{names.get(field, field)}", [address, *values])
+        for field, values in made.items()
+    }
+
+
+@lru_cache(maxsize=20_000)
+def is_part(owner: str, entity_type: str, entity_id: str, evidence: frozenset[tuple[str, str]]) -> bool:
+    """Return whether evidence, pairs of a field and a value, makes an id as a part of an address."""
+    addresses = [value for name, value in evidence if name == BASIS]
+    names = [value for name, value in evidence if name == "name"]
+    birthdays = [value for name, value in evidence if name == "birthday"]
+    forms = [Form(*each) for each in product([*names, None], [*birthdays, None]) if any(each)]
+    return any(
+        entity_id in _part_ids(owner, entity_type, address, form).values()
+        for address in addresses
+        for form in forms
+    )
+
+
+@dataclass(slots=True)
+class AddressForms:
+    """What observations say of the people at one address."""
+
+    entity_type: str
+    address: str
+    forms: set[Form] = field(default_factory=set)
+
+
+class _Groups:
+    """Forms that are those of one person each.
+
+    Two forms are linked where they have a name or a birthday in common and contradict each other in nothing.
+    A form that is linked with two that contradict each other is ambiguous.
+    """
+
+    def __init__(self, forms: list[Form]) -> None:
+        self.contradict = any(
+            contradiction(form, other) for place, form in enumerate(forms) for other in forms[:place]
+        )
+        linked = {form: [other for other in forms if _are_linked(form, other)] for form in forms}
+        self.ambiguous = [
+            form
+            for form, others in linked.items()
+            if any(contradiction(other, further) for other in others for further in others)
+        ]
+        self.groups = self._components(linked)
+
+    def _components(self, linked: Mapping[Form, list[Form]]) -> list[set[Form]]:
+        groups: list[set[Form]] = []
+        waiting = [form for form in linked if form not in self.ambiguous]
+        while waiting:
+            group, reached = set[Form](), [waiting[0]]
+            while reached:
+                form = reached.pop()
+                group.add(form)
+                reached += [each for each in linked[form] if each not in group and each in waiting]
+            waiting = [form for form in waiting if form not in group]
+            groups.append(group)
+        return groups
+
+
+def _are_linked(form: Form, other: Form) -> bool:
+    shared = (form.name and other.name) or (form.birthday and form.birthday == other.birthday)
+    return form != other and bool(shared) and contradiction(form, other) is None

@@ -1,0 +1,287 @@
+"""People who share an e-mail address, as a turn sees them: which part each observation is written for.
+
+What the parts are is :mod:`graphmem.model.shared_addresses`. The id of an address keeps the forms of its
+parts. A turn knows them, and those of its own requests, before it decides. Where a new form changes what stored
+observations are about, these are moved first, by :func:`move`: no fact changes, only what it counts for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from graphmem.database.left_out import Json
+from graphmem.database.queries import Queries
+from graphmem.model import canonical, facts, identity, ids, shared_addresses
+from graphmem.model.shared_addresses import BASIS, AddressForms, Form, Parting
+from graphmem.writing.things import Thing
+from graphmem.writing.write_requests import LookAgain, Touched
+
+if TYPE_CHECKING:
+    from graphmem.model.items import Item
+    from graphmem.model.reduction import Observation
+    from graphmem.writing.state import State
+
+FIELDS: Final = tuple(
+    identity.identifying_names("person", (("email", "name", "canonical_name", "full_name", "birthday"),))
+)
+"""The fields from which the forms of observations are read, as queries compare them."""
+
+
+def address_form(entity_type: str | None, texts: Mapping[str, str]) -> tuple[str, Form] | None:
+    """Return the address and the form that values (canonical JSON by field) give a person; else ``None``."""
+    if entity_type not in identity.PEOPLE:
+        return None
+    known = identity.identifying_fields(entity_type, "+".join(FIELDS), texts)
+    values = {name: canonical.decode(text) for name, text in known.items()}
+    address = identity.identifying_value(entity_type, BASIS, identity.read_fields(entity_type, values))
+    form = shared_addresses.form_of(entity_type, values)
+    return (address, form) if address and form else None
+
+
+def of_item(item: Item) -> tuple[str, Form] | None:
+    """Return the address and the form of an item that its address identified; else ``None``."""
+    if item.basis != BASIS or item.alternatives is not None or item.kind not in facts.VALUE_KINDS:
+        return None
+    return address_form(item.entity_type, item.fields if item.identifying is None else item.identifying)
+
+
+def of_observation(observation: Observation) -> tuple[str, Form] | None:
+    """Return the address and the form of an observation that its address identified; else ``None``."""
+    if observation.basis != BASIS or observation.kind not in facts.VALUE_KINDS:
+        return None
+    return address_form(observation.entity_type, observation.fields)
+
+
+def note(
+    addresses: dict[str, AddressForms], address_id: str, entity_type: str, said: tuple[str, Form] | None
+) -> None:
+    """Add the form of an item or observation to those of its address."""
+    if said is not None:
+        known = addresses.setdefault(address_id, AddressForms(entity_type, said[0]))
+        known.forms.add(said[1])
+
+
+def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
+    """Work out the partings of a state: of the stored addresses, with the forms of the turn's requests."""
+    for entity_id in state.entities:
+        entity = state.entities[entity_id]
+        if entity.parts is not None:
+            state.partings[entity_id] = entity.parts
+        elif entity.observation_count and _may_contradict(state, entity, addresses.get(entity_id)):
+            state.unparted[entity_id] = addresses.get(entity_id)
+    for address_id, address in addresses.items():
+        known = state.partings.get(address_id)
+        if address_id in state.unparted or state.head(address.entity_type).alternatives is not None:
+            continue
+        forms = {*(known.parts if known else ()), *address.forms}
+        parting = Parting.of_forms(state.owner, address.entity_type, address.address, forms)
+        if (
+            known
+            and not known.is_crowded
+            and any(parting.parts.get(f) != known.parts[f] for f in known.parts)
+        ):
+            state.unparted[address_id] = address
+        elif known or parting.is_shared:
+            state.partings[address_id] = parting
+
+
+def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -> bool:
+    """Return whether evidence of a person, with further forms, may contradict itself.
+
+    The evidence has values of corrections too: whether an address is shared is read from its observations.
+    """
+    if entity.kind not in identity.PEOPLE or state.head(entity.kind).alternatives is not None:
+        return False
+    values: dict[str, list[str]] = {}
+    for name, value in entity.evidence:
+        values.setdefault(name, []).append(value)
+    if not any(
+        ids.entity_id(state.owner, entity.kind, BASIS, [each]) == entity.subject_id
+        for each in values.get(BASIS, ())
+    ):
+        return False
+    forms = [Form(name, None) for name in values.get("name", ())]
+    forms += [Form(None, birthday) for birthday in values.get("birthday", ())]
+    forms += sorted(address.forms if address else (), key=str)
+    return any(
+        shared_addresses.contradiction(form, other)
+        for place, form in enumerate(forms)
+        for other in forms[:place]
+    )
+
+
+def placed(item: Item, state: State) -> Item:
+    """Return an item with the part that it is about as its entity, and the id of the address as its home."""
+    home = item.home or item.entity_id
+    parting, said = state.partings.get(home), of_item(item)
+    part = parting.part(state.owner, item.entity_type or "", *said) if parting and said else None
+    entity_id, home = (part, home) if part else (home, None)
+    if (item.entity_id, item.home) == (entity_id, home):
+        return item
+    return replace(item, entity_id=entity_id, home=home)
+
+
+def placed_items(items: list[Item], state: State) -> tuple[list[Item], dict[str, str]]:
+    """Return the items of one transaction, each with the part that it is about as its entity.
+
+    What names the id of an address outright is about the part that speaks alone in the transaction: the
+    second value has these parts, by the id of the address.
+    """
+    if not state.partings:
+        return items, {}
+    items = [placed(item, state) for item in items]
+    spoken = alone((item.home, item.entity_id) for item in items if item.home)
+    outright = (item for item in items if item.basis == "target_id" and item.entity_id in spoken)
+    parts = {
+        item.index: replace(item, entity_id=spoken[item.entity_id], home=item.entity_id) for item in outright
+    }
+    return [parts.get(item.index, item) for item in items], spoken
+
+
+def placed_observations(observations: Iterable[Observation], state: State) -> list[Observation]:
+    """Return the observations of one transaction, each with the part that it is about as its subject.
+
+    Raises:
+        LookAgain: the look has not read a part.
+    """
+    observations, parts = list(observations), dict[str, str]()
+    if not state.partings:
+        return observations
+    for each in observations:
+        parting, said = state.partings.get(each.subject_id), of_observation(each)
+        part = parting.part(state.owner, each.entity_type, *said) if parting and said else None
+        if part:
+            parts[each.id] = part
+    spoken = alone((each.subject_id, parts.get(each.id)) for each in observations)
+    for each in observations:
+        is_outright = each.basis == "target_id" or ":" in each.subject_id
+        if is_outright and each.kind not in facts.MERGE_KINDS:
+            parts.setdefault(each.id, moved_subject(each.subject_id, spoken))
+    return [
+        replace(each, subject_id=parts[each.id], home=each.subject_id)
+        if parts.get(each.id, each.subject_id) != each.subject_id
+        else each
+        for each in observations
+    ]
+
+
+class _ObservationRow(NamedTuple):
+    """An observation of an address, or of a relationship at it; ``subject_id`` is what it was stored for."""
+
+    observation_id: str
+    subject_id: str
+    part: str | None
+    kind: str
+    basis: str | None
+    names: list[str]
+    values: list[Json]
+    transactions: list[str]
+
+
+async def move(queries: Queries, state: State, address_id: str) -> list[tuple[str, str | None]]:
+    """Work out the parts of an address from all of its observations, and note them in the state.
+
+    Returns:
+        The observations that do not count for what they are about, each with the entity or relationship that
+        it is about: ``None`` for the one that it was stored for.
+
+    Raises:
+        LookAgain: the look has not read a part.
+    """
+    entity = state.entities.get(address_id)
+    assert entity is not None
+    homes = [address_id, *(entity.parts.ids if entity.parts else ())]
+    rows = await queries.only(
+        "parting.observations",
+        list[_ObservationRow],
+        entity_id=address_id,
+        entity_ids=homes,
+        fields=list(FIELDS),
+    )
+    said = {row.observation_id: _said(row, entity.kind) for row in rows}
+    waiting = state.unparted[address_id]
+    address = next((each[0] for each in said.values() if each), waiting.address if waiting else "")
+    forms = {each[1] for each in said.values() if each} | (waiting.forms if waiting else set())
+    parting = Parting.of_forms(state.owner, entity.kind, address, forms)
+    part_of = {
+        each: parting.part(state.owner, entity.kind, *about) if about else None
+        for each, about in said.items()
+    }
+    targets = _targets(rows, part_of, said, address_id)
+    gone = sorted({*(entity.parts.ids if entity.parts else ())} - {*parting.ids})
+    need(state, [*gone, *(target for _, target in targets if target)])
+    for target in (target for _, target in targets if target and state.thing(target) is None):
+        is_entity = ":" not in target
+        kind = entity.kind if is_entity else target.partition(":")[0]
+        things = state.entities if is_entity else state.relationships
+        things.put(Thing(target, kind, rule=state.own_rule(kind) if is_entity else None, unmade=True))
+    for former in gone:
+        # Who knows its id finds the person by the parts that its forms have now.
+        known = entity.parts.parts if entity.parts else {}
+        now = Parting({form: parting.parts.get(form) for form, part in known.items() if part == former})
+        state.entities.put(replace(state.entities[former], parts=now))
+    for again in filter(None, map(state.entities.get, parting.ids)):
+        state.entities.put(replace(again, parts=None))
+    state.entities.put(replace(entity, parts=parting))
+    return targets
+
+
+def need(state: State, subject_ids: Iterable[str]) -> None:
+    """Have parts, and relationships of parts, read that were not looked for."""
+    looked, further = state.rule_reads.looked, Touched()
+    further.add_subjects(each for each in subject_ids if state.thing(each) is None)
+    if looked and not (further.entities <= looked.entities and further.relationships <= looked.relationships):
+        raise LookAgain(further)
+
+
+def _said(row: _ObservationRow, entity_type: str) -> tuple[str, Form] | None:
+    if row.basis != BASIS or row.kind not in facts.VALUE_KINDS or ":" in row.subject_id:
+        return None
+    return address_form(entity_type, dict(zip(row.names, row.values, strict=True)))
+
+
+def alone(parts: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """Return the one part of each address that speaks; none where several do.
+
+    Args:
+        parts: pairs of the id of an address and of a part, of the observations of one transaction.
+    """
+    spoken: dict[str, set[str]] = {}
+    for address_id, part in parts:
+        if part:
+            spoken.setdefault(address_id, set()).add(part)
+    return {address_id: next(iter(every)) for address_id, every in spoken.items() if len(every) == 1}
+
+
+def _targets(
+    rows: Iterable[_ObservationRow],
+    part_of: Mapping[str, str | None],
+    said: Mapping[str, tuple[str, Form] | None],
+    address_id: str,
+) -> list[tuple[str, str | None]]:
+    """Return the observations that count for another subject than is stored, each with that subject."""
+    spoken: dict[str, set[str]] = {}
+    for row in rows:
+        for transaction in row.transactions:
+            spoken.setdefault(transaction, set()).update(filter(None, [part_of[row.observation_id]]))
+    targets: list[tuple[str, str | None]] = []
+    for row in rows:
+        part = part_of[row.observation_id]
+        is_outright = row.basis == "target_id" or ":" in row.subject_id
+        if part is None and is_outright and row.kind not in facts.MERGE_KINDS:
+            parts = set[str]().union(*(spoken[each] for each in row.transactions))
+            part = next(iter(parts)) if len(parts) == 1 else None
+        target = part if part is None else moved_subject(row.subject_id, {address_id: part})
+        if target != row.part:
+            targets.append((row.observation_id, target))
+    return targets
+
+
+def moved_subject(subject_id: str, parts: Mapping[str, str]) -> str:
+    """Return an entity's id, or the key of a relationship, with parts in place of the ids of addresses."""
+    if ":" not in subject_id:
+        return parts.get(subject_id, subject_id)
+    ends = [parts.get(end, end) for end in ids.ends(subject_id)]
+    return ids.relationship_key(subject_id.partition(":")[0], *ends)

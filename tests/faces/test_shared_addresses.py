@@ -1,0 +1,158 @@
+"""People who share an e-mail address are several, whatever comes first."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from graphmem.errors import GraphmemError
+from tests.support.faces import Call
+from tests.support.rule_merging import Audited
+
+ADDRESS = "post@holmvik.example"
+NILS = {"entity_type": "person", "name": "Nils Holmvik", "email": ADDRESS, "phone": "+45 91"}
+BERIT = {"entity_type": "person", "name": "Berit Holmvik", "email": ADDRESS, "phone": "+45 92"}
+
+
+def shown(run: Call) -> dict[str, Any]:
+    """Return the people that lists show, by id, with their names and telephones."""
+    page = run("entities.query", entity_type="person", include_snapshots=True)
+    return {
+        each["entity_id"]: (each["canonical_name"], each["snapshot"].get("phone"))
+        for each in page["entities"]
+    }
+
+
+def test_two_people_of_one_address_are_two(run: Call, audited: Audited) -> None:
+    stored = run("store", entities=[NILS, BERIT])
+    nils, berit = (each["entity_id"] for each in stored["entities"])
+    assert shown(run) == {nils: ("Nils Holmvik", "+45 91"), berit: ("Berit Holmvik", "+45 92")}
+    assert audited(False) == {}
+
+
+@pytest.mark.parametrize("order", [*permutations((NILS, BERIT))])
+def test_any_order_and_any_batches_give_the_same_people(run: Call, audited: Audited, order: Any) -> None:
+    for item in order:
+        run("store", entities=[item])
+    expected = {each["entity_id"] for each in run("store", entities=[NILS, BERIT])["entities"]}
+    assert {*shown(run)} == expected
+    assert audited(False) == {}
+
+
+def test_the_id_of_the_address_says_who_shares_it(run: Call) -> None:
+    (alone,) = run("store", entities=[NILS])["entities"]
+    stored = run("store", entities=[BERIT])
+    (berit,) = (each["entity_id"] for each in stored["entities"])
+    (nils,) = shown(run).keys() - {berit}
+    answer = run("entities.get", entity_id=alone["entity_id"])
+    assert answer["entity_id"] == alone["entity_id"]
+    assert answer["parted_into"] == sorted([nils, berit])
+    assert answer["snapshot"] == {}
+    (warning,) = stored["store_warnings"]
+    assert (warning["code"], warning["shared_with"]) == ("SHARED_IDENTIFIER", [nils])
+    found = run("entities.find", identifier=ADDRESS)
+    assert {each["entity_id"] for each in found["entities"]} == {nils, berit}
+    assert "2 entities share" in found["hint"]
+    phone = run("entities.find", identifier="What is Nils Holmvik's phone?")
+    assert [each["entity_id"] for each in phone["entities"]] == [nils]
+
+
+def test_relationships_and_corrections_belong_to_who_speaks_alone(run: Call, audited: Audited) -> None:
+    acme = {"entity_type": "company", "name": "Acme"}
+    link = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
+    first = run("store", entities=[NILS, acme], relationships=[link])
+    address = first["entities"][0]["entity_id"]
+    run("entities.correct", entity_id=address, field="phone", value="+45 99")
+    run("store", entities=[BERIT])
+    assert audited(False) == {}
+    run(
+        "store",
+        entities=[{**BERIT, "city": "Oslo"}, {"entity_type": "company", "name": "Beta"}],
+        relationships=[link],
+    )
+    people = {name: entity_id for entity_id, (name, _) in shown(run).items()}
+    works_at = {
+        name: [
+            each["target_entity_id"]
+            for each in run("relationships.list", entity_id=entity_id)["relationships"]
+        ]
+        for name, entity_id in people.items()
+    }
+    assert {name: len(targets) for name, targets in works_at.items()} == {
+        "Nils Holmvik": 1,
+        "Berit Holmvik": 1,
+        "+45 99": 0,
+    }
+    assert audited(False) == {}
+
+
+@pytest.mark.parametrize(
+    "order",
+    [*permutations((NILS, BERIT, {**NILS, "name": "N. Holmvik"}, {**NILS, "name": "Nora Holmvik"}))][::5],
+)
+def test_what_fits_two_people_stays_with_the_address(run: Call, audited: Audited, order: Any) -> None:
+    for item in order:
+        run("store", entities=[item])
+    (address,) = {
+        each["entity_id"]
+        for each in run("store", entities=[{"entity_type": "person", "email": ADDRESS}])["entities"]
+    }
+    assert {name for name, _ in shown(run).values()} == {
+        "Nils Holmvik",
+        "Berit Holmvik",
+        "Nora Holmvik",
+        "N. Holmvik",
+    }
+    assert run("entities.get", entity_id=address)["canonical_name"] == "N. Holmvik"
+    assert audited(False) == {}
+
+
+def test_a_father_and_a_son_of_one_name_are_two_by_their_birthdays(run: Call, audited: Audited) -> None:
+    father, son = ({**NILS, "birthday": birthday} for birthday in ("1950-01-02", "1980-03-04"))
+    run("store", entities=[father])
+    run("store", entities=[BERIT])
+    run("store", entities=[son])
+    assert len(shown(run)) == 3
+    # Day and month exchanged are one birthday.
+    run("store", entities=[{**NILS, "birthday": "1950-02-01"}])
+    assert len(shown(run)) == 3
+    assert audited(False) == {}
+
+
+def test_a_part_whose_id_changes_says_which_it_is_now(run: Call, audited: Audited) -> None:
+    people = [{**NILS, "name": f"{given} Holmvik"} for given in ("Nils", "N", "Nills", "Niels")]
+    run("store", entities=[BERIT])
+    told = {run("store", entities=[item])["entities"][0]["entity_id"] for item in people}
+    (nils,) = {each for each, (name, _) in shown(run).items() if name != "Berit Holmvik"}
+    for each in told - {nils}:
+        assert run("entities.get", entity_id=each)["parted_into"] == [nils]
+    assert audited(False) == {}
+
+
+def test_a_refused_request_parts_nobody(run: Call, audited: Audited) -> None:
+    (nils,) = run("store", entities=[NILS])["entities"]
+    with pytest.raises(GraphmemError):
+        run("store", entities=[BERIT, {"target_id": "ent_" + 24 * "0", "name": "nobody"}])
+    assert shown(run).keys() == {nils["entity_id"]}
+    assert "parted_into" not in run("entities.get", entity_id=nils["entity_id"])
+
+
+def test_it_holds_at_every_time_and_after_a_withdrawal(run: Call, audited: Audited) -> None:
+    first = run("store", entities=[NILS])["recorded_at"]
+    second = run("store", entities=[BERIT])
+    (berit,) = (each["entity_id"] for each in second["entities"])
+    (nils,) = shown(run).keys() - {berit}
+    for clock in ("at", "at_ingested"):
+        assert run("entities.snapshot", entity_id=nils, **{clock: first})["snapshot"]["phone"] == "+45 91"
+    assert (
+        run("entities.snapshot", entity_id=berit, at_ingested=second["recorded_at"])["canonical_name"]
+        == "Berit Holmvik"
+    )
+    run("writings.withdraw", transaction_id=second["transaction_id"])
+    assert shown(run).keys() == {nils}
+    assert audited(False) == {}
+    run("writings.reinstate", transaction_id=second["transaction_id"])
+    assert shown(run).keys() == {nils, berit}
+    assert audited(False) == {}
