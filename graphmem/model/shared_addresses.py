@@ -9,15 +9,18 @@ no order.
 Names contradict each other where the given names are not one name: beyond nicknames, short forms, initials,
 accents, script, the order of the words and one slip. Another family name with the same given name
 contradicts nothing: people marry. Birthdays contradict each other where both are full days, and are not each
-other with day and month exchanged.
+other with day and month exchanged. At an address of a role, such as ``info@``, every other name is another
+part.
 """
 
 from __future__ import annotations
 
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from importlib import resources
 from itertools import product
 from typing import Any, Final, NamedTuple
 
@@ -31,14 +34,22 @@ _SHORT_FORM_LEAST: Final = 3
 """Letters of a given name that may be the beginning of its long form: Alex of Alexandra."""
 _HONORIFICS: Final = frozenset({
     "dr", "prof", "professor", "mr", "mrs", "ms", "miss", "mx", "sir", "dame", "herr", "frau", "hr", "fr",
-    "mag", "ing", "dipl", "med", "phd", "mme", "mlle", "don", "dona", "sr", "sra", "srta", "sig", "dott", "dottssa",
+    "mag", "ing", "dipl", "med", "phd", "mme", "mlle", "don", "dona", "sr", "sra", "srta", "sig", "dott",
+    "dottssa",
 })  # fmt: skip
+_ROLES: Final = frozenset(
+    word
+    for words in tomllib.loads(
+        resources.files("graphmem.model").joinpath("role_addresses.toml").read_text(encoding="utf-8")
+    ).values()
+    for word in words.split()
+)
 _FAMILY_FIRST: Final = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
 """Scripts whose family names come first, as the names of their characters begin."""
 
 
 class Form(NamedTuple):
-    """The name and the birthday that one observation gives a person, normalised as identities compare them."""
+    """The name and the birthday that one observation gives a person, as identities compare them."""
 
     name: str | None
     birthday: str | None
@@ -153,8 +164,11 @@ class Parting:
         """
         forms = sorted(set(forms), key=str)
         ids_of = {form: _part_ids(owner, entity_type, address, form) for form in forms}
+        if _is_of_role(address):
+            of_roles = {form: _own_part_id(ids_of[form]) for form in forms[: FORMS_LIMIT + 1]}
+            return cls(of_roles if len({*of_roles.values()}) > 1 else dict.fromkeys(forms))
         if len(forms) > FORMS_LIMIT:
-            return cls({form: min(ids_of[form].values()) for form in forms[: FORMS_LIMIT + 1]})
+            return cls({form: _own_part_id(ids_of[form]) for form in forms[: FORMS_LIMIT + 1]})
         groups = _Groups(forms)
         if not groups.contradict:
             return cls(dict.fromkeys(forms))
@@ -170,8 +184,27 @@ class Parting:
     def part(self, owner: str, entity_type: str, address: str, form: Form) -> str | None:
         """Return the id of the part of a form; ``None`` where the form stays with the id of the address."""
         if self.is_crowded:
-            return min(_part_ids(owner, entity_type, address, form).values())
+            return _own_part_id(_part_ids(owner, entity_type, address, form))
         return self.parts.get(form)
+
+    def former(self, owner: str, entity_type: str, address: str) -> dict[str, Parting]:
+        """Return the ids that parts may have had when fewer forms were known, with what each parts into."""
+        former: dict[str, dict[Form, str | None]] = {}
+        for form, part in self.parts.items() if self.is_shared else ():
+            for each in _part_ids(owner, entity_type, address, form).values():
+                if each not in self.ids:
+                    former.setdefault(each, {})[form] = part
+        return {each: Parting(parts) for each, parts in former.items()}
+
+
+def _is_of_role(address: str) -> bool:
+    """Return whether an address belongs to a role or a program: it joins no names, however near."""
+    return address.partition("@")[0].partition("+")[0] in _ROLES
+
+
+def _own_part_id(made: Mapping[str, str]) -> str:
+    """Return the id of a form that joins no other: that of its name, if it has one."""
+    return made.get("name") or made["birthday"]
 
 
 def _id_of_group(group: set[Form], ids_of: Mapping[Form, Mapping[str, str]]) -> str:

@@ -34,11 +34,11 @@ ANSWER_CHARACTERS: Final = 8_000_000
 class Entity(TypedDict):
     """An entity with its snapshot: ``provenance`` names, for each field, the observation that set it.
 
-    ``state`` is live, deleted or merged; a merged entity has ``merged_to_entity_id``. The id of
-    an e-mail address that several people share has their ids as ``parted_into``, and shows what the address
-    alone says. Times are ISO 8601 in UTC. ``version`` rises by one with every transaction that touches the entity. ``schema_version`` is null
-    while no schema is registered. ``computed_at`` is the time of the newest observation, so that the same
-    observations give the same answer.
+    ``state`` is live, deleted or merged; a merged entity has ``merged_to_entity_id``. The id of an e-mail
+    address that several people share has their ids as ``parted_into``, and shows what the address alone says.
+    Times are ISO 8601 in UTC. ``version`` rises by one with every transaction that touches the entity.
+    ``schema_version`` is null while no schema is registered. ``computed_at`` is the time of the newest
+    observation, so that the same observations give the same answer.
     """
 
     entity_id: str

@@ -154,7 +154,7 @@ class Draft:
             return
         known = self.entities.get(address_id)
         if known is None:
-            known = Thing(address_id, kind, rule=self.own_rule(kind), unmade=True)
+            known = Thing(address_id, kind, rule=self.own_rule(kind))
         if known.parts != parting:
             self.entities.put(replace(known, parts=parting))
 

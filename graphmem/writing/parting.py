@@ -1,8 +1,8 @@
 """People who share an e-mail address, as a turn sees them: which part each observation is written for.
 
 What the parts are is :mod:`graphmem.model.shared_addresses`. The id of an address keeps the forms of its
-parts. A turn knows them, and those of its own requests, before it decides. Where a new form changes what stored
-observations are about, these are moved first, by :func:`move`: no fact changes, only what it counts for.
+parts. A turn knows them, and those of its own requests, before it decides. Where a new form changes what
+stored observations are about, :func:`move` comes first: no fact changes, only the entity that it counts for.
 """
 
 from __future__ import annotations
@@ -94,21 +94,16 @@ def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -
     """
     if entity.kind not in identity.PEOPLE or state.head(entity.kind).alternatives is not None:
         return False
-    values: dict[str, list[str]] = {}
-    for name, value in entity.evidence:
-        values.setdefault(name, []).append(value)
-    if not any(
-        ids.entity_id(state.owner, entity.kind, BASIS, [each]) == entity.subject_id
-        for each in values.get(BASIS, ())
-    ):
+    forms = {Form(value, None) for name, value in entity.evidence if name == "name"}
+    forms |= {Form(None, value) for name, value in entity.evidence if name == "birthday"}
+    forms |= address.forms if address else set()
+    if all(len({*filter(None, values)}) < 2 for values in zip(*forms, strict=True)):
         return False
-    forms = [Form(name, None) for name in values.get("name", ())]
-    forms += [Form(None, birthday) for birthday in values.get("birthday", ())]
-    forms += sorted(address.forms if address else (), key=str)
+    addresses = [value for name, value in entity.evidence if name == BASIS]
     return any(
-        shared_addresses.contradiction(form, other)
-        for place, form in enumerate(forms)
-        for other in forms[:place]
+        Parting.of_forms(state.owner, entity.kind, each, forms).is_shared
+        for each in addresses
+        if ids.entity_id(state.owner, entity.kind, BASIS, [each]) == entity.subject_id
     )
 
 
@@ -210,18 +205,16 @@ async def move(queries: Queries, state: State, address_id: str) -> list[tuple[st
         for each, about in said.items()
     }
     targets = _targets(rows, part_of, said, address_id)
-    gone = sorted({*(entity.parts.ids if entity.parts else ())} - {*parting.ids})
-    need(state, [*gone, *(target for _, target in targets if target)])
+    former = parting.former(state.owner, entity.kind, address)
+    need(state, [*former, *(target for _, target in targets if target)])
     for target in (target for _, target in targets if target and state.thing(target) is None):
         is_entity = ":" not in target
         kind = entity.kind if is_entity else target.partition(":")[0]
         things = state.entities if is_entity else state.relationships
-        things.put(Thing(target, kind, rule=state.own_rule(kind) if is_entity else None, unmade=True))
-    for former in gone:
-        # Who knows its id finds the person by the parts that its forms have now.
-        known = entity.parts.parts if entity.parts else {}
-        now = Parting({form: parting.parts.get(form) for form, part in known.items() if part == former})
-        state.entities.put(replace(state.entities[former], parts=now))
+        things.put(Thing(target, kind, rule=state.own_rule(kind) if is_entity else None))
+    for former_id in sorted(former.keys() & {*state.entities}):
+        # Who knows an id that its forms made earlier finds the person.
+        state.entities.put(replace(state.entities[former_id], parts=former[former_id]))
     for again in filter(None, map(state.entities.get, parting.ids)):
         state.entities.put(replace(again, parts=None))
     state.entities.put(replace(entity, parts=parting))

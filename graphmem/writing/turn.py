@@ -339,7 +339,11 @@ class OwnerWriter:
 
     def _empty(self, batch: list[Waiting]) -> State:
         """Return the state of an owner who has written nothing yet."""
-        return states.empty(self.owner, self._touched(batch), self.settings.merge_rules_off_by_type)
+        while True:
+            rules_off = self.settings.merge_rules_off_by_type
+            state = states.empty(self.owner, self._touched(batch), rules_off)
+            if not self._identify(batch, state):
+                return state
 
     def _remember_documents(self, state: State) -> None:
         documents = self.known.documents

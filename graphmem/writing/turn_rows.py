@@ -164,11 +164,11 @@ class Node:
         elif is_entity and own.into is not None:
             # Only the survivor's liveness matters: no member changes it, unless members alone make it.
             survivor = things.survivor(subject_id)
-            if survivor.unmade:
+            if not survivor.made:
                 survivor = things.view(survivor.subject_id) or survivor
         else:
             survivor = things.view(things.root(subject_id)) or own
-        live = survivor.live and not survivor.unmade
+        live = survivor.live and not survivor.unmade and (not is_entity or survivor.made)
         if not is_entity:
             live = live and own.into is None and _is_observed(survivor)
         projection = own.projection
@@ -212,7 +212,7 @@ class Node:
                 "updated_at": view.updated_at,
                 "listed": self.listed,
                 "unlisted": None if self.listed else view.kind,
-                "merged_into": "" if self.is_survivor and self.view.unmade else self.own.into,
+                "merged_into": "" if self.is_survivor and self.absent else self.own.into,
                 "projection": self.projection or None,
                 "text": self.text,
                 "evidence": self.own.evidence_text,

@@ -26,6 +26,7 @@ from graphmem.model import identity, identity_rules, person_names, times
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from graphmem.text import identifiers
+from graphmem.writing import parting
 from tests.reliability.test_failpoints import Doom, doom
 from tests.support import faces
 from tests.support.actors import always, full_actor
@@ -302,6 +303,23 @@ def test_what_was_stored_under_another_id_than_its_values_make_today_joins_the_p
     assert {each["entity_id"] for each in page["entities"]} == {miller, king, new["entity_id"]}
     run("entities.unmerge", source_entity_id=contact)
     assert run("entities.get", entity_id=contact)["entity_id"] == contact
+    assert run("server.check_snapshots")["stale_snapshots"] == []
+
+
+def test_people_who_were_one_by_an_address_are_parted_after_the_migration(
+    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = [
+        {**MILLER, "name": name, "email": "post@miller.example"} for name in ("Ann Miller", "Robert Miller")
+    ]
+    with monkeypatch.context() as patch:
+        patch.setattr(parting, "know", lambda state, addresses: None)
+        ann, robert = (each["entity_id"] for each in run("store", entities=people)["entities"])
+        assert ann == robert
+    migrated_again(loop, services, owner, 41)
+    assert len(run("entities.get", entity_id=ann)["parted_into"]) == len(people)
+    page = run("entities.query", entity_type="person")
+    assert {each["canonical_name"] for each in page["entities"]} == {"Ann Miller", "Robert Miller"}
     assert run("server.check_snapshots")["stale_snapshots"] == []
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from graphmem.errors import GraphmemError
+from graphmem.model import shared_addresses
 from tests.support.faces import Call
 from tests.support.rule_merging import Audited
 
@@ -155,4 +156,29 @@ def test_it_holds_at_every_time_and_after_a_withdrawal(run: Call, audited: Audit
     assert audited(False) == {}
     run("writings.reinstate", transaction_id=second["transaction_id"])
     assert shown(run).keys() == {nils, berit}
+    assert audited(False) == {}
+
+
+def test_an_address_of_a_role_joins_no_names(run: Call, audited: Audited) -> None:
+    sender = {"entity_type": "person", "email": "Notifications+7@forge.example"}
+    (single,) = run("store", entities=[{**sender, "name": "Ada Lovelace"}])["entities"]
+    assert "parted_into" not in run("entities.get", entity_id=single["entity_id"])
+    # At a person's own address these two names are one.
+    run(
+        "store",
+        entities=[{**sender, "name": "A. Lovelace"}, {**sender, "name": "Ada Lovelace", "city": "London"}],
+    )
+    assert {name for name, _ in shown(run).values()} == {"Ada Lovelace", "A. Lovelace"}
+    assert audited(False) == {}
+
+
+def test_more_names_than_can_be_compared_join_nothing(
+    run: Call, audited: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_addresses, "FORMS_LIMIT", 3)
+    people = [{**NILS, "name": name} for name in ("Ada Berg", "A. Berg", "Eva Dahl", "Uwe Ek", "Per Frost")]
+    run("store", entities=people[:3])
+    assert len(shown(run)) == 2
+    run("store", entities=people[3:])
+    assert len(shown(run)) == len(people)
     assert audited(False) == {}
