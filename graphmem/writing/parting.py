@@ -76,6 +76,8 @@ def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
         if address_id in state.unparted or state.head(address.entity_type).alternatives is not None:
             continue
         forms = {*(known.parts if known else ()), *address.forms}
+        if known is None and len(forms) < 2:
+            continue
         parting = Parting.of_forms(state.owner, address.entity_type, address.address, forms)
         if (
             known

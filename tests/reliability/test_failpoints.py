@@ -71,6 +71,7 @@ WORK = (
 RESTORES = ("before:write.turn", "after:write.turn", "before:dump.merged", "after:dump.merged")
 REGISTERS = ("before:relationship_type.register", "after:relationship_type.register")
 RESTAMPS = ("before:audit.restamp", "after:audit.restamp")
+PLACES = ("before:parting.place", "after:parting.place")
 SETTLES = ("before:audit.settle", "after:audit.settle")
 ERASES = {f"{side}:{step}" for step in ("owner.close", "owner.thin", *OWNED) for side in ("before", "after")}
 """tests/access/test_erasing.py has them."""
@@ -113,7 +114,7 @@ SECRETS = {"before:secret.make", "after:secret.make"}
 """tests/faces/test_database_schema.py has them."""
 COVERED = {
     *STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES, *ERASES,
-    *INTERPRETS, *EXCLUDES, *SUPPOSES, *RESTAMPS, *SECRETS,
+    *INTERPRETS, *EXCLUDES, *SUPPOSES, *RESTAMPS, *PLACES, *SECRETS,
 }  # fmt: skip
 MIGRATES = {"before:script", "after:script"}
 """On a database of its own; see the test of migrations."""
@@ -336,6 +337,22 @@ def test_stamps_that_were_being_mended_are_as_they_were(
     rest("server.check_snapshots", auto_fix=True)
     assert healthy(rest)
     assert rest("server.stats")["total_entities"] == 2
+
+
+@pytest.mark.parametrize("place", mostly_long(PLACES, "after:parting.place"))
+def test_people_who_were_being_parted_are_parted_once(doom: Doom, rest: Call, place: str) -> None:
+    ann, bo = (
+        {"entities": [{"entity_type": "person", "name": name, "email": "post@berg.example"}]}
+        for name in ("Ann Berg", "Bo Berg")
+    )
+    alone = rest("store", **ann)["entities"][0]["entity_id"]
+    doom.dies_during_request(place, "/store", {**bo, **KEY})
+    # The statement is part of a transaction, which is not committed yet.
+    assert "parted_into" not in rest("entities.get", entity_id=alone)
+    assert healthy(rest)
+    assert rest("store", **bo, **KEY)["replayed"] is False
+    assert len(rest("entities.get", entity_id=alone)["parted_into"]) == 2
+    assert healthy(rest)
 
 
 @pytest.mark.parametrize("place", mostly_long(WORK, "after:meaning.claim", "after:schema.folded"))
