@@ -149,7 +149,7 @@ class Draft:
 
     def _note_parting(self, address_id: str, kind: str) -> None:
         """Note with the id of an address who shares it."""
-        parting = self.state.partings.get(address_id)
+        parting = self.state.addresses.partings.get(address_id)
         if parting is None:
             return
         known = self.entities.get(address_id)

@@ -8,7 +8,7 @@ stored observations are about, :func:`move` comes first: no fact changes, only t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphmem.database.left_out import Json
@@ -27,6 +27,18 @@ FIELDS: Final = tuple(
     identity.identifying_names("person", (("email", "name", "canonical_name", "full_name", "birthday"),))
 )
 """The fields from which the forms of observations are read, as queries compare them."""
+
+
+@dataclass(slots=True)
+class Addresses:
+    """What a turn knows of the people at addresses, by the id that each address makes.
+
+    ``unparted`` are the addresses whose observations do not all count for the part that they are about, with
+    what the turn adds.
+    """
+
+    partings: dict[str, Parting] = field(default_factory=dict)
+    unparted: dict[str, AddressForms | None] = field(default_factory=dict)
 
 
 def address_form(entity_type: str | None, texts: Mapping[str, str]) -> tuple[str, Form] | None:
@@ -68,12 +80,12 @@ def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
     for entity_id in state.entities:
         entity = state.entities[entity_id]
         if entity.parts is not None:
-            state.partings[entity_id] = entity.parts
+            state.addresses.partings[entity_id] = entity.parts
         elif entity.observation_count and _may_contradict(state, entity, addresses.get(entity_id)):
-            state.unparted[entity_id] = addresses.get(entity_id)
+            state.addresses.unparted[entity_id] = addresses.get(entity_id)
     for address_id, address in addresses.items():
-        known = state.partings.get(address_id)
-        if address_id in state.unparted or state.head(address.entity_type).alternatives is not None:
+        known = state.addresses.partings.get(address_id)
+        if address_id in state.addresses.unparted or state.head(address.entity_type).alternatives is not None:
             continue
         forms = {*(known.parts if known else ()), *address.forms}
         if known is None and len(forms) < 2:
@@ -84,9 +96,9 @@ def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
             and not known.is_crowded
             and any(parting.parts.get(f) != known.parts[f] for f in known.parts)
         ):
-            state.unparted[address_id] = address
+            state.addresses.unparted[address_id] = address
         elif known or parting.is_shared:
-            state.partings[address_id] = parting
+            state.addresses.partings[address_id] = parting
 
 
 def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -> bool:
@@ -112,7 +124,7 @@ def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -
 def placed(item: Item, state: State) -> Item:
     """Return an item with the part that it is about as its entity, and the id of the address as its home."""
     home = item.home or item.entity_id
-    parting, said = state.partings.get(home), of_item(item)
+    parting, said = state.addresses.partings.get(home), of_item(item)
     part = parting.part(state.owner, item.entity_type or "", *said) if parting and said else None
     entity_id, home = (part, home) if part else (home, None)
     if (item.entity_id, item.home) == (entity_id, home):
@@ -126,7 +138,7 @@ def placed_items(items: list[Item], state: State) -> tuple[list[Item], dict[str,
     What names the id of an address outright is about the part that speaks alone in the transaction: the
     second value has these parts, by the id of the address.
     """
-    if not state.partings:
+    if not state.addresses.partings:
         return items, {}
     items = [placed(item, state) for item in items]
     spoken = alone((item.home, item.entity_id) for item in items if item.home)
@@ -144,10 +156,10 @@ def placed_observations(observations: Iterable[Observation], state: State) -> li
         LookAgain: the look has not read a part.
     """
     observations, parts = list(observations), dict[str, str]()
-    if not state.partings:
+    if not state.addresses.partings:
         return observations
     for each in observations:
-        parting, said = state.partings.get(each.subject_id), of_observation(each)
+        parting, said = state.addresses.partings.get(each.subject_id), of_observation(each)
         part = parting.part(state.owner, each.entity_type, *said) if parting and said else None
         if part:
             parts[each.id] = part
@@ -177,16 +189,24 @@ class _ObservationRow(NamedTuple):
     transactions: list[str]
 
 
-async def move(queries: Queries, state: State, address_id: str) -> list[tuple[str, str | None]]:
-    """Work out the parts of an address from all of its observations, and note them in the state.
+Placed = list[tuple[str, str | None]]
+"""Observations that do not count for what they are about, each with the entity or relationship that it is
+about: ``None`` for the one that it was stored for."""
 
-    Returns:
-        The observations that do not count for what they are about, each with the entity or relationship that
-        it is about: ``None`` for the one that it was stored for.
+
+async def move(queries: Queries, state: State) -> Placed:
+    """Work out the parts of addresses from all of their observations, and note them in the state.
 
     Raises:
         LookAgain: the look has not read a part.
     """
+    placed: Placed = []
+    for address_id in sorted(state.addresses.unparted):
+        placed += await _move(queries, state, address_id)
+    return placed
+
+
+async def _move(queries: Queries, state: State, address_id: str) -> Placed:
     entity = state.entities.get(address_id)
     assert entity is not None
     homes = [address_id, *(entity.parts.ids if entity.parts else ())]
@@ -198,7 +218,7 @@ async def move(queries: Queries, state: State, address_id: str) -> list[tuple[st
         fields=list(FIELDS),
     )
     said = {row.observation_id: _said(row, entity.kind) for row in rows}
-    waiting = state.unparted[address_id]
+    waiting = state.addresses.unparted[address_id]
     address = next((each[0] for each in said.values() if each), waiting.address if waiting else "")
     forms = {each[1] for each in said.values() if each} | (waiting.forms if waiting else set())
     parting = Parting.of_forms(state.owner, entity.kind, address, forms)

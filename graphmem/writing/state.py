@@ -12,8 +12,8 @@ from graphmem.model import fact_table, identity, ids, state_hash
 from graphmem.model.identity_rules import OwnRule, own_rule
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import Rules
-from graphmem.model.shared_addresses import AddressForms, Parting
 from graphmem.writing import parting
+from graphmem.writing.parting import Addresses
 from graphmem.writing.rule_state import BearerRow, NearRow, RuleChanges, RuleReads
 from graphmem.writing.schema_heads import Head, HeadRow
 from graphmem.writing.things import Thing, ThingRow, Things
@@ -128,9 +128,7 @@ class State:
         file_keys: the ids of sources by the idempotency keys of files.
         new: what the turn adds.
         recounted: the entities whose versions were counted again from all facts.
-        partings: the people at addresses, by the id that each address makes.
-        unparted: the addresses whose observations do not all count for the part that they are about, with
-            what the turn adds.
+        addresses: the people who share e-mail addresses.
     """
 
     owner: str = ""
@@ -147,8 +145,7 @@ class State:
     file_keys: dict[str, set[str]] = field(default_factory=dict)
     new: Additions = field(default_factory=Additions)
     recounted: set[str] = field(default_factory=set)
-    partings: dict[str, Parting] = field(default_factory=dict)
-    unparted: dict[str, AddressForms | None] = field(default_factory=dict)
+    addresses: Addresses = field(default_factory=Addresses)
 
     def thing(self, subject_id: str) -> Thing | None:
         """Return an entity by its id, or a relationship by its key."""

@@ -64,7 +64,7 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
 def _warn_of_sharing(draft: Draft, item: Item) -> None:
     """Warn of an item about an address that several people share."""
     home = item.home or item.entity_id
-    parting = draft.state.partings.get(home)
+    parting = draft.state.addresses.partings.get(home)
     if parting is None or not parting.is_shared:
         return
     others = [each for each in parting.ids if each != item.entity_id]

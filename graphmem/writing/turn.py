@@ -243,7 +243,7 @@ class OwnerWriter:
             # Another process wrote, perhaps just now. A reader may see the new revision of the owner before
             # an index finds the rest of the commit; the holder of the lock sees all of it.
             return await self._locked(batch)
-        if state.unparted:
+        if state.addresses.unparted:
             return await self._locked(batch)
         if state.is_stale:
             # A write of its own, so that the turn then looks at the folds that it will change.
@@ -302,9 +302,9 @@ class OwnerWriter:
     async def _fold_again(self, batch: list[Waiting], tx: Queries) -> State:
         """Fold what the batch touches and what waits to be folded; return the state after it."""
         state = await self._look(batch, tx) or self._empty(batch)
-        if state.unparted:
+        if state.addresses.unparted:
             disk.check(self.settings)
-            placed = [row for each in sorted(state.unparted) for row in await parting.move(tx, state, each)]
+            placed = await parting.move(tx, state)
             await self._write_turn(Decided(state, []), tx)
             await tx.rows("parting.place", placed=placed)
             state = await self._look(batch, tx) or self._empty(batch)
@@ -405,7 +405,7 @@ class OwnerWriter:
         Raises:
             LookAgain: there are such requests; the others are decided without them.
         """
-        batch, addresses = decided.batch, decided.state.partings.keys()
+        batch, addresses = decided.batch, decided.state.addresses.partings.keys()
         done = Decided(decided.state, [])
         for waiting, outcome in zip(batch, decided.outcomes, strict=True):
             is_written = isinstance(outcome, Receipt) and waiting.request.writes_facts

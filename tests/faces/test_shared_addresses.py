@@ -140,6 +140,16 @@ def test_a_refused_request_parts_nobody(run: Call, audited: Audited) -> None:
     assert "parted_into" not in run("entities.get", entity_id=nils["entity_id"])
 
 
+def test_the_changes_are_those_of_the_people(run: Call) -> None:
+    for item in (NILS, BERIT):
+        run("store", entities=[item])
+    changes = run("changes.list")["changes"]
+    assert {each["event_type"] for each in changes} == {"entity.created"}
+    assert {each["entity_id"]: each["name"] for each in changes} == {
+        entity_id: name for entity_id, (name, _) in shown(run).items()
+    }
+
+
 def test_it_holds_at_every_time_and_after_a_withdrawal(run: Call, audited: Audited) -> None:
     first = run("store", entities=[NILS])["recorded_at"]
     second = run("store", entities=[BERIT])

@@ -6,7 +6,7 @@
   COLLECT {
     MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)
     WITH observation ORDER BY observation.id
-    RETURN [observation.id, coalesce(observation.entity_id, observation.relationship_key), observation.kind,
+    RETURN [observation.id, coalesce(observation.part, observation.entity_id, observation.relationship_key), observation.kind,
       observation.entity_type, observation.observed_at, observation.fields, observation.values, observation.priority,
       observation.specificity, observation.observation_source, observation.source_id, observation.excluded]
   },

@@ -8,5 +8,5 @@
 MATCH (interpretation:Interpretation {id: $interpretation_id})
 WHERE interpretation.owner = $owner
 MATCH (interpretation)<-[:BY_INTERPRETATION]-(observation:Observation)
-RETURN count(observation) AS observations, count(DISTINCT observation.entity_id) AS entities,
+RETURN count(observation) AS observations, count(DISTINCT <observation._subject>) AS entities,
   count(DISTINCT observation.relationship_key) AS relationships

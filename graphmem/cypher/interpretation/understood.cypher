@@ -10,7 +10,7 @@ CALL () {
   MATCH (interpretation:Interpretation {id: $interpretation_id})
   WHERE interpretation.owner = $owner
   MATCH (interpretation)<-[:BY_INTERPRETATION]-(observation:Observation)
-  WITH DISTINCT observation.entity_id AS id WHERE id IS NOT NULL
+  WITH DISTINCT <observation._subject> AS id WHERE id IS NOT NULL
   MATCH (entity:Entity {id: id})
   WHERE entity.owner = $owner
   WITH entity.type AS type, count(entity) AS entities ORDER BY entities DESC, type
