@@ -120,11 +120,24 @@ def _are_one(word: str, other: str) -> bool:
 
 
 def _birthdays_contradict(birthday: str, other: str) -> bool:
-    days = [dates.parse(each) for each in (birthday, other)]
-    if days[0] is None or days[1] is None:
-        return False
-    (year, month, day), second = ((each.iso[:4], each.iso[5:7], each.iso[8:10]) for each in days if each)
-    return second not in ((year, month, day), (year, day, month))
+    days = _day(birthday), _day(other)
+    return None not in days and not _are_one_birthday(birthday, other)
+
+
+def _are_one_birthday(birthday: str, other: str) -> bool:
+    """Return whether two birthdays are one, perhaps with day and month exchanged."""
+    day, other_day = _day(birthday), _day(other)
+    if day is None or other_day is None:
+        return birthday == other
+    return day[0] == other_day[0] and sorted(day[1:]) == sorted(other_day[1:])
+
+
+def _day(birthday: str) -> list[str] | None:
+    """Return year, month and day of a full birthday; where the two are exchanged, the month may be none."""
+    written = dates.parse(birthday)
+    parts = (written.iso[:10] if written else birthday).split("-")
+    is_full = len(parts) == 3 and all(part.isdecimal() for part in parts)
+    return parts if is_full and [len(part) for part in parts] == [4, 2, 2] else None
 
 
 @dataclass(frozen=True)
@@ -174,7 +187,8 @@ class Parting:
             return cls(dict.fromkeys(forms))
         parts: dict[Form, str | None] = dict.fromkeys(groups.ambiguous)
         for group in groups.groups:
-            parts |= dict.fromkeys(group, _id_of_group(group, ids_of))
+            others = set[Form]().union(*(each for each in groups.groups if each != group))
+            parts |= dict.fromkeys(group, _id_of_group(group, others, ids_of))
         return cls(parts)
 
     @property
@@ -207,15 +221,15 @@ def _own_part_id(made: Mapping[str, str]) -> str:
     return made.get("name") or made["birthday"]
 
 
-def _id_of_group(group: set[Form], ids_of: Mapping[Form, Mapping[str, str]]) -> str:
-    """Return the smallest id that the forms of one person make, and nobody else at the address.
+def _id_of_group(group: set[Form], others: set[Form], ids_of: Mapping[Form, Mapping[str, str]]) -> str:
+    """Return the smallest id that the forms of one person make, and none of the forms of others.
 
     A father and a son of one name have birthdays, twins have names.
     """
     made = {each for form in group for each in ids_of[form].values()}
-    others = {each for form, made_ids in ids_of.items() if form not in group for each in made_ids.values()}
+    made -= {each for form in others for each in ids_of[form].values()}
     both = {ids_of[form]["both"] for form in group if "both" in ids_of[form]}
-    return min(made - both - others or made - others)
+    return min(made - both or made)
 
 
 def _part_ids(owner: str, entity_type: str, address: str, form: Form) -> dict[str, str]:
@@ -269,8 +283,15 @@ class _Groups:
             form
             for form, others in linked.items()
             if any(contradiction(other, further) for other in others for further in others)
+            or self._may_be_anybody(form, others, forms)
         ]
         self.groups = self._components(linked)
+
+    def _may_be_anybody(self, form: Form, linked: list[Form], forms: list[Form]) -> bool:
+        """Return whether a birthday without a name may be that of somebody whose birthday is not known."""
+        return not (form.name or linked) and any(
+            other.name and contradiction(form, other) is None for other in forms
+        )
 
     def _components(self, linked: Mapping[Form, list[Form]]) -> list[set[Form]]:
         groups: list[set[Form]] = []
@@ -287,5 +308,7 @@ class _Groups:
 
 
 def _are_linked(form: Form, other: Form) -> bool:
-    shared = (form.name and other.name) or (form.birthday and form.birthday == other.birthday)
+    shared = form.name and other.name
+    if form.birthday and other.birthday:
+        shared = shared or _are_one_birthday(form.birthday, other.birthday)
     return form != other and bool(shared) and contradiction(form, other) is None

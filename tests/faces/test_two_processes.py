@@ -342,7 +342,7 @@ def test_two_processes_part_people_of_one_address_as_one_does(
     items = [{"entity_type": "person", "name": names[i % 6], "email": "post@berg.example"} for i in range(18)]
 
     async def people(owner: str, *where: Services) -> set[str]:
-        """Store all items at once, each in a process in turn; return the names of the people that come of it."""
+        """Store all items at once, each in a process in turn; return the names of the people."""
         stores = (
             ask(where[i % len(where)], owner, "store", entities=[item], find_duplicates=False)
             for i, item in enumerate(items)
