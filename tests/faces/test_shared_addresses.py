@@ -192,3 +192,28 @@ def test_more_names_than_can_be_compared_join_nothing(
     run("store", entities=people[3:])
     assert len(shown(run)) == len(people)
     assert audited(False) == {}
+
+
+def test_what_is_said_by_id_parts_nobody(run: Call, audited: Audited) -> None:
+    (nils,) = (each["entity_id"] for each in run("store", entities=[NILS])["entities"])
+    run("entities.correct", entity_id=nils, field="name", value="Berit Holmvik")
+    run("store", entities=[{"target_id": nils, "name": "Carl Berg"}])
+    run("store", entities=[{**NILS, "city": "Oslo"}])
+    assert shown(run).keys() == {nils}
+    assert audited(False) == {}
+    run("store", entities=[BERIT])
+    # What was said by id stays with the address: nobody knows of whom it was.
+    assert len(run("entities.get", entity_id=nils)["parted_into"]) == 2
+    assert audited(False) == {}
+
+
+def test_a_rule_of_the_owner_that_names_the_address_decides_alone(run: Call, audited: Audited) -> None:
+    fields = {"name": {"type": "string"}, "email": {"type": "string"}, "phone": {"type": "string"}}
+    run(
+        "schemas.register",
+        schema={"entity_type": "person", "canonical_name_fields": ["email"], "fields": fields},
+    )
+    run("store", entities=[NILS])
+    run("store", entities=[BERIT])
+    assert len(shown(run)) == 1
+    assert audited(False) == {}
