@@ -155,8 +155,8 @@ class Draft:
         known = self.entities.get(address_id)
         if known is None:
             known = Thing(address_id, kind, rule=self.own_rule(kind))
-        if known.parts != parting:
-            self.entities.put(replace(known, parts=parting))
+        if known.parting != parting:
+            self.entities.put(replace(known, parting=parting))
 
     def observe_relationship(self, observation: Observation) -> None:
         """Add an observation to its relationship, and show that where its ends are shown."""

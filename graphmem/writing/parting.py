@@ -79,8 +79,8 @@ def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
     """Work out the partings of a state: of the stored addresses, with the forms of the turn's requests."""
     for entity_id in state.entities:
         entity = state.entities[entity_id]
-        if entity.parts is not None:
-            state.addresses.partings[entity_id] = entity.parts
+        if entity.parting is not None:
+            state.addresses.partings[entity_id] = entity.parting
         elif entity.observation_count and _may_contradict(state, entity, addresses.get(entity_id)):
             state.addresses.unparted[entity_id] = addresses.get(entity_id)
     for address_id, address in addresses.items():
@@ -209,7 +209,7 @@ async def move(queries: Queries, state: State) -> Placed:
 async def _move(queries: Queries, state: State, address_id: str) -> Placed:
     entity = state.entities.get(address_id)
     assert entity is not None
-    homes = [address_id, *(entity.parts.ids if entity.parts else ())]
+    homes = [address_id, *(entity.parting.ids if entity.parting else ())]
     rows = await queries.only(
         "parting.observations",
         list[_ObservationRow],
@@ -236,10 +236,10 @@ async def _move(queries: Queries, state: State, address_id: str) -> Placed:
         things.put(Thing(target, kind, rule=state.own_rule(kind) if is_entity else None))
     for former_id in sorted(former.keys() & {*state.entities}):
         # Who knows an id that its forms made earlier finds the person.
-        state.entities.put(replace(state.entities[former_id], parts=former[former_id]))
+        state.entities.put(replace(state.entities[former_id], parting=former[former_id]))
     for again in filter(None, map(state.entities.get, parting.ids)):
-        state.entities.put(replace(again, parts=None))
-    state.entities.put(replace(entity, parts=parting))
+        state.entities.put(replace(again, parting=None))
+    state.entities.put(replace(entity, parting=parting))
     return targets
 
 

@@ -54,7 +54,7 @@ class Thing:
         named: the pairs of all of its observations that count, where these were read; see
             :func:`naming_pairs`.
         former_keys: the keys of all observations that ever counted for it, where these were read.
-        parts: the people who share the address that made its id, where its observations were read for that.
+        parting: the people who share the address that made its id, where its observations were read for that.
     """
 
     subject_id: str
@@ -78,7 +78,7 @@ class Thing:
     merge_rule: str | None = None
     named: frozenset[tuple[str, str]] | None = field(default=None, compare=False)
     former_keys: frozenset[tuple[str, str]] = field(default=frozenset(), compare=False)
-    parts: Parting | None = None
+    parting: Parting | None = None
 
     @property
     def made(self) -> bool:
@@ -88,7 +88,7 @@ class Thing:
     @property
     def is_shared(self) -> bool:
         """Whether it is the id of an address at which there are several people."""
-        return self.parts is not None and self.parts.is_shared
+        return self.parting is not None and self.parting.is_shared
 
     @property
     def has_rule(self) -> bool:
@@ -439,7 +439,7 @@ class ThingRow(NamedTuple):
     distinct_from: list[str] | None
     merged_by: str | None
     merge_rule: str | None
-    parts: Json | None
+    parting: Json | None
     name: str | None
     into: str | None
     projection: str | None
@@ -474,7 +474,7 @@ class ThingRow(NamedTuple):
             refold=self.refold or 0,
             merged_by=self.merged_by,
             merge_rule=self.merge_rule,
-            parts=Parting.of_text(self.parts) if self.parts else None,
+            parting=Parting.of_text(self.parting) if self.parting else None,
             separated=tuple(self.separated or ()),
             distinct_from=tuple(self.distinct_from or ()),
         )

@@ -220,8 +220,8 @@ class Node:
                 "distinct_from": list(self.own.distinct_from) or None,
                 "merged_by": self.own.merged_by,
                 "merge_rule": self.own.merge_rule,
-                "parts": self.own.parts.text if self.own.parts else None,
-                "parted_into": (self.own.parts.ids or None) if self.own.parts else None,
+                "parting": self.own.parting.text if self.own.parting else None,
+                "parted_into": (self.own.parting.ids or None) if self.own.parting else None,
             }
         source, target = ids.ends(view.subject_id)
         return properties | {

@@ -18,7 +18,7 @@ from tests.support.figures import Figures
 PACKAGE: Final = Path(graphmem.__file__).parent
 ADA: Final = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org", "city": "London"}
 REQUESTS: Final[tuple[tuple[str, dict[str, Any], int], ...]] = (
-    ("store", {"entities": [ADA]}, 390),
+    ("store", {"entities": [ADA]}, 400),
     ("entities.query", {"search": "Ada"}, 334),
     ("context.retrieve", {"question": "Where does Ada Lovelace live?"}, 390),
     ("entities.query", {"entity_type": "person"}, 120),

@@ -3,4 +3,4 @@
 thing.version, thing.updated_at, thing.observation_count, thing.created_at, thing.last_observation_at, thing.fields, thing.values,
 thing.winners, thing.ranks, thing.turn, thing.check, thing.own, thing.parts,
 thing.unmade, thing.refold, thing.evidence, thing.separated, thing.distinct_from, thing.merged_by,
-thing.merge_rule, thing.parts, thing.canonical_name
+thing.merge_rule, thing.parting, thing.canonical_name
