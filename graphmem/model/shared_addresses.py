@@ -63,12 +63,6 @@ def form_of(entity_type: str, fields: Mapping[str, Any]) -> Form | None:
     return form if any(form) else None
 
 
-def form_of_texts(entity_type: str, texts: Mapping[str, str]) -> Form | None:
-    """Return the form that values (canonical JSON by field) give; see :func:`form_of`."""
-    named = identity.identifying_fields(entity_type, "name+canonical_name+full_name+birthday", texts)
-    return form_of(entity_type, {name: canonical.decode(text) for name, text in named.items()})
-
-
 def contradiction(form: Form, other: Form) -> str | None:
     """Return the field in which two forms contradict each other: ``name``, ``birthday`` or none."""
     if form.name and other.name and names_contradict(form.name, other.name):

@@ -275,20 +275,25 @@ def _targets(
     part_of: Mapping[str, str | None],
     said: Mapping[str, tuple[str, Form] | None],
     address_id: str,
-) -> list[tuple[str, str | None]]:
-    """Return the observations that count for another subject than is stored, each with that subject."""
+) -> Placed:
+    """Return the observations that count for another subject than is noted, each with that subject."""
     spoken: dict[str, set[str]] = {}
     for row in rows:
         for transaction in row.transactions:
             spoken.setdefault(transaction, set()).update(filter(None, [part_of[row.observation_id]]))
-    targets: list[tuple[str, str | None]] = []
+    targets: Placed = []
     for row in rows:
         part = part_of[row.observation_id]
         is_outright = row.basis == "target_id" or ":" in row.subject_id
         if part is None and is_outright and row.kind not in facts.MERGE_KINDS:
             parts = set[str]().union(*(spoken[each] for each in row.transactions))
             part = next(iter(parts)) if len(parts) == 1 else None
-        target = part if part is None else moved_subject(row.subject_id, {address_id: part})
+        # The other end of a relationship may be at another address that people share.
+        stored, current = row.subject_id.split(":"), (row.part or row.subject_id).split(":")
+        ends = [
+            part or each if each == address_id else now for each, now in zip(stored, current, strict=True)
+        ]
+        target = ":".join(ends) if ends != stored else None
         if target != row.part:
             targets.append((row.observation_id, target))
     return targets

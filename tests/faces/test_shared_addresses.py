@@ -140,6 +140,23 @@ def test_a_refused_request_parts_nobody(run: Call, audited: Audited) -> None:
     assert "parted_into" not in run("entities.get", entity_id=nils["entity_id"])
 
 
+def test_both_ends_of_a_relationship_may_be_at_addresses_that_people_share(
+    run: Call, audited: Audited
+) -> None:
+    ann, bo = ({**NILS, "name": name, "email": "post@dahl.example"} for name in ("Ann Dahl", "Bo Dahl"))
+    link = {"relationship_type": "KNOWS", "source_index": 0, "target_index": 1}
+    run("store", entities=[NILS, ann], relationships=[link])
+    for item in (BERIT, bo):
+        run("store", entities=[item])
+        assert audited(False) == {}
+    people = {name: entity_id for entity_id, (name, _) in shown(run).items()}
+    (known,) = run("relationships.list", entity_id=people["Nils Holmvik"])["relationships"]
+    assert {known["source_entity_id"], known["target_entity_id"]} == {
+        people["Nils Holmvik"],
+        people["Ann Dahl"],
+    }
+
+
 def test_the_changes_are_those_of_the_people(run: Call) -> None:
     for item in (NILS, BERIT):
         run("store", entities=[item])
