@@ -47,8 +47,8 @@ CORE: Final[Mapping[str, str]] = {
     "give the id as `target_id`.",
     "context.retrieve": "Use it first, for a question or a name: it answers the most useful lines at once. "
     "Not for lists (`retrieve_entities`) or for one entity whole (`retrieve_entity_snapshot`).",
-    "entities.find": "Use it to get the id of an entity that you can name, and before you store something "
-    "about it under another name. Not for a question (`retrieve_context`) or a list (`retrieve_entities`).",
+    "entities.find": "Use it to get the id of an entity that you can name. Not for a question "
+    "(`retrieve_context`) or a list (`retrieve_entities`).",
     "entities.query": "Use it for lists: by type, time, relationship, fields, or by words with "
     "`search`. Not for one entity that you can name (`retrieve_entity_by_identifier`).",
     "entities.snapshot": "Use it to read one entity whole, now or as of an earlier time, and with "
@@ -58,7 +58,7 @@ CORE: Final[Mapping[str, str]] = {
     "timeline.list": "Use it for what happened or is due when: meetings, deadlines, birthdays. Not for when "
     "something was stored (`retrieve_entities` with `created_since`).",
     "entities.correct": "Use it when a stored value is wrong, or a person says so. Not for a value that has "
-    "changed in the world: `store` that, or give `since`, so that the earlier value keeps its time.",
+    "changed in the world: `store` that, or give `since`.",
     "entities.merge": "Use it when a person says that two entities are one, or when they share what only one "
     "can have. Not because they look alike: ask first.",
     "entities.unmerge": "Use it when a merge was wrong. Not for one entity that was never merged and holds "

@@ -87,9 +87,9 @@ class RetrieveContext(Arguments):
 async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:
     """Return what is known about a question or an entity, most useful first, within a budget.
 
-    A line has an entity with its current values and relationships; `formerly` begins a relationship that has
-    ended. A value that another contests without being older says so; one that replaced another says which,
-    and until when. A question for the past ("before Bremen", "in 2023") is answered by earlier values.
+    A line has an entity with its current values and relationships; `formerly` begins one that has ended. A
+    value that another contests says so; one that replaced another says which, and until when. A question for
+    the past ("before Bremen", "in 2023") is answered by earlier values.
     `at` and `at_ingested` answer what was true at that time. `next_cursor` answers what follows the budget.
     """
     if arguments.question is None and arguments.entity_id is None:

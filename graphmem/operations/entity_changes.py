@@ -140,7 +140,7 @@ class Correct(Expecting, DryRun, Sized):
     )
     since: Moment | None = Field(
         default=None,
-        description="Since when it is so: what was stored held until then. Else it was always wrong.",
+        description="Since when it is so.",
     )
     release: bool = Field(default=False, description="End the correction, without `value`.")
     entity_type: EntityType | None = None
@@ -180,11 +180,10 @@ class Corrected(Budgeted):
 )
 @within_budget(is_receipt=True)
 async def correct(context: Context, arguments: Correct) -> Corrected:
-    """Correct fields of an entity. A correction wins over all observations that are no corrections.
+    """Correct fields of an entity. A correction wins over all other observations.
 
-    What was there was a mistake: it stays in the history, and is no earlier value. With `since` it was so
-    until then. `release` ends a correction: the newest wins again. To take back what was stored by mistake:
-    `POST /undo` the last writes, `POST /withdraw` what a writer stored.
+    What was wrong stays in the history as a mistake; with `since`, it held until then. `release` ends a
+    correction. `undo` and `withdraw_writings` take back what was stored.
     """
     fields = _corrected(arguments)
     receipt, stored = await _observe(context, "entities.correct", arguments, "correction", fields)

@@ -103,8 +103,8 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
     """Merge an entity into another. Afterwards both ids and names answer the target with the facts of both.
 
     Each field shows the winner among the observations of both; a null clears only its own entity's value. The
-    target shows the relationships of both, each once. No observation is moved: an unmerge gives each entity
-    its own observations back, later ones included.
+    target shows the relationships of both, each once. An unmerge gives each entity its own
+    observations back, later ones included.
     """
     request = _request(context, "entities.merge", arguments, "merge", arguments.merge_reason)
     with _refusals(arguments):

@@ -91,9 +91,9 @@ class TimelinePage(AsOf, Warned, IndexedPageEnvelope):
 async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePage:
     """List timeline events, the latest first: of all entities, of one type, of one entity, or of one file.
 
-    Events are the dates in the fields of live entities: those that the schema of their type declares as
-    temporal fields, else those whose names say so (date_start, due_date, ...). `at` and `at_ingested`
-    answer the events of that time, of up to 2,000 entities.
+    Events are the dates of live entities: of the temporal fields of their schema, else of fields named so
+    (date_start, due_date, ...). `at` and `at_ingested` answer the events of that time, of up to 2,000
+    entities.
     """
     since, until = _range(arguments)
     query = cursors.fingerprint(context, "timeline.list", arguments)

@@ -59,6 +59,7 @@ WRITTEN_LATER = (
     "unstamped",
     "until", "url", "vectors_changed",
     "is_cut", "key", "packed", "passages_changed", "places", "reader", "texts", "title",
+    "parted_into", "parting", "part", "parts",
     "address", "contact", "decided_at", "is_seeded", "notes", "retired", "sealed_text", "wiped_at",
 )  # fmt: skip
 """Properties that our queries read, and that nothing has written where these tests run first."""
