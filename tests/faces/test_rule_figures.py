@@ -28,6 +28,8 @@ def test_a_store_merges_people_and_members_as_the_figures_do(run: Call, owner: s
     records += [
         each for each in population.make(PEOPLE + 20, 0.5) if "email" not in each.item or each.id > "r5"
     ]
+    # The figures know no people who share an address: this record has another birthday at the address of r24.
+    records = [each for each in records if each.id != "r25"]
     for entity_type, of_type, registered in (
         ("person", records, None),
         ("member", population.members(records), population.REGISTERED),
