@@ -247,6 +247,7 @@ WITHOUT_KEYS: tuple[LiteralString, ...] = (
 )
 
 
+@pytest.mark.long
 def test_what_was_stored_before_there_were_rules_is_merged_by_them(
     run: Call, loop: Loop, services: Services, owner: str
 ) -> None:
@@ -263,6 +264,7 @@ def test_what_was_stored_before_there_were_rules_is_merged_by_them(
     assert (again["entity_id"], again["resolved_by"]) == (by_email, "rule")
 
 
+@pytest.mark.long
 def test_what_was_stored_under_another_id_than_its_values_make_today_joins_the_person(
     run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ from tests.support.commands import environment
 from tests.support.doctor import SECRET, Examine, failed_findings
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.killed_services import until
 from tests.support.language_model import running_language_model
 from tests.support.sealed_database import of_client
 from tests.support.service import Service, free_port
@@ -183,8 +184,12 @@ def test_a_language_model_that_reads_nothing_fails_and_its_key_is_not_shown(look
 def test_a_service_is_found_with_its_version(look: Examine, service: Service) -> None:
     port = int(service.url.rpartition(":")[2])
     assert failed_findings(look(port=port), "service") == []
-    message = next(finding.what for finding in look(base_url=service.url) if finding.check == "service")
-    assert message.endswith(service.url)
+
+    def message() -> str:
+        return next(finding.what for finding in look(base_url=service.url) if finding.check == "service")
+
+    # A service is not ready while its database is busy: see the test of one that is not ready.
+    until(lambda: message().endswith(service.url))
 
 
 def test_a_service_that_is_away_or_another_program_fails(look: Examine, silent: str) -> None:
