@@ -24,6 +24,7 @@ from rapidfuzz.fuzz import token_sort_ratio
 
 from graphmem.model.identity import fold_text, index_key, words
 from graphmem.model.nicknames import are_forms_of_one_name
+from graphmem.model.person_names import HONORIFICS
 from graphmem.text.identifiers import one_spelling
 from graphmem.text.words import is_emoji, word_set
 
@@ -54,10 +55,7 @@ _FORMS = word_set(
     株式会社 有限会社 有限公司 股份有限公司 주식회사 유한회사"""
 )
 _ATTACHED_FORMS = ("株式会社", "有限会社", "股份有限公司", "有限公司", "주식회사", "유한회사")
-_HONORIFICS = word_set(
-    """mr mrs ms miss mx dr prof professor sir dame rev herr frau mme mlle monsieur madame signor signora
-    dott dottore señor señora senor senora sra phd esq dipl господин госпожа 先生 様 氏"""
-)
+_HONORIFICS = word_set(HONORIFICS)
 _GENERATION_WORDS: dict[Kind, dict[str, str]] = {
     "person": {"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr"}, "company": {}, "other": {},
 }  # fmt: skip

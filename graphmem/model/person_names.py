@@ -12,6 +12,11 @@ from typing import Final, NamedTuple
 from graphmem.model import identity, near_names
 
 FIELDS: Final = (identity.CANONICAL_NAME, "name", "full_name")
+HONORIFICS: Final = (
+    "mr mrs ms miss mx dr prof professor sir dame rev herr frau mme mlle monsieur madame signor signora dott "
+    "dottore señor señora senor senora sra phd esq dipl господин госпожа 先生 様 氏"
+)
+"""What stands before or behind the name of a person and is no part of it: words."""
 LIMIT: Final = 200
 """Texts of one group; with more of them, nobody in it is merged by the name alone."""
 _OWN: Final = "own"

@@ -24,7 +24,7 @@ from importlib import resources
 from itertools import product
 from typing import Any, Final, NamedTuple
 
-from graphmem.model import canonical, dates, identity, ids, near_names
+from graphmem.model import canonical, dates, identity, ids, near_names, person_names
 
 BASIS: Final = "email"
 """The basis of the observations that an address alone identifies."""
@@ -33,9 +33,8 @@ FORMS_LIMIT: Final = 200
 _SHORT_FORM_LEAST: Final = 3
 """Letters of a given name that may be the beginning of its long form: Alex of Alexandra."""
 _HONORIFICS: Final = frozenset({
-    "dr", "prof", "professor", "mr", "mrs", "ms", "miss", "mx", "sir", "dame", "herr", "frau", "hr", "fr",
-    "mag", "ing", "dipl", "med", "phd", "mme", "mlle", "don", "dona", "sr", "sra", "srta", "sig", "dott",
-    "dottssa",
+    *person_names.HONORIFICS.split(),
+    "hr", "fr", "mag", "ing", "med", "don", "dona", "sr", "srta", "sig", "dottssa",
 })  # fmt: skip
 _ROLES: Final = frozenset(
     word
@@ -211,7 +210,7 @@ def _is_of_role(address: str) -> bool:
 
 
 def _own_part_id(made: Mapping[str, str]) -> str:
-    """Return the id of a form that joins no other: that of its name, if it has one."""
+    """Return the id of a person whose form is joined with no other: by the name, else by the birthday."""
     return made.get("name") or made["birthday"]
 
 
