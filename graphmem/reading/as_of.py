@@ -144,14 +144,13 @@ async def entity(
     row = None
     if not clocks.now:
         row = (await recomputed.entities(context, [entity_id], **clocks.bounds)).get(entity_id)
-    if clocks.now or row is None:
-        stored = await context.graph.one(
+    if row is None:
+        row = await context.graph.one(
             "entity.get", EntityRow, entity_id=entity_id, include_deleted=bool(include_deleted)
         )
-        # An address that people share parts at every time.
-        row = (
-            stored if clocks.now or (stored and stored.parted_into and not stored.observation_count) else None
-        )
+        if row is not None and not clocks.now and (row.observation_count or not row.parted_into):
+            # It was not there then. An address of which nothing is left but its people parts at every time.
+            row = None
     if row is None or not (row.live or include_deleted or row.parted_into):
         raise answers.no_entity(entity_id, may_be_deleted=include_deleted is False)
     return row
