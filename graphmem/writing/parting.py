@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from graphmem.database.left_out import Json
 from graphmem.database.queries import Queries
 from graphmem.model import canonical, facts, identity, ids, shared_addresses
+from graphmem.model.items import Item
+from graphmem.model.reduction import Observation
 from graphmem.model.shared_addresses import BASIS, AddressForms, Form, Parting
 from graphmem.writing.things import Thing
 from graphmem.writing.write_requests import LookAgain, Touched
 
 if TYPE_CHECKING:
-    from graphmem.model.items import Item
-    from graphmem.model.reduction import Observation
     from graphmem.writing.state import State
 
 FIELDS: Final = tuple(
@@ -41,7 +41,14 @@ class Addresses:
     unparted: dict[str, AddressForms | None] = field(default_factory=dict)
 
 
-def address_form(entity_type: str | None, texts: Mapping[str, str]) -> tuple[str, Form] | None:
+class AddressForm(NamedTuple):
+    """The address of an item or observation that its address identified, and the form of the person there."""
+
+    address: str
+    form: Form
+
+
+def address_form(entity_type: str | None, texts: Mapping[str, str]) -> AddressForm | None:
     """Return the address and the form that values (canonical JSON by field) give a person; else ``None``."""
     if entity_type not in identity.PEOPLE:
         return None
@@ -49,17 +56,17 @@ def address_form(entity_type: str | None, texts: Mapping[str, str]) -> tuple[str
     values = {name: canonical.decode(text) for name, text in known.items()}
     address = identity.identifying_value(entity_type, BASIS, identity.read_fields(entity_type, values))
     form = shared_addresses.form_of(entity_type, values)
-    return (address, form) if address and form else None
+    return AddressForm(address, form) if address and form else None
 
 
-def of_item(item: Item) -> tuple[str, Form] | None:
+def of_item(item: Item) -> AddressForm | None:
     """Return the address and the form of an item that its address identified; else ``None``."""
     if item.basis != BASIS or item.alternatives is not None or item.kind not in facts.VALUE_KINDS:
         return None
     return address_form(item.entity_type, item.fields if item.identifying is None else item.identifying)
 
 
-def of_observation(observation: Observation) -> tuple[str, Form] | None:
+def of_observation(observation: Observation) -> AddressForm | None:
     """Return the address and the form of an observation that its address identified; else ``None``."""
     if observation.basis != BASIS or observation.kind not in facts.VALUE_KINDS:
         return None
@@ -67,12 +74,12 @@ def of_observation(observation: Observation) -> tuple[str, Form] | None:
 
 
 def note(
-    addresses: dict[str, AddressForms], address_id: str, entity_type: str, said: tuple[str, Form] | None
+    addresses: dict[str, AddressForms], address_id: str, entity_type: str, identified: AddressForm | None
 ) -> None:
     """Add the form of an item or observation to those of its address."""
-    if said is not None:
-        known = addresses.setdefault(address_id, AddressForms(entity_type, said[0]))
-        known.forms.add(said[1])
+    if identified is not None:
+        known = addresses.setdefault(address_id, AddressForms(entity_type, identified.address))
+        known.forms.add(identified.form)
 
 
 def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
@@ -87,9 +94,10 @@ def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
         known = state.addresses.partings.get(address_id)
         if address_id in state.addresses.unparted or state.head(address.entity_type).alternatives is not None:
             continue
-        forms = {*(known.parts if known else ()), *address.forms}
-        if known is None and len(forms) < 2:
+        is_known = address.forms <= known.parts.keys() if known else len(address.forms) < 2
+        if is_known:
             continue
+        forms = {*(known.parts if known else ()), *address.forms}
         parting = Parting.of_forms(state.owner, address.entity_type, address.address, forms)
         if (
             known
@@ -121,11 +129,16 @@ def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -
     )
 
 
+def _part(state: State, address_id: str, entity_type: str, identified: AddressForm | None) -> str | None:
+    """Return the part of an address that an item or observation is about; ``None`` for the address itself."""
+    parting = state.addresses.partings.get(address_id)
+    return parting.part(state.owner, entity_type, *identified) if parting and identified else None
+
+
 def placed(item: Item, state: State) -> Item:
     """Return an item with the part that it is about as its entity, and the id of the address as its home."""
     home = item.home or item.entity_id
-    parting, said = state.addresses.partings.get(home), of_item(item)
-    part = parting.part(state.owner, item.entity_type or "", *said) if parting and said else None
+    part = _part(state, home, item.entity_type or "", of_item(item))
     entity_id, home = (part, home) if part else (home, None)
     if (item.entity_id, item.home) == (entity_id, home):
         return item
@@ -159,14 +172,11 @@ def placed_observations(observations: Iterable[Observation], state: State) -> li
     if not state.addresses.partings:
         return observations
     for each in observations:
-        parting, said = state.addresses.partings.get(each.subject_id), of_observation(each)
-        part = parting.part(state.owner, each.entity_type, *said) if parting and said else None
-        if part:
+        if part := _part(state, each.subject_id, each.entity_type, of_observation(each)):
             parts[each.id] = part
     spoken = alone((each.subject_id, parts.get(each.id)) for each in observations)
     for each in observations:
-        is_outright = each.basis == "target_id" or ":" in each.subject_id
-        if is_outright and each.kind not in facts.MERGE_KINDS:
+        if _is_outright(each.subject_id, each.basis, each.kind):
             parts.setdefault(each.id, moved_subject(each.subject_id, spoken))
     return [
         replace(each, subject_id=parts[each.id], home=each.subject_id)
@@ -174,6 +184,11 @@ def placed_observations(observations: Iterable[Observation], state: State) -> li
         else each
         for each in observations
     ]
+
+
+def _is_outright(subject_id: str, basis: str | None, kind: str) -> bool:
+    """Return whether an observation names the id of an address, or a relationship at it, itself."""
+    return (basis == "target_id" or ":" in subject_id) and kind not in facts.MERGE_KINDS
 
 
 class _ObservationRow(NamedTuple):
@@ -217,16 +232,17 @@ async def _move(queries: Queries, state: State, address_id: str) -> Placed:
         entity_ids=homes,
         fields=list(FIELDS),
     )
-    said = {row.observation_id: _said(row, entity.kind) for row in rows}
+    identified = {row.observation_id: _identified(row, entity.kind) for row in rows}
+    at_address = [*filter(None, identified.values())]
     waiting = state.addresses.unparted[address_id]
-    address = next((each[0] for each in said.values() if each), waiting.address if waiting else "")
-    forms = {each[1] for each in said.values() if each} | (waiting.forms if waiting else set())
+    address = at_address[0].address if at_address else waiting.address if waiting else ""
+    forms = {each.form for each in at_address} | (waiting.forms if waiting else set())
     parting = Parting.of_forms(state.owner, entity.kind, address, forms)
     part_of = {
-        each: parting.part(state.owner, entity.kind, *about) if about else None
-        for each, about in said.items()
+        observation_id: parting.part(state.owner, entity.kind, *each) if each else None
+        for observation_id, each in identified.items()
     }
-    targets = _targets(rows, part_of, said, address_id)
+    targets = _targets(rows, part_of, address_id)
     former = parting.former(state.owner, entity.kind, address)
     need(state, [*former, *(target for _, target in targets if target)])
     for target in (target for _, target in targets if target and state.thing(target) is None):
@@ -251,7 +267,7 @@ def need(state: State, subject_ids: Iterable[str]) -> None:
         raise LookAgain(further)
 
 
-def _said(row: _ObservationRow, entity_type: str) -> tuple[str, Form] | None:
+def _identified(row: _ObservationRow, entity_type: str) -> AddressForm | None:
     if row.basis != BASIS or row.kind not in facts.VALUE_KINDS or ":" in row.subject_id:
         return None
     return address_form(entity_type, dict(zip(row.names, row.values, strict=True)))
@@ -270,12 +286,7 @@ def alone(parts: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     return {address_id: next(iter(every)) for address_id, every in spoken.items() if len(every) == 1}
 
 
-def _targets(
-    rows: Iterable[_ObservationRow],
-    part_of: Mapping[str, str | None],
-    said: Mapping[str, tuple[str, Form] | None],
-    address_id: str,
-) -> Placed:
+def _targets(rows: Iterable[_ObservationRow], part_of: Mapping[str, str | None], address_id: str) -> Placed:
     """Return the observations that count for another subject than is noted, each with that subject."""
     spoken: dict[str, set[str]] = {}
     for row in rows:
@@ -284,8 +295,7 @@ def _targets(
     targets: Placed = []
     for row in rows:
         part = part_of[row.observation_id]
-        is_outright = row.basis == "target_id" or ":" in row.subject_id
-        if part is None and is_outright and row.kind not in facts.MERGE_KINDS:
+        if part is None and _is_outright(row.subject_id, row.basis, row.kind):
             parts = set[str]().union(*(spoken[each] for each in row.transactions))
             part = next(iter(parts)) if len(parts) == 1 else None
         # The other end of a relationship may be at another address that people share.

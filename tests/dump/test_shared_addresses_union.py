@@ -67,8 +67,8 @@ class History:
         """Return a person whose form is known, so that the forms stay those that :meth:`store` notes."""
         address = self.chance.choice(sorted(self.forms))
         form = self.chance.choice(sorted(self.forms[address], key=str))
-        given = {name: value for name, value in form._asdict().items() if value}
-        return {"entity_type": "person", "email": address, **given}
+        fields = {name: value for name, value in form._asdict().items() if value}
+        return {"entity_type": "person", "email": address, **fields}
 
     def address(self) -> str | None:
         """Return the id of an address that was stored."""
@@ -110,15 +110,15 @@ def test_a_random_history_and_its_union_come_to_the_same_people(run: Call, dumps
     chance = random.Random(seed)
     first = History(run, chance)
     first.go_on(8)
-    one = dumps.create("one")
+    first_dump = dumps.create("first")
     dumps.wipe()
     second = History(run, chance)
     second.go_on(8)
     assert differences(dumps) == {}
-    other = dumps.create("other")
+    second_dump = dumps.create("second")
     second.forms = {each: first.forms.get(each, set()) | second.forms.get(each, set()) for each in ADDRESSES}
     seen = []
-    for order in ((one,), (other, one)):
+    for order in ((first_dump,), (second_dump, first_dump)):
         if len(order) > 1:
             dumps.wipe()
         for made in order:
