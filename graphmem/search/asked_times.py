@@ -9,18 +9,18 @@ from typing import Final, NamedTuple
 from graphmem.model import times
 from graphmem.search.kinds import kind_times
 from graphmem.search.kinds.kind_times import TIME_WORDS
-from graphmem.search.questions import grammar
+from graphmem.search.questions import lexicon
 from graphmem.search.questions.mentions import AskedNames
 
 ANCHOR_WORDS: Final = 4
 """Most words of a value behind "before"."""
-_BEFORE_TIMES: Final = grammar.words("before_months") | grammar.words("before_times")
+_BEFORE_TIMES: Final = lexicon.words("before_months") | lexicon.words("before_times")
 """Words before a year or a month alone that make it a time: "in 2023"."""
-_BEFORE: Final = frozenset(word for word, bound in grammar.meanings("bounds").items() if bound == "before")
-_EARLIER: Final = grammar.words("earlier_values")
+_BEFORE: Final = frozenset(word for word, bound in lexicon.meanings("bounds").items() if bound == "before")
+_EARLIER: Final = lexicon.words("earlier_values")
 """Words for a value that something had before the one of now: "previously", "used to"."""
 _EARLIER_WORDS: Final = max(len(each.split()) for each in _EARLIER)
-_PAST_TENSE: Final = grammar.words("past_forms")
+_PAST_TENSE: Final = lexicon.words("past_forms")
 
 
 class AskedPast(NamedTuple):

@@ -28,7 +28,7 @@ from graphmem.search.copy_documents import COUNTED, IN_NAME
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import OwnerState
 from graphmem.search.passage_copies import PassageCopies, PassageCopy, SourceRow
-from graphmem.search.questions import grammar
+from graphmem.search.questions import lexicon
 from graphmem.text import identifiers, words
 
 QUOTE_CHARACTERS: Final = 300
@@ -45,9 +45,9 @@ SOURCES_LIMIT: Final = 1_000
 """Sources that are found by words of their texts for one list."""
 CANDIDATES: Final = 4
 """Passages that are read for each one that is answered: some may turn out not to have a name as a whole."""
-FILE_WORDS: Final = grammar.words("files")
+FILE_WORDS: Final = lexicon.words("files")
 """Words by which a question asks for what files say: of these none has to be in a passage."""
-_FILES: Final = grammar.words("files_asked")
+_FILES: Final = lexicon.words("files_asked")
 """Those of them that mean files."""
 STILL_READ: Final = "the text of files is still being read into memory: try again in a moment"
 

@@ -20,7 +20,7 @@ from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds import kind_lookup, kind_words
 from graphmem.search.kinds.kind_lookup import Kind
 from graphmem.search.memory_copies import INLINE_DOCUMENTS
-from graphmem.search.questions import asked_relationships, chains, grammar, naming, question_words
+from graphmem.search.questions import asked_relationships, chains, lexicon, naming, question_words
 from graphmem.search.questions.chains import Chain
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Asking, Named
@@ -114,14 +114,14 @@ WHO_ASKS_NOTE: Final = (
 )
 PHRASES_LIMIT: Final = 2
 """Phrases of one question that are tried as kinds."""
-_ASKING_FOR: Final = grammar.words("asking")
-_OWN_FACTS: Final = grammar.words("own_facts")
+_ASKING_FOR: Final = lexicon.words("asking")
+_OWN_FACTS: Final = lexicon.words("own_facts")
 """Words for what people say of themselves."""
-_OF_TIMES: Final = frozenset("_".join(grammar.fields("other")["no_time_of_its_own"]).split("_"))
+_OF_TIMES: Final = frozenset("_".join(lexicon.fields("other")["no_time_of_its_own"]).split("_"))
 """Words of fields that say no place."""
-_OF: Final = grammar.words("of")
-_NUMBERS: Final = grammar.words("number_words")
-_OF_MY: Final = grammar.words("self_genitive")
+_OF: Final = lexicon.words("of")
+_NUMBERS: Final = lexicon.words("number_words")
+_OF_MY: Final = lexicon.words("self_genitive")
 
 
 class Meant(NamedTuple):

@@ -90,6 +90,12 @@ def phrases(question: str) -> list[Phrase]:
         ("¿Qué mascotas tenemos?", "pet", [], None),
         ("mi coche", "car", [], None),
         ("la mia macchina", "car", [], None),
+        ("fatture non pagate", "invoice", ["unpaid"], None),
+        ("riunioni in aprile", "event", [], "aprile"),
+        ("compiti di Tom che sono aperti", "task", ["open"], None),
+        ("faturas por pagar", "invoice", ["unpaid"], None),
+        ("tarefas vencidas", "task", ["overdue"], None),
+        ("Quantas tarefas temos?", "task", [], None),
     ],
 )
 def test_a_phrase_asks_for_a_kind(question: str, kind: str, meanings: list[str], time: str | None) -> None:

@@ -18,27 +18,27 @@ from graphmem.search.kinds import kind_questions, kind_words
 from graphmem.search.kinds.kind_questions import ASKING, BEFORE, NAMING, Phrase, Reader
 from graphmem.search.kinds.kind_times import TIME_WORDS, Period
 from graphmem.search.kinds.kind_words import AGENDA, CHANGES, OWED, KindName, State
-from graphmem.search.questions import grammar, question_words
+from graphmem.search.questions import lexicon, question_words
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Asking
 from graphmem.search.search_results import Understood, understood_sentence, understood_time
 
-_THINGS: Final = grammar.words("things")
+_THINGS: Final = lexicon.words("things")
 """Words for what a question without a type asks for."""
-_EMPTY: Final = (_THINGS | ASKING | BEFORE | NAMING | question_words.EMPTY) - grammar.words("no_agenda")
+_EMPTY: Final = (_THINGS | ASKING | BEFORE | NAMING | question_words.EMPTY) - lexicon.words("no_agenda")
 """Words that say nothing of what is asked for."""
-_AGENDA: Final = grammar.words("agenda")
-_PAST_TENSE: Final = grammar.words("past_tense")
-_PAST: Final = grammar.words("past") | {"last"}
+_AGENDA: Final = lexicon.words("agenda")
+_PAST_TENSE: Final = lexicon.words("past_tense")
+_PAST: Final = lexicon.words("past") | {"last"}
 """Words for a time of their own that ask for nothing without a kind."""
-_OWED_TO: Final = grammar.words("owed_to")
+_OWED_TO: Final = lexicon.words("owed_to")
 """Words after which somebody else owes: "what does he owe me"."""
-_OWING: Final = tuple(tuple(each.split()) for each in sorted(grammar.words("owing"), key=len, reverse=True))
+_OWING: Final = tuple(tuple(each.split()) for each in sorted(lexicon.words("owing"), key=len, reverse=True))
 """Words in a row that say that something is to be paid, the longest first."""
-_DOING: Final = tuple(tuple(each.split()) for each in sorted(grammar.words("doing")))
+_DOING: Final = tuple(tuple(each.split()) for each in sorted(lexicon.words("doing")))
 """Words in a row that say that something is to be done."""
-_CHANGING: Final = grammar.words("changing")
-_ARTICLES: Final = grammar.words("articles")
+_CHANGING: Final = lexicon.words("changing")
+_ARTICLES: Final = lexicon.words("articles")
 CHANGES_LIMIT: Final = 100
 """Changes that a question for changes looks for."""
 CHANGED_TRANSACTIONS: Final = 200
@@ -188,7 +188,7 @@ def _owed(reader: Reader, span: range) -> Phrase | None:
     by_place = {at: set(each.types) for at, each in enumerate(kinds) if each and payables & {*each.types}}
     owed_types = set[str]().union(*by_place.values()) or payables | tasks
     kind = KindName(tuple(sorted(owed_types)), OWED, is_plural=True)
-    phrase = _phrase(reader, kind, {*places, *by_place}, _EMPTY | grammar.words("besides_owing"))
+    phrase = _phrase(reader, kind, {*places, *by_place}, _EMPTY | lexicon.words("besides_owing"))
     if phrase is None or not kind.types or any(start < places.start for start, _ in phrase.anchors):
         return None
     states = (State(phrase.text, "unpaid"),)
@@ -201,14 +201,14 @@ def _to_do(reader: Reader, span: range) -> Phrase | None:
     if not places or span or not types:
         return None
     kind = KindName(tuple(sorted(types)), "task", is_plural=True)
-    known = _EMPTY | (grammar.words("besides_owing") - grammar.words("no_agenda"))
+    known = _EMPTY | (lexicon.words("besides_owing") - lexicon.words("no_agenda"))
     phrase = _phrase(reader, kind, places, known)
     return None if phrase is None or phrase.anchors else replace(phrase, states=(State(phrase.text, "open"),))
 
 
 def _types(reader: Reader, table: str) -> set[str]:
-    """Return the types in use that some words of the grammar name."""
-    named = (kind_words.named_kind([each], reader.types, reader.aliases) for each in grammar.words(table))
+    """Return the types in use that some words of the lexicon name."""
+    named = (kind_words.named_kind([each], reader.types, reader.aliases) for each in lexicon.words(table))
     return {name for each in named if each is not None for name in each.types}
 
 
@@ -218,5 +218,5 @@ def _changes(reader: Reader, span: range, period: Period | None) -> Phrase | Non
     if not changing_places or _CHANGING.union(_ARTICLES).issuperset(reader.tokens):
         return None
     kind = KindName((), CHANGES, is_plural=True)
-    phrase = _phrase(reader, kind, {*changing_places, *span}, grammar.words("besides_changing"), period)
+    phrase = _phrase(reader, kind, {*changing_places, *span}, lexicon.words("besides_changing"), period)
     return None if phrase is None or phrase.anchors else phrase

@@ -12,7 +12,7 @@ from graphmem.search.kinds import kind_times, kind_words
 from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_times import Moment
 from graphmem.search.kinds.kind_words import State
-from graphmem.search.questions import grammar
+from graphmem.search.questions import lexicon
 from graphmem.text import words
 
 _MAY_BE_VALUES: Final = frozenset({"active", "inactive", "pending", "value"})
@@ -21,9 +21,9 @@ _ABSENT: Final = object()
 """Stands for the value of a field that an entity does not have."""
 REFERENCE_FIELDS_LIMIT: Final = 12
 """Fields of a type in which names are compared."""
-_FREE_TEXT: Final = grammar.fields("other")["free_text"]
+_FREE_TEXT: Final = lexicon.fields("other")["free_text"]
 """Fields whose words refer to nobody: a task may be to call Tom, and be somebody else's."""
-_SORT_FIELDS: Final = grammar.fields("other")["sorts"]
+_SORT_FIELDS: Final = lexicon.fields("other")["sorts"]
 
 
 class TypeShape(NamedTuple):

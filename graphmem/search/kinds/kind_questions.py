@@ -23,26 +23,26 @@ from graphmem.search.kinds.kind_words import (
     State,
     named_kind,
 )
-from graphmem.search.questions import grammar, question_words
+from graphmem.search.questions import lexicon, question_words
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames
 
-BEFORE: Final = grammar.words("before_kinds")
+BEFORE: Final = lexicon.words("before_kinds")
 """Words between a state or a time and its type, or before them."""
-LINKS: Final = grammar.words("links")
+LINKS: Final = lexicon.words("links")
 """Words between a type and a state or a time."""
-VERBS_OF_BEING: Final = grammar.words("being")
-BEFORE_MONTHS: Final = grammar.words("before_months")
+VERBS_OF_BEING: Final = lexicon.words("being")
+BEFORE_MONTHS: Final = lexicon.words("before_months")
 """Words after which the name of a month is one."""
-CLAUSES: Final = grammar.words("clauses")
-NOT: Final = grammar.words("not")
-NAMING: Final = grammar.words("naming")
+CLAUSES: Final = lexicon.words("clauses")
+NOT: Final = lexicon.words("not")
+NAMING: Final = lexicon.words("naming")
 """Words before the name of what a kind is related to."""
-ASKING: Final = grammar.words("asking")
+ASKING: Final = lexicon.words("asking")
 """Words of a question that asks for all of a kind."""
-HAVING: Final = grammar.words("having")
-OWNING: Final = grammar.words("owning")
+HAVING: Final = lexicon.words("having")
+OWNING: Final = lexicon.words("owning")
 """Words such as "my", before a kind in the singular."""
-NO_NOUN_FOLLOWS: Final = grammar.words("no_noun_follows")
+NO_NOUN_FOLLOWS: Final = lexicon.words("no_noun_follows")
 """Words after which a word for a state is a verb: "who paid invoices"."""
 NAME_WORDS: Final = 4
 """Most words between a type and a state behind a name: "tasks of Tom Ek that are open"."""

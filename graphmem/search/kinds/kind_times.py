@@ -13,17 +13,17 @@ from functools import cache
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from graphmem.model import dates, times
-from graphmem.search.questions import grammar
+from graphmem.search.questions import lexicon
 from graphmem.text import languages, words
 
-LANGUAGES: Final = ("en", "de", "fr", "es")
+LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt")
 """The languages of the names of months and weekdays, the strongest first."""
-NAMES_OF_PEOPLE: Final = grammar.words("month_people")
+NAMES_OF_PEOPLE: Final = lexicon.words("month_people")
 """Months that are names of people, too: "tasks for June"."""
-WORDS_OF_OTHER_MEANING: Final = grammar.words("month_words")
+WORDS_OF_OTHER_MEANING: Final = lexicon.words("month_words")
 """Months that have another meaning, too: "tasks that may be late"."""
-SHIFTS: Final = grammar.numbers("shifts")
-_WEEKEND: Final = grammar.words("weekend")
+SHIFTS: Final = lexicon.numbers("shifts")
+_WEEKEND: Final = lexicon.words("weekend")
 _YEAR = re.compile(r"(?:19|20|21)\d\d")
 _DAY = re.compile(r"([1-9]|[12]\d|3[01])(?:st|nd|rd|th)?")
 _ISO_DAY = re.compile(r"((?:19|20|21)\d\d)-(\d\d)-(\d\d)")
@@ -177,16 +177,16 @@ class Period(NamedTuple):
         return sorted(every, key=lambda each: each.direction == "past") if self.is_due else every
 
 
-_FUTURE: Final = grammar.words("future")
-_PAST: Final = grammar.words("past")
-_DAYS: Final = grammar.numbers("days_from_today")
-_UNITS: Final = grammar.meanings("units_of_time")
+_FUTURE: Final = lexicon.words("future")
+_PAST: Final = lexicon.words("past")
+_DAYS: Final = lexicon.numbers("days_from_today")
+_UNITS: Final = lexicon.meanings("units_of_time")
 _UNIT_DAYS: Final = {"day": 1, "week": 7, "month": 30, "year": 365}
 _UNIT_MONTHS: Final = {"week": 0, "month": 1, "quarter": 3, "year": 12}
-_AGO: Final = grammar.meanings("ago")
+_AGO: Final = lexicon.meanings("ago")
 """Words before or after a length of time: "two weeks ago"."""
-_NUMBERS: Final = grammar.numbers("numbers")
-_BOUNDS: Final[Mapping[str, Bound]] = cast("Mapping[str, Bound]", grammar.meanings("bounds"))
+_NUMBERS: Final = lexicon.numbers("numbers")
+_BOUNDS: Final[Mapping[str, Bound]] = cast("Mapping[str, Bound]", lexicon.meanings("bounds"))
 """Words before a time that leave one of its ends open."""
 TIME_WORDS: Final = 4
 """Most words of one time."""
@@ -297,11 +297,11 @@ def _moment(text: str) -> Moment | None:
     return Moment(written.at, written.at + length)
 
 
-FIELDS: Final[Mapping[str, tuple[str, ...]]] = grammar.fields("times")
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = lexicon.fields("times")
 """Fields of dates, the best first: those that say when something is due, begins, ends …"""
-_OCCASIONS: Final = frozenset(grammar.fields("other")["occasions"])
+_OCCASIONS: Final = frozenset(lexicon.fields("other")["occasions"])
 """Words of types of what takes place at a time."""
-_NO_TIME_OF_ITS_OWN: Final = grammar.fields("other")["no_time_of_its_own"]
+_NO_TIME_OF_ITS_OWN: Final = lexicon.fields("other")["no_time_of_its_own"]
 
 
 def time_fields(

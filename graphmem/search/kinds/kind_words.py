@@ -15,12 +15,12 @@ import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from graphmem.search.questions import grammar
+from graphmem.search.questions import lexicon
 from graphmem.text import languages, words
 
 TYPE_WORDS: Final = 3
 """Most words of a question that name one type."""
-DEADLINES: Final = grammar.words("deadlines")
+DEADLINES: Final = lexicon.words("deadlines")
 """Words for what has a time at which it is due, of whatever type."""
 AGENDA: Final = "agenda"
 """Stands for what is on or due at a time, of whatever type."""
@@ -28,13 +28,13 @@ OWED: Final = "owed"
 """Stands for what is still to be paid, or to be done."""
 CHANGES: Final = "changes"
 """Stands for what was observed last, of whatever type."""
-DEBTS: Final = grammar.words("debts")
+DEBTS: Final = lexicon.words("debts")
 """Types of what is owed as long as nothing says that it is paid."""
-_IRREGULAR: Final = grammar.meanings("irregular")
-_USUAL: Final[Mapping[str, tuple[str, ...]]] = grammar.lists("usual_types")
+_IRREGULAR: Final = lexicon.meanings("irregular")
+_USUAL: Final[Mapping[str, tuple[str, ...]]] = lexicon.lists("usual_types")
 """The types that a usual word may mean beside the one of its name, best first."""
-_SINGULAR_FOREIGN: Final = grammar.meanings("kinds_singular")
-_FOREIGN: Final = grammar.meanings("kinds") | _SINGULAR_FOREIGN
+_SINGULAR_FOREIGN: Final = lexicon.meanings("kinds_singular")
+_FOREIGN: Final = lexicon.meanings("kinds") | _SINGULAR_FOREIGN
 _PLURAL_LEAST: Final = 4
 """Letters of a plural that a stem decides."""
 LOOKUPS_LIMIT: Final = 32
@@ -163,14 +163,14 @@ class State(NamedTuple):
 
 
 STATES: Final[Mapping[tuple[str, ...], Meaning]] = {
-    tuple(each.split()): cast("Meaning", meaning) for each, meaning in grammar.meanings("states").items()
+    tuple(each.split()): cast("Meaning", meaning) for each, meaning in lexicon.meanings("states").items()
 }
 """The words for states, and what each means."""
 STATE_WORDS: Final = max(map(len, STATES))
 """Most words of one state."""
-AFTER_ITS_NOUN: Final = grammar.words("after_noun")
+AFTER_ITS_NOUN: Final = lexicon.words("after_noun")
 """States that stand behind their noun: "tasks in progress", "factures impayées"."""
-VERBS: Final = grammar.words("states_and_verbs")
+VERBS: Final = lexicon.words("states_and_verbs")
 """Words for states that are forms of verbs as well: "who paid invoices"."""
 OPPOSITE: Final[Mapping[Meaning, Meaning]] = {
     "open": "ended", "ended": "open", "done": "open", "paid": "unpaid", "unpaid": "paid",
@@ -178,24 +178,24 @@ OPPOSITE: Final[Mapping[Meaning, Meaning]] = {
 }  # fmt: skip
 """What "not" makes of a state."""
 
-_PAID: Final = grammar.words("values_paid")
+_PAID: Final = lexicon.words("values_paid")
 _RECEIVED: Final = frozenset({"payment", "received"})
 """Words that together say that something was paid."""
-_VOID: Final = grammar.words("values_void")
+_VOID: Final = lexicon.words("values_void")
 _WRITTEN_OFF: Final = frozenset({"written", "off"})
-_DONE: Final = grammar.words("values_done")
-_DELIVERED: Final = grammar.words("values_delivered")
-_DRAFT: Final = grammar.words("values_draft")
-_NOT: Final = grammar.words("values_negated")
-_PENDING: Final = grammar.words("values_pending")
-_LATE: Final = grammar.words("values_late")
+_DONE: Final = lexicon.words("values_done")
+_DELIVERED: Final = lexicon.words("values_delivered")
+_DRAFT: Final = lexicon.words("values_draft")
+_NOT: Final = lexicon.words("values_negated")
+_PENDING: Final = lexicon.words("values_pending")
+_LATE: Final = lexicon.words("values_late")
 
 _FIELDS: Final[Mapping[str, str]] = {
-    name: kind for kind, names in grammar.fields("states").items() for name in names
+    name: kind for kind, names in lexicon.fields("states").items() for name in names
 }
 """Fields that say a state, and how."""
 _ORDER: Final = list(dict.fromkeys(_FIELDS.values()))
-_PLACES: Final = frozenset(grammar.fields("other")["of_places"])
+_PLACES: Final = frozenset(lexicon.fields("other")["of_places"])
 """Fields beside which ``state`` is a part of a country."""
 _ENDED: Final = frozenset({"ended", "done", "paid", "inactive"})
 """The states of what has ended."""

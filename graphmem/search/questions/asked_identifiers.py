@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from graphmem.model.identity import fold_text
 from graphmem.model.ids import ENTITY_ID
 from graphmem.search import written_identifiers
-from graphmem.search.questions import grammar
+from graphmem.search.questions import lexicon
 from graphmem.search.questions.pieces import Piece
 from graphmem.text import codes, identifiers, written_dates
 
@@ -26,11 +26,11 @@ NUMBER_DIGITS_LEAST: Final = 6
 PHONE_DIGITS_LEAST: Final = 7
 """Digits of a telephone number that begins with a 0 or with its country."""
 
-_LABELS: Final = grammar.words("labels")
+_LABELS: Final = lexicon.words("labels")
 """Words before a number that is one of an order, an invoice, a customer."""
-_COMPARING: Final = grammar.words("comparing")
-_UNITS: Final = grammar.words("units")
-_WORDS_WITH_NUMBERS: Final = grammar.words("words_with_numbers")
+_COMPARING: Final = lexicon.words("comparing")
+_UNITS: Final = lexicon.words("units")
+_WORDS_WITH_NUMBERS: Final = lexicon.words("words_with_numbers")
 """Letters before a number that make a word of it: ``COVID-19``."""
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 _URL = re.compile(r"(?:https?://|www\.)\S+\.\S+")

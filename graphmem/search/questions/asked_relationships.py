@@ -10,7 +10,7 @@ from graphmem.model.relationship import BUILTIN
 from graphmem.model.shipped_relationships import MEANINGS, SOURCE_ROLE, TARGET_ROLE
 from graphmem.reading.shared_rows import refuse_stale_keys
 from graphmem.search.asked_times import AskedPast
-from graphmem.search.questions import grammar, question_words
+from graphmem.search.questions import lexicon, question_words
 from graphmem.search.questions.mentions import ATTRIBUTES
 from graphmem.search.questions.naming import RELATIONSHIP, Asking, Named
 from graphmem.search.questions.question_words import FollowedRole
@@ -24,11 +24,11 @@ RELATED_LIMIT: Final = 100
 """Entities that the relationships of one entity answer."""
 METADATA_LIMIT: Final = 300
 """Characters of a value that says whether a relationship has ended."""
-_ASKING: Final = grammar.words("asking_first")
+_ASKING: Final = lexicon.words("asking_first")
 """Words of which one begins a question that may ask for the other end of a relationship."""
-_DESCRIBING: Final = list(grammar.fields("other")["describing"])
+_DESCRIBING: Final = list(lexicon.fields("other")["describing"])
 """Fields that may say what somebody is: a sister, a dentist."""
-_GENDERS: Final = grammar.meanings("genders")
+_GENDERS: Final = lexicon.meanings("genders")
 
 
 class RelatedEntity(NamedTuple):

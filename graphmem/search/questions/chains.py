@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from graphmem.model import canonical
 from graphmem.search.copy_documents import IN_NAMES
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.questions import asked_relationships, grammar, question_words
+from graphmem.search.questions import asked_relationships, lexicon, question_words
 from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames
 from graphmem.search.questions.naming import RELATIONSHIP, Asking, Named
@@ -23,20 +23,20 @@ from graphmem.text import words
 
 STEPS_LIMIT: Final = 2
 """Steps that are followed: each is a round trip."""
-_ARTICLES: Final = grammar.words("articles")
-_OF: Final = grammar.words("of")
+_ARTICLES: Final = lexicon.words("articles")
+_OF: Final = lexicon.words("of")
 _NO_STEP: Final = question_words.EMPTY | _OF | _ARTICLES
-_PASSED: Final = {"", *_NO_STEP, *grammar.words("asking")}
-_FACTS: Final = ATTRIBUTES | grammar.words("own_facts")
+_PASSED: Final = {"", *_NO_STEP, *lexicon.words("asking")}
+_FACTS: Final = ATTRIBUTES | lexicon.words("own_facts")
 """Words that ask for what people say of somebody."""
-_SAID_BY_VALUE: Final = grammar.words("number_words") | {"name"}
+_SAID_BY_VALUE: Final = lexicon.words("number_words") | {"name"}
 """Words for what a value itself is: "the number of my phone"."""
-AMBIGUOUS: Final = ATTRIBUTES | grammar.words("ambiguous_roles")
+AMBIGUOUS: Final = ATTRIBUTES | lexicon.words("ambiguous_roles")
 """Words for relationships that people also say of other things: "the size of Tom's report"."""
 
 
-CLAUSES: Final = grammar.words("describing")
-PEOPLE: Final = frozenset(grammar.meanings("genders")) | grammar.words("somebody")
+CLAUSES: Final = lexicon.words("describing")
+PEOPLE: Final = frozenset(lexicon.meanings("genders")) | lexicon.words("somebody")
 """Words for people that say no relationship."""
 
 

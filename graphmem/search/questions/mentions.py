@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from graphmem.model.identity import fold_text, index_key
-from graphmem.search.questions import grammar, question_words
+from graphmem.search.questions import lexicon, question_words
 from graphmem.search.questions.asked_identifiers import WordRun, identifiers_in
 from graphmem.search.questions.pieces import (
     AROUND,
@@ -34,17 +34,17 @@ QUESTION_WORDS: Final = 32
 EXTERNAL_ID_LENGTH_LEAST: Final = 3
 """Characters of an external id within a question."""
 _ADDRESS_SIGNS: Final = frozenset("@./:")
-_DAYS: Final = grammar.words("days")
+_DAYS: Final = lexicon.words("days")
 """Names of days and months, some of which are names of people."""
-_BEFORE_DAYS: Final = grammar.words("before_days")
+_BEFORE_DAYS: Final = lexicon.words("before_days")
 """Words before a day or a month: nobody is meant by it."""
-ATTRIBUTES: Final = _DAYS | grammar.words("attributes")
+ATTRIBUTES: Final = _DAYS | lexicon.words("attributes")
 """Words that ask for something of an entity, or for a day: beside a name they are no part of it."""
-_COMMANDS: Final = grammar.words("commands")
+_COMMANDS: Final = lexicon.words("commands")
 """Words that begin an order or a greeting; a capital letter there says nothing."""
 
-_SELF: Final = grammar.words("self")
-_SELF_OBJECT: Final = grammar.words("self_object")
+_SELF: Final = lexicon.words("self")
+_SELF_OBJECT: Final = lexicon.words("self_object")
 """Words after which "me" is who is to be told something: "show me"."""
 _APOSTROPHE = re.compile("['’]")
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from graphmem.search import terms
-from graphmem.search.questions import grammar, question_words
+from graphmem.search.questions import lexicon, question_words
 from graphmem.text import languages, words
 
 _STOPS: Final = ".,;:!?…。、，；：！？؟،؛।॥"
@@ -21,20 +21,20 @@ AROUND: Final = f"\"'()[]{{}}<>«»„“”‘’¿¡-–—「」『』（）�
 _SENTENCE_ENDS: Final = frozenset(".!?…:。！？：؟।॥")
 POSSESSIVE = re.compile("(['’]s|(?<=s)['’]|(?<=[\u0980-\u09ff])\u09c7\u09b0)$", re.IGNORECASE)
 """Of Bengali the genitive."""
-MY: Final = grammar.words("self_possessive")
-_OWNED_ROLES: Final = grammar.meanings("owned_roles")
+MY: Final = lexicon.words("self_possessive")
+_OWNED_ROLES: Final = lexicon.meanings("owned_roles")
 """Words for people that say a relationship behind "my": of "meine Frau", a wife."""
-_CONTRACTED: Final = grammar.words("contracted")
+_CONTRACTED: Final = lexicon.words("contracted")
 """Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
-_ABBREVIATED_TITLES: Final = grammar.words("abbreviated_titles")
+_ABBREVIATED_TITLES: Final = lexicon.words("abbreviated_titles")
 """Titles that are no names: "Dr." alone calls nobody."""
-_TITLES: Final = _ABBREVIATED_TITLES | grammar.words("titles")
+_TITLES: Final = _ABBREVIATED_TITLES | lexicon.words("titles")
 """Words before the name of a person that are no part of it."""
 DENSE_NAME_CHARACTERS: Final = 14
 """Most consecutive characters that are looked up as a name."""
 PART_CHARACTERS: Final = 8
 """Most characters of a part of a name; it has two at least."""
-_PARTICLES: Final = grammar.words("particles")
+_PARTICLES: Final = lexicon.words("particles")
 """What stands beside a name."""
 _LENGTHS: Final = range(1, max(map(len, _PARTICLES)) + 1)
 
@@ -127,7 +127,7 @@ def _with_title(pieces: Sequence[Piece], place: int, spelling: str, language: st
     is_title = all(token in _TITLES for token in piece.tokens) and (
         is_before or all(token in _ABBREVIATED_TITLES for token in piece.tokens)
     )
-    if is_title or (is_before and piece.token in grammar.words("letter_titles", language)):
+    if is_title or (is_before and piece.token in lexicon.words("letter_titles", language)):
         return piece._replace(is_title=True, ends=ends)
     is_letter = all(len(token) == 1 and token.isalpha() for token in piece.tokens)
     # "y" and "e" join two names in some languages.

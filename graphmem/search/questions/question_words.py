@@ -23,7 +23,7 @@ from graphmem.model.shipped_relationships import (
     TARGET_ROLE,
     RelationshipKind,
 )
-from graphmem.search.questions import grammar
+from graphmem.search.questions import lexicon
 from graphmem.text import languages
 
 AnswerKind = Literal["person", "place", "time"]
@@ -35,23 +35,23 @@ STEM_LETTERS: Final = 4
 """A word of at least this many letters matches the words that begin with it."""
 
 
-_ENDINGS: Final = {"", *grammar.words("endings")}
+_ENDINGS: Final = {"", *lexicon.words("endings")}
 """English endings: two words with the same beginning are forms of one word if both rests are among these."""
-_SHORT_ENDINGS: Final = {"", *grammar.words("short_endings")}
+_SHORT_ENDINGS: Final = {"", *lexicon.words("short_endings")}
 _LONGEST_ENDING: Final = max(map(len, _ENDINGS | _SHORT_ENDINGS))
 """The endings that count after three letters: with the others, card and cars would be one word."""
-EMPTY: Final = grammar.words("empty")
+EMPTY: Final = lexicon.words("empty")
 """English words that say nothing about what is wanted."""
-FORMER: Final = grammar.words("former")
+FORMER: Final = lexicon.words("former")
 """Words that ask for what has ended, too."""
-_ANSWER_KINDS: Final[dict[str, AnswerKind]] = cast("dict[str, AnswerKind]", grammar.meanings("wanted"))
-ASKING_IN: Final = grammar.by_language("wanted")
+_ANSWER_KINDS: Final[dict[str, AnswerKind]] = cast("dict[str, AnswerKind]", lexicon.meanings("wanted"))
+ASKING_IN: Final = lexicon.by_language("wanted")
 ASKING: Final = frozenset(_ANSWER_KINDS)
 """The words that ask for a person, a place or a time, in all languages."""
-PERSONS: Final = PEOPLE | grammar.words("types_of_people")
+PERSONS: Final = PEOPLE | lexicon.words("types_of_people")
 """Entity types of people."""
-ORGANISATIONS: Final = grammar.words("types_of_organisations")
-PLACES: Final = grammar.words("fields_of_places")
+ORGANISATIONS: Final = lexicon.words("types_of_organisations")
+PLACES: Final = lexicon.words("fields_of_places")
 """Words of fields and relationship types that name a place."""
 
 
@@ -117,7 +117,7 @@ _WORDS: Final[Mapping[str, frozenset[tuple[str, str]]]] = {
 """For a word for the entity at the other end of relationships: their types, each with its direction."""
 
 
-LABELS: Final[Mapping[str, frozenset[str]]] = grammar.synonyms("labels_asked", "kinds", "kinds_singular")
+LABELS: Final[Mapping[str, frozenset[str]]] = lexicon.synonyms("labels_asked", "kinds", "kinds_singular")
 """For a word of a question, the words of types and of names of fields that it asks for besides itself."""
 
 
@@ -137,10 +137,10 @@ def asked_by(labels: Iterable[str]) -> list[str]:
     return [word for label in labels for word in _ASKED_BY.get(label, ())]
 
 
-_PLURALS: Final = grammar.meanings("role_plurals")
-_KINDS: Final = grammar.words("roles_that_are_kinds")
-_SAME_ROLES: Final = grammar.meanings("same_roles")
-_IS_NO_VERB: Final = grammar.words("no_verb")
+_PLURALS: Final = lexicon.meanings("role_plurals")
+_KINDS: Final = lexicon.words("roles_that_are_kinds")
+_SAME_ROLES: Final = lexicon.meanings("same_roles")
+_IS_NO_VERB: Final = lexicon.words("no_verb")
 """Words of relationship types that say nothing of their own."""
 _PASSIVE: Final = re.compile(r"[A-Z0-9_]+_BY")
 _OF: Final = re.compile(r"[A-Z0-9_]+_OF")

@@ -26,7 +26,7 @@ from graphmem.search.kinds import kind_agenda, kind_lookup, kind_plans, kind_que
 from graphmem.search.questions import (
     asked_identifiers,
     asked_relationships,
-    grammar,
+    lexicon,
     mentions,
     naming,
     pieces,
@@ -134,11 +134,11 @@ def _no_whole_identifiers(patch: Patch) -> None:
     patch.setattr(mentions, "identifiers_in", lambda _: [])
 
 
-GRAMMAR: Final = (
+LEXICON: Final = (
     kind_questions, kind_times, kind_words, mentions, pieces, question_words,
     asked_identifiers,
 )  # fmt: skip
-"""The modules that have tables of the grammar."""
+"""The modules that have tables of the lexicon."""
 
 
 def _no_language(language: str) -> Callable[[Patch], None]:
@@ -146,18 +146,18 @@ def _no_language(language: str) -> Callable[[Patch], None]:
 
     def words_of(value: Any) -> set[str]:
         if isinstance(value, str):
-            return set(grammar._listed(value))
+            return set(lexicon._listed(value))
         return {word for each in value.values() for word in words_of(each)}
 
     def is_left_out(word: Any) -> bool:
         return (" ".join(word) if isinstance(word, tuple) else word) in left_out
 
-    own = words_of(grammar._DATA["grammar"][language])
-    others = {name: each for name, each in grammar._DATA["grammar"].items() if name != language}
+    own = words_of(lexicon.LANGUAGES[language])
+    others = {name: each for name, each in lexicon.LANGUAGES.items() if name != language}
     left_out = own - words_of(others)
 
     def leave_out(patch: Patch) -> None:
-        for module in GRAMMAR:
+        for module in LEXICON:
             for name, value in list(vars(module).items()):
                 if isinstance(value, frozenset) and any(map(is_left_out, value)):
                     patch.setattr(module, name, value - left_out)
@@ -219,6 +219,8 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "German": _no_language("de"),
     "French": _no_language("fr"),
     "Spanish": _no_language("es"),
+    "Italian": _no_language("it"),
+    "Portuguese": _no_language("pt"),
 }
 """Parts of the reading of questions, and smaller steps."""
 

@@ -6,10 +6,11 @@ import os
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
 from typing import Any
 
 from graphmem.context import Services
-from tests.bench.retrieval import census, changes, dialogues, life, people, topics, twins
+from tests.bench.retrieval import census, changes, dialogues, life, people, topics, twins, workshop
 from tests.bench.retrieval.bm25 import BM25
 from tests.bench.retrieval.figures import Figures
 from tests.bench.retrieval.metrics import (
@@ -210,18 +211,27 @@ def measure_census(loop: Loop, services: Services, size: int, figures: Figures) 
 
 
 def measure_life(loop: Loop, services: Services, size: int, figures: Figures) -> None:
-    """Measure the questions of a household by context and by search; every miss is printed to stderr."""
-    run = by_runner(loop, services, new_owner(f"life {size}"))
-    for refused in life.store(run):
+    """Measure the questions of a household by context and by search."""
+    _measure_life(by_runner(loop, services, new_owner(f"life {size}")), "a household", life, figures)
+
+
+def measure_workshop(loop: Loop, services: Services, size: int, figures: Figures) -> None:
+    """Measure the questions of a workshop by context and by search."""
+    _measure_life(by_runner(loop, services, new_owner(f"workshop {size}")), "a workshop", workshop, figures)
+
+
+def _measure_life(run: Call, name: str, asked_life: ModuleType, figures: Figures) -> None:
+    """Store a life, and ask its questions; every miss is printed to stderr."""
+    for refused in asked_life.store(run):
         print(f"refused: {refused}", file=sys.stderr)
-    for asked in life.QUESTIONS:
-        for how, (names, line, resembles) in life.answered(run, asked.question).items():
+    for asked in asked_life.QUESTIONS:
+        for how, (names, line, resembles) in asked_life.answered(run, asked.question).items():
             # A search answers entities; what is said of them is for the context to tell.
             says = line if how == "context" else asked.says
             is_met = asked.is_met(names, says, resembles=resembles)
             is_wrong = asked.is_wrong(names, resembles=resembles)
-            figures.add("a household", f"right first, by {how}", "reporting", float(is_met), kind=asked.kind)
-            figures.add("a household", f"wrong without a mark, by {how}", "reporting", float(is_wrong))
+            figures.add(name, f"right first, by {how}", "reporting", float(is_met), kind=asked.kind)
+            figures.add(name, f"wrong without a mark, by {how}", "reporting", float(is_wrong))
             if not is_met or is_wrong:
                 mark = "  marked" if resembles else ""
                 print(f"{how}: {asked.question} -> {names[:3]}{mark} {line[:160]}", file=sys.stderr)
@@ -267,6 +277,7 @@ MEASURES: dict[str, Callable[[Loop, Services, int, Figures], None]] = {
     "people": measure_people,
     "census": measure_census,
     "life": measure_life,
+    "workshop": measure_workshop,
 }
 """The measures in their order."""
 

@@ -1,6 +1,9 @@
-"""The words of questions: the tables of ``grammar.toml``, by language, and of the fields that they are about.
+"""The words of questions, and of the fields that they are about: tables of words, one file for each language.
 
-A language is one more section of the file. Code knows the names of tables, and no word.
+A language is one more file in ``languages/``. Its words are folded as search compares words. An entry lists
+words, or runs of words where it has commas ("past due"); a table gives words by what they mean. The tables of
+all languages count together, so that a question may mix languages; of two meanings of a word, the English one
+counts, then that of the language whose name comes first. Code knows the names of tables, and no word.
 """
 
 from __future__ import annotations
@@ -12,10 +15,15 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, Final
 
-_DATA: Final[Mapping[str, Mapping[str, Any]]] = {
-    name: tomllib.loads(files("graphmem.search.questions").joinpath(f"{name}.toml").read_text("utf-8"))
-    for name in ("grammar", "fields")
+_HERE: Final = files("graphmem.search.questions")
+_FIELDS: Final[Mapping[str, Any]] = tomllib.loads(_HERE.joinpath("fields.toml").read_text("utf-8"))
+LANGUAGES: Final[Mapping[str, Mapping[str, Any]]] = {
+    file.name.removesuffix(".toml"): tomllib.loads(file.read_text("utf-8"))
+    for file in sorted(
+        _HERE.joinpath("languages").iterdir(), key=lambda each: (each.name != "en.toml", each.name)
+    )
 }
+"""The tables by language (ISO 639-1)."""
 
 
 def _listed(text: str) -> list[str]:
@@ -27,7 +35,7 @@ def _listed(text: str) -> list[str]:
 @functools.cache
 def words(table: str, only: str | None = "") -> frozenset[str]:
     """Return the words of a table, in all languages or in one (``None`` is a language without words)."""
-    languages = [each for name, each in _DATA["grammar"].items() if only in ("", name)]
+    languages = [each for name, each in LANGUAGES.items() if only in ("", name)]
     return frozenset(word for each in languages for word in _listed(each.get(table, "")))
 
 
@@ -35,7 +43,7 @@ def meanings(table: str) -> dict[str, str]:
     """Return what each word of a table means; of two meanings that of the earlier language."""
     return {
         word: meaning
-        for language in reversed(_DATA["grammar"].values())
+        for language in reversed(LANGUAGES.values())
         for meaning, text in language.get(table, {}).items()
         for word in _listed(text)
     }
@@ -43,7 +51,7 @@ def meanings(table: str) -> dict[str, str]:
 
 def by_language(table: str) -> dict[str, frozenset[str]]:
     """Return the words of a table that says what words mean, by language."""
-    tables = ((name, language.get(table, {})) for name, language in _DATA["grammar"].items())
+    tables = ((name, language.get(table, {})) for name, language in LANGUAGES.items())
     return {
         name: frozenset(word for text in each.values() for word in _listed(text)) for name, each in tables
     }
@@ -52,7 +60,7 @@ def by_language(table: str) -> dict[str, frozenset[str]]:
 def synonyms(*tables: str) -> dict[str, frozenset[str]]:
     """Return all that each word of some tables means, in all languages."""
     every: dict[str, set[str]] = {}
-    for language, table in itertools.product(_DATA["grammar"].values(), tables):
+    for language, table in itertools.product(LANGUAGES.values(), tables):
         for meaning, text in language.get(table, {}).items():
             for word in _listed(text):
                 every.setdefault(word, set()).add(meaning)
@@ -65,10 +73,10 @@ def numbers(table: str) -> dict[str, int]:
 
 def lists(table: str) -> dict[str, tuple[str, ...]]:
     """Return the words of each entry of a table, in their order; the table is that of one language."""
-    entries = (language[table] for language in _DATA["grammar"].values() if table in language)
+    entries = (language[table] for language in LANGUAGES.values() if table in language)
     return {name: tuple(_listed(text)) for each in entries for name, text in each.items()}
 
 
 def fields(table: str) -> dict[str, tuple[str, ...]]:
     """Return the names of fields of each entry of a table, in their order."""
-    return {name: tuple(_listed(text)) for name, text in _DATA["fields"][table].items()}
+    return {name: tuple(_listed(text)) for name, text in _FIELDS[table].items()}
