@@ -213,6 +213,9 @@ def with_links(files: Iterable[LocalFile]) -> Iterator[LocalFile | LinkedNote]:
         if not {name, shown_folder(name)} & folders:
             yield table._replace(name=shown_name(table.name))
     with_table = {*tables, *map(shown_folder, tables)}
+    # A folder of Notion is a database, unless it has the name of a page.
+    pages = {file.name.removesuffix(".md") for file in markdown}
+    with_table |= {folder for folder in folders - pages if shown_folder(folder) != folder}
     for file in markdown:
         folder = posixpath.dirname(file.name)
         kind = type_of_table(posixpath.basename(shown_folder(folder))) if folder in with_table else None

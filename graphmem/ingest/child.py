@@ -24,6 +24,7 @@ from typing import Any, NoReturn, TypeVar
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.confinement import confine
+from graphmem.ingest.decoding import without_zero_tail
 from graphmem.ingest.detection import contradicts, detect, essence, hinted
 from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
@@ -164,7 +165,8 @@ def answered(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> It
 def _answer(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> Iterator[bytes]:
     declared, name = request["declared"], request["name"]
     if request.get("only_format"):
-        format = _guarded(lambda: detect(data, declared, name, limits), "file")
+        sound = without_zero_tail(data)
+        format = _guarded(lambda: detect(sound, declared, name, limits), "file")
         yield json.dumps({"format": format.name}).encode() + b"\n"
     else:
         yield from lines(parsed_here(data, declared, name, limits))
@@ -186,12 +188,15 @@ def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLi
         raise ParseFailed("The file is empty.", "empty")
     if len(data) > limits.file_bytes:
         raise ParseFailed(f"The file has more than {limits.file_bytes:,} bytes.", "too_large")
-    format = _guarded(lambda: detect(data, declared, name, limits), "file")
+    sound = without_zero_tail(data)
+    format = _guarded(lambda: detect(sound, declared, name, limits), "file")
     parse = format.load()
 
     def document() -> ParsedDocument:
         builder = Builder(limits, format)
-        parse(builder, data, name)
+        if sound != data:
+            builder.warn(f"The file ends with {len(data) - len(sound):,} zero bytes: they are left out.")
+        parse(builder, sound, name)
         return builder.document()
 
     return with_declared(_guarded(document, format.title), declared)

@@ -32,6 +32,8 @@ CENTRAL = re.compile("[ŠšŽž]|[A-Za-z][¹³¿Ÿ]|[¹³¿£][a-z]")
 """What hardly stands in a Western text: letters of Central Europe, or what they become there."""
 CONTROL_SHARE_LIMIT = 0.02
 """A text has fewer control characters than this share of its first bytes."""
+ZERO_TAIL_BYTES = 4
+"""So many zero bytes at the end are no character of a text."""
 CONTROLS = bytes({*range(0x20), 0x7F} - {0x09, 0x0A, 0x0C, 0x0D, 0x1B})
 
 
@@ -110,6 +112,16 @@ def is_text(data: bytes) -> bool:
         return True
     sample = data[:GUESS_BYTES]
     return len(sample) - len(sample.translate(None, CONTROLS)) <= CONTROL_SHARE_LIMIT * len(sample)
+
+
+def without_zero_tail(data: bytes) -> bytes:
+    """Return a text without the zero bytes at its end, which a write that was cut off leaves there."""
+    text = data.rstrip(b"\0")
+    if len(data) - len(text) < ZERO_TAIL_BYTES or not text or not is_text(text):
+        return data
+    mark = next((encoding for mark, encoding in MARKS if text.startswith(mark)), _utf_16(text) or "utf-8")
+    unit = {"utf-32": 4, "utf-16": 2}.get(mark[:6], 1)
+    return text + b"\0" * (-len(text) % unit)
 
 
 def _utf_16(data: bytes) -> str | None:

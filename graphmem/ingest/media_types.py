@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from graphmem.ingest.archives import MAIN_MEMBERS
-from graphmem.ingest.decoding import beginning, is_text
+from graphmem.ingest.decoding import beginning, is_text, without_zero_tail
 from graphmem.ingest.detection import (
     BINARY_FORMATS,
     GENERIC_TYPES,
@@ -39,7 +39,7 @@ def media_type(data: bytes, declared: str | None, name: str) -> str:
         declared: the mime type that the caller gives.
         name: the name of the file; its suffix says what a text without a declared type is.
     """
-    head = data[:HEAD_BYTES]
+    head = without_zero_tail(data[:HEAD_BYTES])
     # A small PDF may have nothing but characters.
     is_pdf = b"%PDF-" in head[:PDF_HEAD_BYTES]
     if head.startswith(b"PK\x03\x04"):

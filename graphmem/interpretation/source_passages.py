@@ -30,6 +30,8 @@ WAITING_LIMIT: Final = 500
 """Sources of which a pass chooses some at random, so that those that always fail keep no other waiting."""
 READ_AT_ONCE: Final = 8
 """Sources whose passages one pass makes."""
+FACTS: Final = {"graphmem"}
+"""Formats of facts that are stored as such: their text says nothing else."""
 PROMPT_SECONDS: Final = 10
 """Seconds after the first store of a source in which only the call that stored it makes its passages."""
 
@@ -63,7 +65,7 @@ async def store(context: Context, source_id: str, document: ParsedDocument | Non
     parser, title, text, passages = _parsers()[-1], None, "", list[Passage]()
     if document is not None:
         parser, title, text = f"{document.parser} {document.parser_version}", document.title, document.text
-        passages = divided(document)
+        passages = [] if document.format in FACTS else divided(document)
     texts = [text[each.start : each.end] for each in passages]
     places = [number for each in passages for number in each]
     await context.services.database.write(

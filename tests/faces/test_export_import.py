@@ -123,6 +123,8 @@ def test_json_lines_are_read_back_whole_and_in_pieces_and_can_be_withdrawn(
         answer = json.loads(stdout)
         assert (code, answer["failed"]) == (0, 0), stdout + stderr
         assert (len(answer["files"]) > 1) is (owner == "pieces")
+        # The lines are facts: a search of texts must not find them a second time.
+        assert not any(row["interpretation"].get("passages") for row in answer["files"])
         assert shown(other) == shown(people)
         before = other("server.stats")
         assert json.loads(command("import", str(file), "--json")[1])["stored"] == 0

@@ -16,6 +16,7 @@ from graphmem.ingest.child import parsed_here
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME, FORMATS
+from graphmem.ingest.media_types import media_type
 from graphmem.ingest.pipe import lines, read_lines
 from tests.ingest.goldens import FILES, document, golden
 from tests.support.examples import examples
@@ -111,6 +112,16 @@ def test_a_few_damaged_bytes_of_utf_8_are_told_and_cost_nothing_else() -> None:
         "NUL characters are left out: 1 in line 3.",
     )
     assert decoded("Zoë Bø".encode()[:-1])[:2] == ("Zoë B\ufffd", "utf-8")
+
+
+def test_zero_bytes_at_the_end_of_a_text_are_no_other_format() -> None:
+    line = '{"type": "entity", "name": "Zoë", "entityType": "person", "observations": ["sails"]}\n'
+    for encoding in ("utf-8", "utf-16", "utf-16-le", "utf-32"):
+        data = line.encode(encoding)
+        read = parsed_here(data + bytes(9_001), None, "memory.jsonl", DocumentLimits())
+        assert (read.format, read.text) == ("memory", line), encoding
+        assert "zero bytes" in read.warnings[0]
+        assert media_type(data + bytes(9_001), None, "memory.jsonl") == "application/jsonl"
 
 
 @walk_over(

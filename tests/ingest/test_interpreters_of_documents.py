@@ -104,6 +104,22 @@ def test_an_entity_of_the_memory_server_that_comes_twice_has_the_texts_of_both()
     assert "type engineer in line 3" in proposed.warnings[0]
 
 
+def test_an_entity_of_the_memory_server_without_observations_is_named() -> None:
+    lines = [
+        {"type": "entity", "name": "Ada", "entityType": "person", "observations": None},
+        {"type": "entity", "name": "Bob", "entityType": "person", "observations": "likes tea"},
+        {"type": "entity", "name": "Cy", "entityType": "person"},
+        {"type": "entity", "name": "Di", "entityType": "person", "observations": ["sails", 3]},
+        {"type": "relation", "from": "Ada", "to": "Cy", "relationType": "knows"},
+    ]
+    proposed = proposal_of("memory.jsonl", "\n".join(map(json.dumps, lines)))
+    assert [tuple(entity.fields.values()) for entity in proposed.entities] == [
+        ("Ada", []), ("Bob", ["likes tea"]), ("Cy", []), ("Di", ["sails"])
+    ]  # fmt: skip
+    assert relationships(proposed) == [("KNOWS", "Ada", "Cy", {"relation_types": ["knows"]})]
+    assert proposed.warnings == ("Observations in line 4 that are no texts are left out.",)
+
+
 def test_what_exceeds_a_limit_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphmem.ingest.interpreters.proposal_draft.ENTITIES_LIMIT", 2)
     monkeypatch.setattr("graphmem.ingest.interpreters.proposal_draft.JOINED_LIMIT", 1)

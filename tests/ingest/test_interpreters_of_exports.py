@@ -50,6 +50,26 @@ def test_a_long_line_of_an_export_is_known_by_its_beginning() -> None:
     assert proposal_of("x.jsonl", text).entities[0].entity_type == "person"
 
 
+def test_an_exported_note_that_comes_alone_is_its_entity_with_its_long_fields() -> None:
+    who = {"basis": "email", "fields": {"email": "a@b"}, "observed_at": "2026-01-01T00:00:00Z"}
+    front = {"graphmem": "ent_0", "entity_type": "person", "canonical_name": "Ada", "identity": who}
+    front |= {
+        "updated": "2026-02-01T00:00:00Z",
+        "bio": "long " * 20_000,
+        "name": "Ada",
+        "fields": {"identity": 3},
+    }
+    lines = "".join(f"{name}: {json.dumps(value)}\n" for name, value in front.items())
+    links = "\n<!-- graphmem: relationships -->\n\n- WORKS_AT [[company/Acme|Acme]]\n"
+    proposed = proposal_of("Ada.md", f"---\n{lines}---\n\nShe wrote it.\n{links}")
+    (ada,) = proposed.entities
+    assert dict(ada.fields) == {
+        "bio": front["bio"], "name": "Ada", "identity": 3, "content": "She wrote it."
+    }  # fmt: skip
+    assert (ada.identifying, ada.identified_by) == ({"email": "a@b"}, (("email",),))
+    assert "relationships of the file" in proposed.warnings[0]
+
+
 def test_memories_and_graphs_of_other_programs_keep_their_ids_and_facts() -> None:
     memory = {
         "id": "m1",

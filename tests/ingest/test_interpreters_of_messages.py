@@ -103,6 +103,33 @@ def test_hidden_messages_are_marked_and_what_the_user_tells_the_program_is_kept(
     assert conversation.canonical_name == asked.canonical_name == "Which paint?"
 
 
+def test_what_a_model_thinks_is_said_by_nobody() -> None:
+    def node(key: str, content: Any) -> dict[str, Any]:
+        return {"message": {"id": key, "author": {"role": "assistant"}, "content": content}, "parent": None}
+
+    thoughts = {"content_type": "thoughts", "thoughts": [{"summary": "Weighing", "content": "hidden idea"}]}
+    recap = {"content_type": "reasoning_recap", "content": "hidden idea for 5 s"}
+    mapping = {"a": node("a", thoughts), "b": node("b", recap), "c": node("c", {"parts": ["Oil."]})}
+    tagged = {"id": "d", "role": "assistant", "parentId": None, "childrenIds": []}
+    tagged["content"] = '<details type="reasoning" done="true">hidden idea</details>\nOil.'
+    spoken = [{"type": "thinking", "thinking": "hidden idea"}, {"type": "text", "text": "Oil."}]
+    exports: list[Any] = [
+        {"title": "T", "create_time": 1, "id": "c", "mapping": mapping},
+        {"title": "T", "id": "c", "chat": {"history": {"currentId": "d", "messages": {"d": tagged}}}},
+        {
+            "name": "T",
+            "uuid": "c",
+            "chat_messages": [{"uuid": "m", "sender": "assistant", "content": spoken}],
+        },
+    ]
+    for chat in exports:
+        document = parsed_here(json.dumps([chat]).encode(), None, "chats.json", DocumentLimits())
+        _, message = propose(document).entities
+        assert (message.fields["content"], message.fields["sender"]) == ("Oil.", "assistant")
+        assert "hidden idea" in document.text
+        assert document.warnings == ("Thoughts of the model stand in the text alone: nobody said them.",)
+
+
 def test_the_text_of_an_attachment_stays_with_its_message() -> None:
     attachments = [{"file_name": "a.txt", "extracted_content": "The lease ends in May."}]
     message = {"uuid": "m", "sender": "human", "text": "See this", "attachments": attachments}

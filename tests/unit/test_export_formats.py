@@ -331,3 +331,27 @@ def test_a_page_of_notion_has_its_properties_as_fields() -> None:
     note = read_note(f"Tasks {one}/Buy milk {two}.md", text, "task")
     assert note.fields == {"title": "Buy milk", "status": "Done", "due": "May 1", "content": link}
     assert note.links[0].target == f"Tasks {one}/Other {one}.md"
+
+
+def test_a_relation_of_notion_is_a_relationship_to_each_of_its_pages() -> None:
+    boats, people = f"Boats {'0' * 32}", f"People {'1' * 32}"
+    name, ada = f"{boats}/Tern {'2' * 32}.md", f"{people}/Ada {'3' * 32}.md"
+    pages = f"Ada (../{ada.replace(' ', '%20')}), Li, Bo (../{people.replace(' ', '%20')}/Bo%20{'4' * 32}.md)"
+    tern = read_note(name, f"# Tern\n\nSkipper: {pages}\nLength: 7 (m)\n\nA boat.", "boats")
+    assert (tern.fields["skipper"], tern.fields["length"]) == ("Ada, Li, Bo", "7 (m)")
+    (request,) = NoteIndex([tern, read_note(ada, "# Ada", "person")]).requests(tern)
+    assert [(link["relationship_type"], link["metadata"]) for link in request["relationships"]] == [
+        ("RELATED_TO", {"relation_types": ["Skipper"]})
+    ] * 2
+    # A page that is not in the export has the type of its database.
+    assert [item["name"] for item in request["entities"][1:]] == ["Ada", "Li, Bo"]
+    assert {item["entity_type"] for item in request["entities"][1:]} == {"person"}
+
+
+def test_pictures_and_comments_of_a_note_are_no_notes() -> None:
+    text = (
+        "![[Mast head.PNG]] ![](a.jpg) ![[Rig]]\n%%ask [[Bo]] #later%%\n```\n# no title\n```\n# The `mast`\n"
+    )
+    note = read_note("a.md", f"---\ncover: '[[deck.jpg]]'\n---\n{text}")
+    assert [link.target for link in note.links] == ["Rig"]
+    assert (note.fields["title"], "tags" in note.fields) == ("The `mast`", False)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from graphmem.cli.exporting.export_spool import ExportSpool, Row, compact
 from graphmem.errors import InvalidInput
+from graphmem.ingest.interpreters.exported_notes import MARK, OWN, checksum
 
 NAME_BYTES_LIMIT: Final = 120
 """Bytes of a name without its suffix; file systems take 255."""
@@ -42,9 +43,6 @@ def collision_key(name: str) -> str:
 
 JOURNAL: Final = ".graphmem-export.jsonl"
 """The file with the path and the hash of each file that an export wrote."""
-MARK: Final = "<!-- graphmem: relationships -->"
-OWN: Final = ("graphmem", "checksum", "entity_type", "canonical_name", "identity", "updated", "fields")
-"""Lines of the front matter that are no fields."""
 _PLAIN_KEY: Final = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 _UNSEEN: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """Characters that JSON leaves as they are, and YAML does not take."""
@@ -152,11 +150,6 @@ def note(spool: ExportSpool, row: Row, paths: dict[str, str]) -> str:
     text = f"---\n{front}---\n{body}" + (f"\n{MARK}\n\n{links}" if links else "")
     head, _, rest = text.partition("\n" + _key("entity_type"))
     return f'{head}\nchecksum: "{checksum(text)}"\n{_key("entity_type")}{rest}'
-
-
-def checksum(text: str) -> str:
-    """Return what tells whether somebody changed a file: the SHA-256 of its text without this line."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _link(spool: ExportSpool, row: Row, paths: dict[str, str]) -> str:

@@ -14,19 +14,24 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-import yaml
-
-from graphmem.cli.exporting.export_notes import MARK, checksum
-from graphmem.ingest.formats.markdown import FRONT_MATTER, PlainLoader, front_matter_fields
+from graphmem.ingest.formats.markdown import EXPORTED, FRONT_MATTER, front_matter_fields
+from graphmem.ingest.interpreters.exported_notes import exported_note
 from graphmem.ingest.interpreters.interpret_memory import RELATION_TYPES, type_of_relation
 from graphmem.ingest.interpreters.interpret_notes import GENERAL_TYPE, title_field
-from graphmem.ingest.interpreters.labels import TYPE_LABELS, entity_type_of, field_name
+from graphmem.ingest.interpreters.labels import TYPE_LABELS, entity_type_of, field_name, type_of_table
 from graphmem.model import identity, items, relationship
 
 LINK: Final = "REFERS_TO"
 LINKS_LIMIT: Final = 500
 """Links of one file: a request has no more items."""
-_CODE: Final = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]+`|<!--.*?-->", re.DOTALL | re.MULTILINE)
+_CODE: Final = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]+`|<!--.*?-->|%%.*?%%", re.DOTALL | re.MULTILINE)
+"""Code, and comments of HTML and of Obsidian: what looks like a link, a tag or a heading there is none."""
+_NO_NOTE: Final = re.compile(
+    r".*\.(?:png|jpe?g|gif|webp|svg|bmp|tiff?|heic|avif|pdf|docx?|xlsx?|pptx?|odt|csv|zip|canvas|base"
+    r"|mp[34]|m4a|wav|ogg|flac|webm|mov|mkv|3gp)",
+    re.IGNORECASE,
+)
+"""Names of pictures and other files that a note embeds or links."""
 _WIKI: Final = re.compile(r"(!?)\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _STATED: Final = re.compile(r"^\s*[-*] ([^\W\d_][\w -]{0,60}?) (?=\[\[[^\[\]\n]+\]\])", re.MULTILINE)
 """A list item of basic-memory: the type of a relation before its target."""
@@ -36,14 +41,20 @@ _TAG: Final = re.compile(r"(?:^|(?<=\s))#([^\W\d_][\w/-]*)")
 _HEADING: Final = re.compile(r"^# +(.+?)[ #]*$", re.MULTILINE)
 _NOTION_ID: Final = re.compile(r" [0-9a-f]{32}(?=\.\w+$|_all\.\w+$|/)")
 _PROPERTY: Final = re.compile(r"([^\W\d_][^:\n]{0,60}): (.+)")
+_PAGE: Final = re.compile(r"(?:^|, )(.+?) \(([^()\s]+\.md)\)(?=, |$)")
+"""A page in a relation property of Notion: its name and its file."""
 
 
 class NoteLink(NamedTuple):
-    """A link to a file: its target as written, the type of the relationship, and what is said of it."""
+    """A link to a file: its target as written, the type of the relationship, and what is said of it.
+
+    ``title`` is that of the target, where the file says it.
+    """
 
     target: str
     relationship_type: str = LINK
     metadata: Mapping[str, Any] = {}
+    title: str | None = None
 
 
 @dataclass(slots=True)
@@ -86,17 +97,17 @@ def shown_folder(name: str) -> str:
 
 def read_note(name: str, text: str, entity_type: str | None = None) -> NoteFile:
     """Return a file as an entity. ``entity_type``: the one where the file does not say it."""
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    text = text.strip("\ufeff\0").replace("\r\n", "\n")
     front = FRONT_MATTER.match(text)
     body = text[front.end() :] if front is not None else text
-    if front is not None and front[1].startswith("graphmem: "):
-        note = _own(name, front[1], body, text)
-        if note is not None:
-            return note
     front_fields, fault = front_matter_fields(front) if front is not None else ([], "")
     members = {each.name: each.value for each in front_fields}
+    if front is not None and front[1].startswith(EXPORTED):
+        note = _own(name, members, body, text)
+        if note is not None:
+            return note
     warnings = [f"The front matter is left out: {fault}"] if fault else []
-    plain = _CODE.sub(" ", body)
+    plain = _CODE.sub(lambda match: re.sub("[^\n]", " ", match[0]), body)
     links = [*_of_properties(members), *_of_body(name, plain)]
     fields = _fields(members, warnings)
     for label in TYPE_LABELS:
@@ -107,7 +118,7 @@ def read_note(name: str, text: str, entity_type: str | None = None) -> NoteFile:
             break
     fields.pop("entity_type", None)
     aliases = fields.get("aliases", fields.get("alias", []))
-    title, content = _titled(name, body, fields, entity_type or GENERAL_TYPE)
+    title, content = _titled(name, body, plain, fields, entity_type or GENERAL_TYPE, links)
     names = [title, *(aliases if isinstance(aliases, list) else [aliases]), fields.get("permalink")]
     fields |= {"content": content} if content else {}
     if tags := _tags(fields.get("tags", fields.get("tag")), plain):
@@ -118,45 +129,18 @@ def read_note(name: str, text: str, entity_type: str | None = None) -> NoteFile:
     return NoteFile(name, entity_type or GENERAL_TYPE, fields, links[:LINKS_LIMIT], texts, warnings=warnings)
 
 
-def _own(name: str, head: str, body: str, text: str) -> NoteFile | None:
+def _own(name: str, members: dict[str, Any], body: str, text: str) -> NoteFile | None:
     """Return a file of `graphmem export`, ``None`` if its front matter is not as exported."""
-    members: dict[str, Any] = {}
-    decoder = json.JSONDecoder()
-    for line in head.splitlines():
-        try:
-            key, end = decoder.raw_decode(line) if line.startswith('"') else (line.partition(":")[0], None)
-            value = line[end:].removeprefix(": ") if end is not None else line.partition(": ")[2]
-            members[key] = _value(value)
-        except (ValueError, yaml.YAMLError):
-            return None
-    who, entity_type = members.pop("identity", None), entity_type_of(members.pop("entity_type", None))
-    has_identity = isinstance(who, dict) and isinstance(who.get("fields"), dict)
-    if entity_type is None or not has_identity:
+    note = exported_note(members, body, text)
+    if note is None:
         return None
-    entity_id, label = str(members.pop("graphmem", "")), members.pop("canonical_name", None)
-    updated, known = members.pop("updated", None), members.pop("checksum", None)
-    is_edited = known != checksum(text.replace(f'\nchecksum: "{known}"\n', "\n", 1))
-    members |= members.pop("fields", {})
-    content, _, links = body.partition(MARK)
-    if content.strip():
-        members["content"] = content.strip()
-    if isinstance(label, str) and identity.display_name(entity_type, entity_id, members) != label:
-        members["canonical_name"] = label
     note_links = [
         NoteLink(match[2], match[1], json.loads(match[3]) if match[3] else {})
-        for match in _OWN_LINK.finditer(links)
+        for match in _OWN_LINK.finditer(note.links)
     ]
-    note = NoteFile(name, entity_type, members, note_links, [label] if isinstance(label, str) else [], who)
-    note.observed_at = updated if isinstance(updated, str) and not is_edited else None
-    return note
-
-
-def _value(text: str) -> Any:
-    """Return a value of a line: JSON as exported, or what somebody wrote in its place."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return PlainLoader(text).get_single_data()
+    names = [] if note.label is None else [note.label]
+    who = dict(note.identity)
+    return NoteFile(name, note.entity_type, note.fields, note_links, names, who, note.observed_at)
 
 
 def _fields(members: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
@@ -172,16 +156,27 @@ def _fields(members: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
     return fields
 
 
-def _titled(name: str, body: str, fields: dict[str, Any], entity_type: str) -> tuple[str, str]:
-    """Give an entity its name; return that, and the body without the properties that Notion writes."""
+def _titled(
+    name: str, body: str, plain: str, fields: dict[str, Any], entity_type: str, links: list[NoteLink]
+) -> tuple[str, str]:
+    """Give an entity its name; return that, and the body without the properties that Notion writes.
+
+    ``plain`` is the body with blanks in place of code. A property that names pages adds ``links`` to them.
+    """
     stem = posixpath.basename(shown_name(name)).removesuffix(".md")
-    heading = _HEADING.search(body)
+    place = _HEADING.search(plain)
+    heading = None if place is None else _HEADING.match(body, place.start())
     is_notion = shown_name(name) != name
     content = body.strip()
     if is_notion and heading is not None:
         lines = body[heading.end() :].strip("\n").split("\n")
         while lines and (stated := _PROPERTY.fullmatch(lines[0])):
-            fields.setdefault(field_name(stated[1]), stated[2])
+            label, value = stated.groups()
+            pages = list(_PAGE.finditer(value))
+            if "".join(page[0] for page in pages) == value:
+                links += [_typed(_beside(name, page[2]), label, page[1]) for page in pages]
+                value = ", ".join(page[1] for page in pages)
+            fields.setdefault(field_name(label), value)
             lines.pop(0)
         content = "\n".join(lines).strip()
     named = next((fields[each] for each in ("title", "name") if isinstance(fields.get(each), str)), None)
@@ -205,23 +200,30 @@ def _of_properties(members: Mapping[str, Any]) -> Iterator[NoteLink]:
     for label, value in members.items():
         for text in value if isinstance(value, list) else [value]:
             for match in _WIKI.finditer(text) if isinstance(text, str) else ():
-                yield _typed(match[2], label)
+                if not _NO_NOTE.fullmatch(match[2].strip()):
+                    yield _typed(match[2], label)
 
 
 def _of_body(name: str, body: str) -> Iterator[NoteLink]:
     stated = {match.end(): match[1] for match in _STATED.finditer(body)}
     for match in _WIKI.finditer(body):
+        if _NO_NOTE.fullmatch(match[2].strip()):
+            continue
         spelling = stated.get(match.start())
         yield NoteLink(match[2].strip()) if spelling is None else _typed(match[2], spelling)
     for match in _FILE.finditer(body):
         if "://" not in match[1]:
-            yield NoteLink(posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(match[1]))))
+            yield NoteLink(_beside(name, match[1]))
 
 
-def _typed(target: str, spelling: str) -> NoteLink:
-    return NoteLink(
-        target.strip(), type_of_relation(spelling, relationship.BUILTIN), {RELATION_TYPES: [spelling]}
-    )
+def _beside(name: str, path: str) -> str:
+    """Return the name of the file to which a path in another file leads."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(path)))
+
+
+def _typed(target: str, spelling: str, title: str | None = None) -> NoteLink:
+    kind = type_of_relation(spelling, relationship.BUILTIN)
+    return NoteLink(target.strip(), kind, {RELATION_TYPES: [spelling]}, title)
 
 
 class NoteIndex:
@@ -257,7 +259,7 @@ class NoteIndex:
         links: dict[tuple[str, int], dict[str, Any]] = {}
         for link in note.links:
             other = self._notes.get(link.target.casefold()) or self._notes.get(f"{link.target}.md".casefold())
-            item = other.identifying if other is not None else _missing(link.target)
+            item = other.identifying if other is not None else _missing(link)
             if _entity(item) == own:
                 continue
             if item not in targets:
@@ -282,10 +284,13 @@ class NoteIndex:
         yield {"entities": [{"target_id": "$0", **note.fields}], "relationships": ends, **when}
 
 
-def _missing(target: str) -> dict[str, Any]:
-    """Return the item of a link without a file."""
-    title = posixpath.basename(target).removesuffix(".md")
-    return {"entity_type": GENERAL_TYPE, "title": title, "canonical_name": title}
+def _missing(link: NoteLink) -> dict[str, Any]:
+    """Return the item of a link without a file. A page of a database of Notion has the type of the others."""
+    folder, file = posixpath.split(link.target)
+    title = link.title or shown_name(file).removesuffix(".md")
+    entity_type = shown_name(file) != file and type_of_table(posixpath.basename(shown_folder(folder)))
+    entity_type = entity_type or GENERAL_TYPE
+    return {"entity_type": entity_type, title_field(entity_type): title, "canonical_name": title}
 
 
 def _entity(item: Mapping[str, Any]) -> str:

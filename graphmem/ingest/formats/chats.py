@@ -3,8 +3,9 @@
 ChatGPT has a list of conversations, each with a tree of messages. They stand in the order of the tree, depth
 first. A message that a later edit replaced is on a branch that the conversation does not show: its field
 `current` is false. One that the program does not show, such as the instructions of the user, has the field
-`hidden`. Open WebUI has such trees too. Claude has a list of conversations, each with its messages in order.
-The files may come in the archive of the export.
+`hidden`. What a model thinks before it answers is in the text alone: nobody said it. Open WebUI has such
+trees too. Claude has a list of conversations, each with its messages in order. The files may come in the
+archive of the export.
 
 WhatsApp exports a chat as text: messages with sender and time; lines of the app are left out. The file says
 neither the order of day and month nor the time zone. The order is the one in which all dates exist and follow
@@ -33,6 +34,12 @@ CONTENTS = (
     "thoughts", "summary", "content",
 )  # fmt: skip
 """The members of the content of a message that hold what it says."""
+THOUGHTS = {"thoughts", "reasoning_recap"}
+"""The types of content that a model thinks and does not say."""
+THOUGHT_TAGS = re.compile(
+    r"\s*<(?:(think|thinking)|(details) type=\"reasoning\"[^>]*)>(.*?)</(?:\1|\2)>\s*", re.DOTALL
+)
+"""How programs mark such thoughts at the beginning of an answer."""
 UNTITLED = "Untitled conversation"
 """The title of a conversation that has none."""
 
@@ -74,6 +81,7 @@ def parse_claude(builder: Builder, data: bytes, name: str) -> None:
             files = [
                 name for key in ("attachments", "files") for name in _texts(message.get(key), "file_name")
             ]
+            chats.thought("\n".join(_texts(message.get("content"), "thinking")))
             more = {"attachments": files or None}
             inside = _texts(message.get("attachments"), "extracted_content")
             sent = message.get("created_at")
@@ -165,7 +173,15 @@ def _add_node(chats: Conversations, message: dict[str, Any], current: bool) -> N
     }
     sent = message.get("create_time") or message.get("timestamp")
     inside = _texts([file.get("data") for file in contents], "content")
-    chats.message(role, "\n".join(_texts_of(message.get("content"))), message.get("id"), sent, more, inside)
+    content = message.get("content")
+    text = "\n".join(_texts_of(content))
+    if _object(content).get("content_type") in THOUGHTS:
+        chats.thought(text)
+        return
+    while role == "assistant" and (thought := THOUGHT_TAGS.match(text)):
+        chats.thought(thought[3])
+        text = text[thought.end() :]
+    chats.message(role, text, message.get("id"), sent, more, inside)
 
 
 def _texts_of(content: Any) -> Iterator[str]:
@@ -229,6 +245,13 @@ class Conversations:
         span = FileSpan(line=line, message=self._number, start=start, end=end)
         self.builder.part("message", span, fields)
         self._end = end
+
+    def thought(self, text: str) -> None:
+        """Add what a model thinks: it is no message."""
+        if text.strip():
+            self.builder.add("Thoughts of the model:", "\n")
+            self._end = self.builder.add(text.strip(), "\n\n").end
+            self.builder.warn("Thoughts of the model stand in the text alone: nobody said them.")
 
     def end(self) -> None:
         """Add the part of the conversation, before those of its messages."""

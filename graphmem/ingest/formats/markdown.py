@@ -2,11 +2,12 @@
 
 The text is that of the file. The front matter (YAML between `---`) is one record, whose fields are its
 members. Dates and times in it stay texts. Front matter with aliases or without valid YAML is left as text,
-with a warning.
+with a warning. That of `graphmem export` has one member in each line, with its value as JSON.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -22,6 +23,8 @@ from graphmem.ingest.tabular import Columns, row_fields
 BLOCKS = {"paragraph_open", "fence", "code_block", "html_block"}
 FRONT_MATTER = re.compile(r"---\n(.*?)^-{3,}[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 FRONT_MATTER_CHARACTERS_LIMIT = 65_536
+EXPORTED = "graphmem: "
+"""The beginning of the front matter of a file of `graphmem export`."""
 
 
 class PlainLoader(yaml.SafeLoader):
@@ -60,6 +63,7 @@ def front_matter(builder: Builder, text: str) -> int:
     if fields:
         builder.count_cells(len(fields))
         end = match.end() - match[0].endswith("\n")
+        fields = [field._replace(value=json_value(field.value)) for field in fields]
         builder.part("record", FileSpan(line=1, start=0, end=end), fields)
         title = next((field.value for field in fields if field.name == "title"), None)
         builder.title = title if isinstance(title, str) else None
@@ -68,12 +72,29 @@ def front_matter(builder: Builder, text: str) -> int:
 
 def front_matter_fields(match: re.Match[str]) -> tuple[list[PartField], str]:
     """Return the members of what :data:`FRONT_MATTER` matches, and why there are none, if it is at fault."""
-    if len(match[1]) > FRONT_MATTER_CHARACTERS_LIMIT:
-        return [], "it is too long."
     try:
+        if match[1].startswith(EXPORTED):
+            return list(_exported_fields(match[1], match.start(1))), ""
+        if len(match[1]) > FRONT_MATTER_CHARACTERS_LIMIT:
+            return [], "it is too long."
         return list(_yaml_fields(match[1], match.start(1), 2)), ""
     except (yaml.YAMLError, RecursionError, ValueError) as exc:
         return [], " ".join(str(exc).split())[:200]
+
+
+def _exported_fields(content: str, start: int) -> Iterator[PartField]:
+    """Yield the members of a file of `graphmem export`, or what somebody wrote in their place."""
+    decoder = json.JSONDecoder()
+    for number, line in enumerate(content.splitlines(keepends=True), 2):
+        name, end = decoder.raw_decode(line) if line.startswith('"') else ("", line.find(":"))
+        value = line[end + 1 :].strip()
+        place = start + line.index(value, end + 1)
+        span = FileSpan(line=number, start=place, end=place + len(value))
+        try:
+            yield PartField(name or line[:end], json.loads(value), span)
+        except ValueError:
+            yield PartField(name or line[:end], PlainLoader(value).get_single_data(), span)
+        start += len(line)
 
 
 def _yaml_fields(content: str, start: int, first_line: int) -> Iterator[PartField]:

@@ -53,7 +53,7 @@ class _Reading:
 
     def entity(self, line: Mapping[str, Any], span: FileSpan) -> int | None:
         """Add the observations of a line; return the index of the first, ``None`` where there is none."""
-        who = _identity(line)
+        who = stated_identity(line)
         if who is None:
             self.draft.warn(f"A line{place(span)} is left out: it lacks an entity_type or an identity.")
             return None
@@ -82,7 +82,9 @@ class _Reading:
     def relate(self, source: int | None, link: Any, span: FileSpan) -> None:
         """Add a relationship of a line, and its target if no line of the file has it."""
         spelling = link.get("relationship_type") if isinstance(link, Mapping) else None
-        who = _identity(link["target"]) if spelling and isinstance(link.get("target"), Mapping) else None
+        who = (
+            stated_identity(link["target"]) if spelling and isinstance(link.get("target"), Mapping) else None
+        )
         if who is None or not (
             isinstance(spelling, str) and relationship.is_name(relationship.spell(spelling))
         ):
@@ -103,7 +105,7 @@ class _Reading:
         return self._entities[key]
 
 
-def _identity(line: Mapping[str, Any]) -> StatedIdentity | None:
+def stated_identity(line: Mapping[str, Any]) -> StatedIdentity | None:
     """Return the entity that a line, or the target of a relationship, is about; ``None`` if it names none."""
     entity_type, who = entity_type_of(line.get("entity_type")), line.get("identity")
     fields = who.get("fields") if isinstance(who, Mapping) else None

@@ -1,8 +1,8 @@
 """The `memory.jsonl` of the MCP memory server, as the toolset memory stores what it gets.
 
-An entity has the fields `name` and `observations`; one that comes again under its name adds its texts. A
-spelling of its type that is not the type's own is the field `entity_type_text`. A relation is a relationship
-whose metadata `relation_types` has the spellings.
+An entity has the fields `name` and `observations`, which may be empty; one that comes again under its name
+adds its texts. A spelling of its type that is not the type's own is the field `entity_type_text`. A relation
+is a relationship whose metadata `relation_types` has the spellings.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class StatedEntity(NamedTuple):
     spelling: str
     part: Part
     fields: dict[str, PartField]
+    texts: list[str]
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
@@ -57,27 +58,31 @@ def _collect(
     draft: ProposalDraft, part: Part, fields: dict[str, PartField], stated: dict[str, list[StatedEntity]]
 ) -> None:
     name, spelling = (text_of(fields.get(label)) for label in ("name", "entityType"))
-    texts = fields[TEXTS].value if TEXTS in fields else None
-    are_texts = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
-    if name is None or spelling is None or not are_texts:
-        draft.warn(f"An entity{place(part.span)} is left out: it lacks a name, a type or observations.")
+    if name is None or spelling is None:
+        draft.warn(f"An entity{place(part.span)} is left out: it lacks a name or a type.")
         return
+    stored = fields[TEXTS].value if TEXTS in fields else None
+    texts = stored if isinstance(stored, list) else [] if stored is None else [stored]
+    if not all(isinstance(text, str) for text in texts):
+        draft.warn(f"Observations{place(part.span)} that are no texts are left out.")
+        texts = [text for text in texts if isinstance(text, str)]
     named = stated.setdefault(identity.fold_text(name), [])
     if named and spelling != named[0].spelling:
         first = f"the first entity of this name is a {named[0].spelling[:60]}"
         draft.warn(f"The type {spelling[:60]}{place(part.span)} is left out: {first}.")
-    named.append(StatedEntity(name, spelling, part, fields))
+    named.append(StatedEntity(name, spelling, part, fields, texts))
 
 
 def _entity(draft: ProposalDraft, named: list[StatedEntity]) -> int | None:
     """Add the entity of a name, with the texts of all records that have it."""
-    name, spelling, part, fields = named[0]
+    name, spelling, part, fields, texts = named[0]
     entity_type = entity_type_of(spelling) or GENERAL_TYPE
-    texts = list(dict.fromkeys(text for each in named for text in each.fields[TEXTS].value))
-    place_of_texts = widen(fields[TEXTS].span, named[-1].fields[TEXTS].span)
+    if len(named) > 1:
+        texts = list(dict.fromkeys(text for each in named for text in each.texts))
+    spans = [each.fields[TEXTS].span for each in named if TEXTS in each.fields]
     members = [
         LabelledMember(NAME, name, fields["name"].span),
-        LabelledMember(TEXTS, fields[TEXTS].value if len(named) == 1 else texts, place_of_texts),
+        LabelledMember(TEXTS, texts, widen(spans[0], spans[-1]) if spans else None),
     ]
     if spelling != entity_type:
         members.append(LabelledMember(TYPE_FIELD, spelling, fields["entityType"].span))

@@ -1,12 +1,14 @@
 """Markdown: one entity, whose front matter is its fields and whose body is its content.
 
 The entity type is `entity_type` or `type` of the front matter, else `note`. A title that is not in the front
-matter is the first heading, else the name of the file.
+matter is the first heading, else the name of the file. A file of `graphmem export` is the entity that it was.
 """
 
 from __future__ import annotations
 
 from graphmem.ingest.document import FileSpan, ParsedDocument, Part
+from graphmem.ingest.interpreters.exported_notes import exported_note
+from graphmem.ingest.interpreters.interpret_exported import stated_identity
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import (
     TYPE_LABELS,
@@ -28,6 +30,8 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     draft = ProposalDraft()
     front = next(iter(document.parts), None)
     front = front if front is not None and front.kind == "record" else None
+    if front is not None and _add_exported(draft, document, front):
+        return draft.proposal()
     members = {member.name: member for member in members_of(front.fields if front is not None else ())}
     entity_type = configured_type(options.configuration)
     for label in TYPE_LABELS:
@@ -45,6 +49,22 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         also.append(_title(document, options, entity_type))
     draft.item(entity_type, members.values(), whole_text(document), also)
     return draft.proposal()
+
+
+def _add_exported(draft: ProposalDraft, document: ParsedDocument, front: Part) -> bool:
+    """Add the entity of a file of `graphmem export`; return whether it is one."""
+    values = {field.name: field.value for field in front.fields}
+    note = exported_note(values, document.text[(front.span.end or 0) :], document.text)
+    who = stated_identity(values) if note is not None else None
+    if note is None or who is None:
+        return False
+    identified = (who.names, who.fields)
+    draft.observation(
+        note.entity_type, note.fields, whole_text(document), identified, observed_at=note.observed_at
+    )
+    if note.links.strip():
+        draft.warn("The relationships of the file are left out: `graphmem import` reads them.")
+    return True
 
 
 def title_field(entity_type: str) -> str:
