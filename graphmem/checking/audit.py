@@ -46,8 +46,6 @@ VECTORS_AT_ONCE: Final = 250
 """Entities whose vectors are made in one callback of the event loop."""
 READS_LIMIT: Final = 5
 """How often a stretch is read while commits change it."""
-RULE_READS_LIMIT: Final = 20
-"""How often a stretch is read for what its merges by rule depend on."""
 
 _DAMAGE: Final = (*MET_DAMAGE, DataDamaged, Torn)
 """What is raised that compares something damaged."""
@@ -89,10 +87,9 @@ class Audit:
     """One pass over all entities and relationships of an owner.
 
     ``writers``: the writers of the process; their embedder makes vectors, their disk check guards each write.
-    ``deep`` folds every observation again in Python, by the function that writes use; else the database
-    reduces them, which is faster. ``place`` is how far it has come. ``revision`` is that of the owner when
-    the comparison of entities began, with the writes of the audit since then; ``seen_revision`` is the last
-    revision that was read.
+    ``deep`` also reads every fact as a dump has it, and compares the fields of discovered schemas.
+    ``place`` is how far it has come. ``revision`` is that of the owner when the comparison of entities began,
+    with the writes of the audit since then; ``seen_revision`` is the last revision that was read.
     """
 
     database: Database
@@ -247,28 +244,20 @@ class Audit:
         """Compare a stretch, again while commits change it. What changes each time stays unchecked."""
         subject_ids = entities + relationships
         stretch = Stretch(self.owner, states.empty(), states.empty(), subject_ids)
-        further, lost = Touched(), 0
-        for _ in range(READS_LIMIT + RULE_READS_LIMIT):
-            read = await self._read_stretch(entities, relationships, further)
+        for _ in range(READS_LIMIT):
+            read = await self._read_stretch(entities, relationships)
             if read is None:
                 break
             stored, merges = read
-            # What the derived entities bear is most often what the stored ones bear.
-            if not (unread := _borne(stored, entities)).borne <= further.borne:
-                further.add(unread)
-                continue
-            derived = await derive(self._queries, stored, merges, self.seen, deep=self.deep)
-            if entities and not await asyncio.to_thread(self._merge_by_rule, derived, entities, further):
-                continue
+            derived = await derive(self._queries, stored, merges, self.seen, entities)
             nodes = await self._nodes(stored)
             stretch = Stretch(self.owner, stored, derived, subject_ids)
             await asyncio.to_thread(stretch.compare, nodes, await self._expected_vectors(stretch))
             self.seen_revision = nodes.revision
             if self.seen_revision != stored.read.revision:
-                read = await self._read_stretch(entities, relationships, further)
+                read = await self._read_stretch(entities, relationships)
                 stretch.unchecked = stretch.changed(read[0]) if read is not None else set()
-            lost += 1
-            if not stretch.unchecked or lost == READS_LIMIT:
+            if not stretch.unchecked:
                 break
         return stretch
 
@@ -282,32 +271,17 @@ class Audit:
             await asyncio.sleep(0)
         return expected
 
-    def _merge_by_rule(self, derived: State, subject_ids: list[str], further: Touched) -> bool:
-        """Merge the derived entities by rule.
-
-        Returns false, and adds to ``further``, if more has to be read for that.
-        """
-        if not (unread := _borne(derived, subject_ids)).borne <= further.borne:
-            further.add(unread)
-            return False
-        try:
-            refolding.settle_all(derived, _with_rule(derived, subject_ids))
-        except LookAgain as exc:
-            further.add(exc.further)
-            return False
-        return True
-
     async def _read_stretch(
-        self, entities: list[str], relationships: list[str], further: Touched
+        self, entities: list[str], relationships: list[str]
     ) -> tuple[State, Membership] | None:
         """Return the stored state of a stretch, folded again where its schema has changed, and its merges."""
         ends = [end for key in relationships for end in ids.ends(key)]
-        entity_ids = {*entities, *ends, *further.entities}
+        entity_ids = {*entities, *ends}
         for last in (False,) * (READS_LIMIT - 1) + (True,):
             if not entity_ids <= self._merges[0]:
                 await self._read_merges(entity_ids)
             merges = self._merges[1]
-            stored = await self._look({*entity_ids, *merges.entity_ids}, relationships, further=further)
+            stored = await self._look({*entity_ids, *merges.entity_ids}, relationships)
             if stored is None:
                 return None
             if stored.is_stale and not last:
@@ -502,19 +476,3 @@ class Audit:
     def _queries(self) -> Queries:
         """The reads of the owner: under the lock, if it is held."""
         return self._tx or self.database.reads(self.owner)
-
-
-def _with_rule(state: State, subject_ids: list[str]) -> list[str]:
-    """Return those that the rule of their type may merge."""
-    return [each for each in subject_ids if (thing := state.entities.get(each)) and thing.has_rule]
-
-
-def _borne(state: State, subject_ids: list[str]) -> Touched:
-    """Return what has to be read to merge some entities by rule."""
-    unread = Touched()
-    for entity_id in _with_rule(state, subject_ids):
-        entity = state.entities[entity_id]
-        if entity.rule is not None and entity.made:
-            unread.add_evidence(entity.rule, entity.evidence)
-            unread.stored.add(entity_id)
-    return unread

@@ -107,7 +107,7 @@ DISMISSAL: Final = DeclaredKind(
 )  # fmt: skip
 OBSERVATION: Final = DeclaredKind(
     ObservationRecord, "observations", label="Observation", erased_by="owner.erase_transactions",
-    derived=("snapshots", "edges", "events", "counters"), audit=("audit.reduce", "audit.counts"),
+    derived=("snapshots", "edges", "events", "counters"), audit=("entity.histories", "audit.counts"),
 )  # fmt: skip
 REPEAT: Final = DeclaredKind(
     Repeat, "repeats", format=2, erased_by="owner.erase_transactions", is_counted=False, rows="repeated",

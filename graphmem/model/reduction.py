@@ -19,7 +19,7 @@ themselves (``cypher/entity/recompute.cypher``). Both give the same.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -82,23 +82,15 @@ class OwnState(NamedTuple):
         created_at: int | None,
         last_observation_at: int | None,
         lifecycle: list[Any] | None,
-        fold_rows: Iterable[list[Any]],
+        fold: Fold = MappingProxyType({}),
     ) -> OwnState:
-        """Return what the database reduced, under plain rules.
-
-        Args:
-            lifecycle: ``turn`` of ``observation/_tally.cypher``.
-            fold_rows: ``fold`` of ``observation/_winners.cypher``.
-        """
+        """Return what the database reduced; ``lifecycle`` is ``turn`` of ``observation/_tally.cypher``."""
         return cls(
             observation_count,
             created_at,
             last_observation_at,
             Lifecycle(ranks.time_rank(lifecycle[0]), *lifecycle[1:]) if lifecycle else None,
-            {
-                name: Winner(ranks.plain_rank(bool(correction), observed_at), observation_id, value)
-                for name, correction, observed_at, observation_id, value in fold_rows
-            },
+            fold,
         )
 
     @property

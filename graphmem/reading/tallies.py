@@ -110,8 +110,8 @@ def summed(tallies: Sequence[Tally], winners: Iterable[list[Any]], at: int, *, i
         min((each.created_at for each in counted if each.created_at is not None), default=None),
         max(last or [each.observed_at for each in counted], default=None),
         _turn(counted),
-        (),
-    )._replace(fold=_fold(total, winners, at, is_relationship=is_relationship))
+        _fold(total, winners, at, is_relationship=is_relationship),
+    )
     return total._replace(state=state, version=sum(each.version for each in counted) or len(moments))
 
 

@@ -58,10 +58,7 @@ class _ReplayedObservation(NamedTuple):
 
 
 class History(NamedTuple):
-    """The own state of one subject, and its observations that count; ``None`` where these are too many.
-
-    ``winners`` are those of plain rules (``observation/_winners.cypher``), where the database reduces it.
-    """
+    """The own state of one subject, and its observations that count; ``None`` where these are too many."""
 
     subject_id: str
     version: int
@@ -72,16 +69,11 @@ class History(NamedTuple):
     lifecycle: list[Any] | None
     unmade: bool
     replayed: list[_ReplayedObservation] | None
-    winners: list[list[Any]] | None = None
 
     def counted(self, thing: Thing) -> Thing:
         """Return a thing with the state that its own observations give."""
         own = OwnState.reduced(
-            self.observation_count,
-            self.created_at,
-            self.last_observation_at,
-            self.lifecycle,
-            self.winners or (),
+            self.observation_count, self.created_at, self.last_observation_at, self.lifecycle
         )
         return replace(
             thing,
@@ -255,16 +247,6 @@ def settle(state: State) -> None:
     draft.accept(None)
 
 
-def settle_all(state: State, entity_ids: Iterable[str]) -> None:
-    """Merge some entities by rule whether they changed or not; see :func:`settle`."""
-    everything = [state.entities[each] for each in state.entities]
-    note_bearers(state.new.by_rule.bearers, everything)
-    note_names(state.new.by_rule.near, everything)
-    draft = _draft(state, state.read.recorded_at)
-    rule_merging.settle_entities(draft, entity_ids)
-    draft.accept(None)
-
-
 def _draft(state: State, recorded_at: int) -> Draft:
     request = RefoldRequest(owner=state.owner, transaction_id="", entity_ids=())
     return Draft.of(state, request, recorded_at)
@@ -289,7 +271,8 @@ async def _recount(queries: Queries, state: State) -> None:
     state.recounted |= entity_ids
     async for history in histories(queries, sorted(subject_ids)):
         keys = reader.keys(history.subject_id)
-        await _refold_history(queries, state, history, touched.get(history.subject_id), keys)
+        every = history.observations(queries)
+        await refold_history(state, history, every, touched.get(history.subject_id), keys)
     placement.place(state.entities, state.relationships, [key for key in sorted(subject_ids) if ":" in key])
 
 
@@ -302,16 +285,17 @@ def _with_stale_rule(state: State) -> Iterator[str]:
                 yield member.subject_id
 
 
-async def _refold_history(
-    queries: Queries,
+async def refold_history(
     state: State,
     history: History,
+    every: AsyncIterator[Observation],
     touched: Collection[int] | None,
-    keys: frozenset[tuple[str, str]],
+    keys: frozenset[tuple[str, str]] = frozenset(),
 ) -> None:
-    """Fold one subject again.
+    """Fold one subject again, in a state.
 
     Args:
+        every: the observations of the history.
         touched: when transactions changed what an entity shows that was ever merged; ``None`` for others.
         keys: those by which the rule ever found it.
     """
@@ -320,7 +304,7 @@ async def _refold_history(
     things = state.entities if is_entity else state.relationships
     known = things[subject_id]
     rules = state.rules(state.entities.survivor(subject_id).kind) if is_entity else PLAIN
-    folded, evidence, named = await fold_entity(history.observations(queries), known, rules)
+    folded, evidence, named = await fold_entity(every, known, rules)
     # A merge raises the version of the relationships that it shows elsewhere: that is counted.
     version = max(history.version, 0 if is_entity else known.version + known.refold)
     if touched is not None:

@@ -333,7 +333,7 @@ def test_a_commit_that_is_seen_in_part_is_no_damage(
 
     async def read(name: str, *args: Any, **params: Any) -> Any:
         rows = await real(name, *args, **params)
-        if name != "audit.reduce":
+        if name != "entity.histories":
             return rows
         reduced.append(rows)
         return reduced[0] if len(reduced) == 2 else rows
