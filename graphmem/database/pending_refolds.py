@@ -1,4 +1,6 @@
-"""How many things of an owner wait to be folded again after a withdrawal: lists may show them as before.
+"""How many things of an owner wait to be folded again: lists may show them as before.
+
+They wait after a withdrawal, or because a schema has changed.
 
 A process remembers that nothing waits. It counts beside the read that asks for it.
 """

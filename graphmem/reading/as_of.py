@@ -145,14 +145,23 @@ async def entity(
     if not clocks.now:
         row = (await recomputed.entities(context, [entity_id], **clocks.bounds)).get(entity_id)
     if row is None:
-        row = await context.graph.one(
-            "entity.get", EntityRow, entity_id=entity_id, include_deleted=bool(include_deleted)
-        )
+        row = await _now(context, entity_id, include_deleted=bool(include_deleted))
         if row is not None and not clocks.now and (row.observation_count or not row.parted_into):
             # It was not there then. An address of which nothing is left but its people parts at every time.
             row = None
     if row is None or not (row.live or include_deleted or row.parted_into):
         raise answers.no_entity(entity_id, may_be_deleted=include_deleted is False)
+    return row
+
+
+async def _now(context: Context, entity_id: str, *, include_deleted: bool) -> EntityRow | None:
+    """Return an entity as it is now, merged by the rule of today where this has just been changed."""
+    which = {"entity_id": entity_id, "include_deleted": include_deleted}
+    row = await context.graph.one("entity.get", EntityRow, **which)
+    if row is not None and row.is_regrouping:
+        writers, projection = context.services.writers, row.head[0][0]
+        if await writers.refold_type(context.actor.owner, row.type, projection, is_small=True) is not None:
+            row = await context.graph.one("entity.get", EntityRow, **which)
     return row
 
 

@@ -35,7 +35,8 @@ class NamesDamaged(TypedDict):
 class Indexed(LeavesOut):
     """What an answer from indexes adds: see :attr:`graphmem.registry.Operation.indexed`.
 
-    ``pending`` stands after a withdrawal, while so many entities and relationships wait to be folded again.
+    ``pending`` stands after a withdrawal or a change of a schema, while so many entities and relationships at
+    most wait to be folded again.
     """
 
     pending: NotRequired[int]

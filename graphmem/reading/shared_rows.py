@@ -27,7 +27,7 @@ class EntityRow(NamedTuple):
     check: int | None
     own: str | None
     projection: str | None
-    head: list[list[str | None]]
+    head: list[list[Any]]
     merged_into: str | None = None
     parted_into: list[str] | None = None
 
@@ -40,6 +40,11 @@ class EntityRow(NamedTuple):
     def is_stale(self) -> bool:
         """Whether the entity was folded under an older schema of its type."""
         return self.projection != (self.head[0][0] if self.head else None)
+
+    @property
+    def is_regrouping(self) -> bool:
+        """Whether another rule of identity of its type is being applied: it may be merged with others."""
+        return bool(self.head and self.head[0][2:] == [True])
 
     def is_whole(self) -> bool:
         return is_whole(self.check, self.version, self.fields, self.values, self.winners, self.own, self.name)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from graphmem.database.left_out import Json
 from graphmem.model import canonical, discovery, ids
 from graphmem.model.identity import Alternatives
+from graphmem.model.identity_rules import alternatives
 from graphmem.model.reduction import paired
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active, SchemaDocument
@@ -31,7 +32,8 @@ class HeadRow(NamedTuple):
 class Head:
     """The fields seen of a type, its registered version, and the rules of that.
 
-    ``changed``: the turn changes the rules, so that entities have to be folded again.
+    ``changed``: the turn changes the rules, so that entities have to be folded again. ``regroups``: it
+    changes the rule of identity, so that other entities may be merged.
     """
 
     entity_type: str
@@ -39,6 +41,7 @@ class Head:
     active: Active | None = None
     rules: Rules = PLAIN
     changed: bool = False
+    regroups: bool = False
 
     @classmethod
     def of_look(cls, row: HeadRow) -> Head:
@@ -68,13 +71,20 @@ class Head:
 
     def with_active(self, active: Active) -> Head:
         """Return it with another registered version."""
-        rules = active.document.rules
-        return replace(self, active=active, rules=rules, changed=self.changed or rules.key != self.rules.key)
+        rules, kind = active.document.rules, self.entity_type
+        before, after = self.alternatives, active.document.alternatives()
+        return replace(
+            self,
+            active=active,
+            rules=rules,
+            changed=self.changed or rules.key != self.rules.key,
+            regroups=self.regroups or alternatives(kind, before) != alternatives(kind, after),
+        )
 
     def row(self, owner: str, updated_at: int) -> dict[str, Any]:
         names = sorted(self.seen, key=canonical.name_order)
         # Only the worker removes it, once every entity is folded again.
-        pending = {"pending": True} if self.changed else {}
+        pending = {"pending": True, "regroups": True if self.regroups else None} if self.changed else {}
         return {
             "id": ids.schema_id(owner, self.entity_type, None),
             "properties": {

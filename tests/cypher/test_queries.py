@@ -54,7 +54,7 @@ OF_ACCOUNTS = ("account.", "oauth.", "sandbox.", "secret.", "subscription.")
 
 WRITTEN_LATER = (
     "account", "alternative", "attempts", "by", "client", "due_at", "error", "evidence", "last_error",
-    "last_delivered_at", "locked",
+    "last_delivered_at", "locked", "regroups",
     "merge_rule", "merged_by", "replaces", "restored", "separated", "stamped", "stamping", "token",
     "unstamped",
     "until", "url", "vectors_changed",

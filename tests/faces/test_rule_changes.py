@@ -9,6 +9,7 @@ import pytest
 
 from graphmem import worker
 from graphmem.context import Services
+from graphmem.writing import writers
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.rule_merging import ADA, ADA_BY_EMAIL, Audited, file_of, home_of, shown_as
@@ -16,6 +17,7 @@ from tests.support.worker_pass import fold_all
 
 DUNE = {"entity_type": "book", "title": "Dune"}
 DUNE_BY_ISBN = {**DUNE, "isbn": "1"}
+LISTS = [("entities.query", {}), ("entities.find", {"identifier": "Dune"})]
 OPT_OUT = {"identity_opt_out": "heuristic_canonical_name"}
 
 
@@ -75,12 +77,71 @@ def test_an_alternative_that_is_gone_ends_its_merges_until_it_comes_back(
         assert audited(True) == {}
         register(run, "isbn", "title")
         if is_read_first:
-            # Of the two only one is folded again: a worker folds the other, perhaps one of another process.
-            assert shown_as(run, by_title)[0] in (by_title, by_isbn)
+            assert shown_as(run, by_title) == [by_isbn]
         worked()
         assert shown_as(run, by_title) == [by_isbn]
         assert kinds_of_keys() == {"key:title"}
         assert audited(True) == {}
+
+
+def known_by_two_rules(run: Call) -> list[str]:
+    """Store a book under a rule of its author, and one with that author under a rule of its number."""
+    items = {
+        "author": {"entity_type": "book", "author": "Herbert"},
+        "isbn": {**DUNE_BY_ISBN, "author": "Herbert"},
+    }
+    homes: list[str] = []
+    for alternative, item in items.items():
+        register(run, alternative)
+        homes.append(home_of(run, item))
+    return homes
+
+
+def test_what_is_read_by_id_is_merged_at_once_by_a_changed_rule(
+    run: Call, audited: Audited, worked: Callable[[], None]
+) -> None:
+    by_author, by_isbn = known_by_two_rules(run)
+    worked()
+    register(run, "isbn", "author")
+    assert shown_as(run, by_author) == [by_isbn]
+    assert "pending" not in run("entities.query")
+    assert audited(True) == {}
+
+
+@pytest.mark.parametrize(("name", "arguments"), LISTS)
+def test_a_list_says_that_a_changed_rule_is_not_applied_to_all_of_it(
+    run: Call, worked: Callable[[], None], name: str, arguments: dict[str, Any]
+) -> None:
+    home_of(run, {"entity_type": "shelf", "name": "Dune"})
+    register(run, "title")
+    home_of(run, DUNE)
+    assert run(name, **arguments)["pending"] == 1
+    worked()
+    assert "pending" not in run(name, **arguments)
+
+
+def test_a_change_that_leaves_the_rule_of_identity_as_it_is_folds_nothing_else_by_a_read(
+    run: Call, worked: Callable[[], None]
+) -> None:
+    register(run, "isbn", "title")
+    by_title, _ = home_of(run, DUNE), home_of(run, {**DUNE, "title": "Emma"})
+    run("schemas.update", entity_type="book", new_fields={"pages": "number"})
+    assert shown_as(run, by_title) == [by_title]
+    assert run("entities.query", limit=1)["pending"] == 2
+    worked()
+
+
+def test_of_a_type_with_many_entities_a_read_by_id_leaves_the_others_to_the_worker(
+    run: Call, worked: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_author, by_isbn = known_by_two_rules(run)
+    worked()
+    monkeypatch.setattr(writers, "SMALL_TYPE", 2)
+    register(run, "isbn", "author")
+    assert shown_as(run, by_author) == [by_author]
+    assert run("server.stats")["types_pending"] == ["book"]
+    worked()
+    assert shown_as(run, by_author) == [by_isbn]
 
 
 @pytest.mark.parametrize(

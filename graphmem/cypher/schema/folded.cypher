@@ -13,5 +13,5 @@ USING INDEX SEEK head:Schema(owner, head)
 WHERE head.owner = $owner AND head.head = $type
 SET head.locked = null
 WITH head WHERE coalesce(head.projection, '') = coalesce($projection, '')
-SET head.pending = null
+SET head.pending = null, head.regroups = null
 RETURN true AS done
