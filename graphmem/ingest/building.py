@@ -10,30 +10,40 @@ from typing import Any
 
 from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, Part, PartField
 from graphmem.ingest.format_table import Format
+from graphmem.ingest.links import without_addresses
 
 WARNINGS_LIMIT = 100
+NAMES_SHOWN = 10
+"""Names of things whose text is not read that a warning has."""
 VALUE_DEPTH_LIMIT = 100
 PLACEHOLDER = re.compile(
-    r"(?:untitled|unnamed|unbenannt|ohne titel|sans titre|sin t[ií]tulo|no title|title|titel|unknown|none"
+    r"\(?(?:untitled|unnamed|unbenannt|ohne titel|sans titre|sin t[ií]tulo|no title|title|titel|unknown|none"
     r"|null|blank|default|slide|folie|sheet|book|mappe|scan|image"
     r"|(?:new |neues? )?(?:(?:microsoft )?(?:word|powerpoint)[ -])?"
     r"(?:document|dokument|documento|pr[aäé]sentation|presentation|template))"
-    r"[ _-]*(?:document|dokument)?[ _-]*\(?\d*\)?"
+    r"\)?[ _-]*(?:document|dokument)?[ _-]*\(?\d*\)?"
     r"|microsoft (?:word|excel|powerpoint|office) - .*"
     r"|.*\.(?:docx?|dotx?|pdf|pptx?|xlsx?|od[tps]|rtf|tex|dvi|indd|qxd|tmp)",
     re.IGNORECASE,
 )
 """Titles that a program gave."""
+TEMPLATE_TIME = re.compile(
+    r"(?:2013-12-23T23:15|2013-01-27T09:1[45]|(?:2000|1980|1970|1601)-01-01T00:00).*"
+    r"|D:(?:2000|1980|1970|1601)01010000.*"
+)
+"""When templates of programs were made, and the beginnings of calendars."""
 OF_PROGRAMS = {
     "author": re.compile(
-        r"(?:python-(?:docx|pptx)|openpyxl|apache poi|libreoffice"
+        r"\(?(?:python-(?:docx|pptx)|openpyxl|apache poi|libreoffice"
         r"|(?:microsoft |ms )?(?:office|windows)?[ -]?user|admin|administrat(?:or|eur)|administrador|benutzer"
         r"|utilisateur|usuario|owner|author|autor|unknown"
         r"|unbekannt|anonymous|root|guest|default|default user|microsoft|pc|hp|dell|lenovo|acer|asus|test"
-        r"|none|null|n/?a|your name|\W*)\d*",
+        r"|none|null|n/?a|unspecified|your name|\W*)\d*\)?",
         re.IGNORECASE,
     ),
     "comments": re.compile(r"(?:generated|created) (?:by|using|with) \S+", re.IGNORECASE),
+    **dict.fromkeys(("subject", "creator", "keywords"), re.compile(r"\(?(?:unspecified|anonymous|none)\)?")),
+    **dict.fromkeys(("created", "modified"), TEMPLATE_TIME),
 }
 """Metadata that programs write where nobody has said anything."""
 
@@ -90,6 +100,7 @@ class Builder:
         self._parts: list[Part | None] = []
         self._cells = 0
         self._warnings: dict[str, None] = {}
+        self._left_out: dict[str, tuple[int, int, list[str]]] = {}
 
     @property
     def position(self) -> int:
@@ -155,6 +166,24 @@ class Builder:
             more = len(self._warnings) >= WARNINGS_LIMIT
             self._warnings["There are more warnings." if more else normal(sentence)] = None
 
+    def left_out(self, what: str, characters: int | None = None, name: str = "") -> None:
+        """Count something whose text is not read, by what it is; of no characters it is nothing."""
+        if characters is not None and characters <= 0:
+            return
+        count, total, names = self._left_out.setdefault(what, (0, 0, []))
+        if name and len(names) < NAMES_SHOWN:
+            names.append(normal(name)[:100])
+        self._left_out[what] = (count + 1, total + (characters or 0), names)
+
+    def _warn_of_left_out(self) -> None:
+        kinds: list[str] = []
+        for what, (count, total, names) in self._left_out.items():
+            shown = f" ({', '.join(names)}{' …' if count > NAMES_SHOWN else ''})" if names else ""
+            characters = f", {total:,} character{'s' * (total != 1)}" if total else ""
+            kinds.append(f"{count:,} {what}{shown}{characters}")
+        if kinds:
+            self.warn(f"TEXT_NOT_READ: {'; '.join(kinds)}.")
+
     @property
     def text(self) -> str:
         return "".join(self._pieces)
@@ -168,10 +197,11 @@ class Builder:
         first = next(headings, None)
         # Markdown keeps the marks of a heading.
         line = text[first.start : first.end].strip("# \n").partition("\n")[0] if first is not None else ""
-        return line.strip() or None
+        return without_addresses(line).strip() or None
 
     def document(self) -> ParsedDocument:
         text = self.text
+        self._warn_of_left_out()
         return ParsedDocument(
             text=text,
             parts=tuple(part for part in self._parts if part is not None),

@@ -1,74 +1,86 @@
-"""PowerPoint: slides with their text, tables and notes. A slide is a part, `page` is its number."""
+"""PowerPoint: slides with their text, tables, charts, notes and comments. `page` is the number of a slide."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
-from typing import Any
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-import pptx
-from pptx.exc import PackageNotFoundError
-
-from graphmem.ingest import archives
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.document import FileSpan, ParseFailed, PartField
-from graphmem.ingest.formats.office import describe
+from graphmem.ingest.document import FileSpan, PartField
+from graphmem.ingest.formats.office import Package
+from graphmem.ingest.formats.office_text import Walk, attribute, local
+from graphmem.ingest.links import parted, without_addresses
 from graphmem.ingest.tabular import add_rows, numbered
+
+COMMENTS = ("comments", "comment")
+TITLES = {"title", "ctrTitle"}
+TEXTS = {"txBody", "tbl"}
+EVERYWHERE = {"sldNum", "dt", "hdr", "ftr"}
+"""Placeholders of what stands on every page."""
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    data = archives.check(data, builder)
-    try:
-        presentation = pptx.Presentation(io.BytesIO(data))
-    except (KeyError, ValueError, PackageNotFoundError) as exc:
-        raise ParseFailed(f"The presentation is damaged: {exc}."[:300], "damaged") from None
-    describe(builder, presentation.core_properties)
+    package = Package(builder, data)
+    main = package.main("presentation")
+    package.describe()
+    relations = package.relations(main)
     number = 0
-    for number, slide in enumerate(presentation.slides, 1):
+    for number, slide in enumerate(package.root(main).iterfind("{*}sldIdLst/{*}sldId"), 1):
         builder.check_page(number)
-        # One that is damaged is empty: `archives.check` has said so.
-        if len(slide.element):
-            _add_slide(builder, slide, number)
+        relation = next((relations[id] for id in slide.attrib.values() if id in relations), None)
+        if relation is not None:
+            _add_slide(builder, package, relation.target, number)
     builder.metadata["slides"] = number
+    package.warn_of_rest()
 
 
-def _add_slide(builder: Builder, slide: Any, number: int) -> None:
+def _add_slide(builder: Builder, package: Package, name: str, number: int) -> None:
     start, line, place = builder.position, builder.line, builder.reserve()
     fields: list[PartField] = []
-    title = slide.shapes.title
-    for shape in _shapes(slide.shapes):
-        if shape.has_text_frame and (text := _text(shape.text_frame)):
-            span = builder.add(text, "\n")
-            if title is not None and shape.shape_id == title.shape_id:
-                fields.append(PartField("title", normal(text), span._replace(page=number)))
-                builder.title = builder.title or text
-        elif getattr(shape, "has_table", False) and shape.has_table:
-            rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows)
-            add_rows(builder, numbered(rows), number)
-    has_notes = slide.has_notes_slide and len(slide.notes_slide.element)
-    if has_notes and slide.notes_slide.notes_text_frame is not None:
-        notes = _text(slide.notes_slide.notes_text_frame)
-        if notes:
-            span = builder.add_line("Notes", notes)._replace(page=number)
-            fields.append(PartField("notes", normal(notes), span))
+    walk = package.walk(name)
+    # One that is damaged is empty: `archives.check` has said so.
+    for shape in walk.within(walk.root, *TEXTS):
+        if local(shape.tag) == "tbl":
+            add_rows(builder, numbered(walk.rows(shape)), number)
+        elif text := _text(walk, shape):
+            words, addresses = parted(text)
+            span = builder.add(words)
+            builder.add(addresses, "\n")
+            if not any(field.name == "title" for field in fields) and _placeholder(shape) in TITLES:
+                fields.append(PartField("title", normal(words), span._replace(page=number)))
+                builder.title = builder.title or without_addresses(words)
+    for text in package.drawn(name):
+        builder.add(text, "\n")
+    notes = "\n".join(_notes(package, name))
+    if notes:
+        span = builder.add_line("Notes", notes)._replace(page=number)
+        fields.append(PartField("notes", normal(notes), span))
+    for relation in package.related(name, *COMMENTS):
+        for comment in package.root(relation.target):
+            texts = [each.text or "" for each in comment.iter("{*}text", "{*}t")]
+            builder.add_line("Comment", "".join(texts))
     end = max(start, builder.position - 1)
     builder.add("", "\n")
     builder.part("slide", FileSpan(page=number, line=line, start=start, end=end), fields, place=place)
 
 
-def _shapes(shapes: Any) -> Iterator[Any]:
-    """Yield the shapes in their order, those of groups in the place of the group."""
-    waiting = list(reversed(list(shapes)))
-    while waiting:
-        shape = waiting.pop()
-        if hasattr(shape, "shapes"):
-            waiting.extend(reversed(list(shape.shapes)))
-        else:
-            yield shape
+def _notes(package: Package, name: str) -> list[str]:
+    """Return the notes of a slide, without what stands on every page of notes."""
+    walks = [package.walk(relation.target) for relation in package.related(name, "notesSlide")]
+    return [
+        text
+        for walk in walks
+        for shape in walk.within(walk.root, *TEXTS)
+        if (text := _text(walk, shape)) and _placeholder(shape) not in EVERYWHERE
+    ]
 
 
-def _text(frame: Any) -> str:
-    # A line break within a paragraph is a vertical tab.
-    return "\n".join(
-        line for paragraph in frame.paragraphs if (line := paragraph.text.replace("\v", "\n").strip())
-    )
+def _placeholder(shape: etree._Element) -> str | None:
+    """Return the kind of the placeholder that a shape fills, None if it fills none."""
+    around = shape.getparent()
+    mark = None if around is None else around.find("{*}nvSpPr/{*}nvPr/{*}ph")
+    return None if mark is None else attribute(mark, "type")
+
+
+def _text(walk: Walk, shape: etree._Element) -> str:
+    texts = [walk.text(paragraph).strip() for paragraph in walk.within(shape, "p")]
+    return "\n".join(filter(None, texts))

@@ -1,74 +1,117 @@
-"""Word: paragraphs, headings, items of lists and rows of tables in the order of the document.
+"""Word: paragraphs, headings, items of lists and rows of tables in their order, as Word shows them.
 
-Headers, footers, notes, comments and text boxes are not read. A table in a table is text of its cell.
+Insertions are read, deletions are not. A text box, a footnote, an endnote and a comment stand after the
+paragraph that has them, headers before the text and footers after it, each once. A table in a table is text
+of its cell.
 """
 
 from __future__ import annotations
 
-import io
 import re
 
-from docx.document import Document as WordDocument
-from docx.opc.exceptions import PackageNotFoundError
-from docx.opc.part import PartFactory
-from docx.package import Package
-from docx.parts.document import DocumentPart
-from docx.table import _Row
-from docx.text.paragraph import Paragraph
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from graphmem.ingest import archives
 from graphmem.ingest.building import Builder
-from graphmem.ingest.document import ParseFailed
-from graphmem.ingest.formats.office import add_paragraph, describe
+from graphmem.ingest.formats.office import Package, add_paragraph
+from graphmem.ingest.formats.office_text import Walk, attribute, child, local
 from graphmem.ingest.tabular import add_table
 
-HEADING = re.compile(r"heading (\d)")
-
-
-PartFactory.part_type_for["application/vnd.ms-word.document.macroEnabled.main+xml"] = DocumentPart
+HEADING = re.compile(r"heading ?(\d)")
+BLOCKS = {"p", "tbl"}
+NOTES = {"footnote": "footnotes", "endnote": "endnotes", "comment": "comments"}
+"""What a paragraph refers to, and the members that hold it."""
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add the text of a document with its blocks."""
-    data = archives.check(data, builder)
-    try:
-        document = _opened(data)
-    except (KeyError, ValueError, PackageNotFoundError) as exc:
-        raise ParseFailed(f"The Word document is damaged: {exc}."[:300], "damaged") from None
-    describe(builder, document.core_properties)
-    styles = {style.style_id: (style.name or "").lower() for style in document.styles}
-    for block in document.iter_inner_content():
-        if isinstance(block, Paragraph):
-            _add_paragraph(builder, block, styles)
-        else:
-            add_table(builder, map(_cells, block.rows))
+    package = Package(builder, data)
+    main = package.main("document")
+    package.describe()
+    document = _Document(builder, package, main)
+    document.add_around("header")
+    document.add_body()
+    document.add_around("footer")
+    package.warn_of_rest()
 
 
-def _opened(data: bytes) -> WordDocument:
-    """Open a document, also one whose type says that it has macros."""
-    part = Package.open(io.BytesIO(data)).main_document_part
-    if not isinstance(part, DocumentPart):
-        raise ValueError(f"its content type is {part.content_type}")
-    return part.document
+class _Document:
+    def __init__(self, builder: Builder, package: Package, main: str) -> None:
+        self._builder = builder
+        self._package = package
+        self._main = main
+        self._styles = {
+            attribute(style, "styleId"): attribute(style_name, "val").lower()
+            for relation in package.related(main, "styles")
+            for style in package.root(relation.target)
+            if (style_name := child(style, "name")) is not None
+        }
+        self._notes = {kind: self._notes_of(member) for kind, member in NOTES.items()}
+        self._shown: set[str] = set()
 
+    def _notes_of(self, member: str) -> dict[str, tuple[Walk, etree._Element]]:
+        """Return the notes of a kind by their ids; what only separates them is none."""
+        walks = (
+            self._package.walk(relation.target) for relation in self._package.related(self._main, member)
+        )
+        return {
+            attribute(note, "id"): (walk, note)
+            for walk in walks
+            for note in walk.root
+            if attribute(note, "type") in ("", "normal")
+        }
 
-def _add_paragraph(builder: Builder, paragraph: Paragraph, styles: dict[str, str]) -> None:
-    properties = paragraph._p.pPr
-    style = styles.get(paragraph._p.style or "", "")
-    match = HEADING.match(style)
-    heading = int(match[1]) if match else 1 if style == "title" else None
-    numbering = properties.numPr if properties is not None else None
-    depth = 0
-    if numbering is not None or style.startswith("list"):
-        depth = 1 + max(0, numbering.ilvl.val if numbering is not None and numbering.ilvl is not None else 0)
-    add_paragraph(builder, paragraph.text, heading, depth)
+    def add_around(self, kind: str) -> None:
+        """Add the headers or the footers, each text once."""
+        for relation in self._package.related(self._main, kind):
+            walk = self._package.walk(relation.target)
+            text = walk.line(walk.root)
+            if text not in self._shown:
+                self._shown.add(text)
+                add_paragraph(self._builder, text, None, 0)
 
+    def add_body(self) -> None:
+        walk = self._package.walk(self._main)
+        self._add_blocks(walk, walk.root)
+        for text in self._package.drawn(self._main):
+            add_paragraph(self._builder, text, None, 0)
+        for kind, notes in self._notes.items():
+            for key in [*notes]:
+                self._add_note(kind, key)
 
-def _cells(row: _Row) -> list[str]:
-    # A merged cell comes once per column that it spans: the first one keeps its text.
-    seen: set[int] = set()
-    texts = []
-    for cell in row.cells:
-        texts.append("" if id(cell._tc) in seen else " ".join(cell.text.split()))
-        seen.add(id(cell._tc))
-    return texts
+    def _add_blocks(self, walk: Walk, element: etree._Element) -> None:
+        for block in walk.within(element, *BLOCKS):
+            if local(block.tag) == "p":
+                self._add_paragraph(walk, block)
+            else:
+                add_table(self._builder, walk.rows(block))
+            boxes, walk.boxes[:] = walk.boxes[:], []
+            notes, walk.notes[:] = walk.notes[:], []
+            for box in boxes:
+                self._add_blocks(walk, box)
+            for kind, key in notes:
+                self._add_note(kind, key)
+        add_paragraph(self._builder, walk.carried(), None, 0)
+
+    def _add_paragraph(self, walk: Walk, paragraph: etree._Element) -> None:
+        properties = child(paragraph, "pPr")
+        named = child(paragraph, "pPr", "pStyle")
+        style_id = attribute(named, "val") if named is not None else ""
+        style = self._styles.get(style_id, style_id.lower())
+        match = HEADING.match(style)
+        heading = int(match[1]) if match else 1 if style == "title" else None
+        numbering = child(properties, "numPr") if properties is not None else None
+        depth = 0
+        if numbering is not None or style.startswith("list"):
+            level = child(numbering, "ilvl") if numbering is not None else None
+            depth = 1 + max(0, int(attribute(level, "val") or 0) if level is not None else 0)
+        add_paragraph(self._builder, walk.text(paragraph), heading, depth)
+
+    def _add_note(self, kind: str, key: str) -> None:
+        """Add a note, unless it stands in the text already."""
+        walk, note = self._notes[kind].pop(key, (None, None))
+        if walk is None or note is None:
+            return
+        author = attribute(note, "author")
+        label = f"{kind.capitalize()}{f' by {author}' if author else ''}: "
+        text = walk.line(note)
+        add_paragraph(self._builder, label + text if text else "", None, 0)
