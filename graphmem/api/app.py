@@ -33,12 +33,14 @@ MCP_PATHS = [f"{path}{end}" for path in ("/mcp", *(f"/mcp/{name}" for name in TO
 
 
 def create_app(
-    services: Services, authenticate: Authenticate | None = None, *, limited: bool = True
-) -> Application:
+    services: Services, authenticate: Authenticate | None = None, *, limited: bool = True,
+    face: Face = Face.REST,
+) -> Application:  # fmt: skip
     """Return the service: every REST operation of the registry, the routes of REST alone, and ``/mcp``.
 
     The caller opens and closes ``services``. ``authenticate`` returns the actor of a request, by default that
-    of its credential. ``limited``: whether callers have rate limits.
+    of its credential. ``limited``: whether callers have rate limits. ``face``: the one whose names of
+    operations messages have; the command line gets its own ones in any case.
     """
     if authenticate is None:
         authenticate = Authenticator(
@@ -56,7 +58,7 @@ def create_app(
     intake = Intake(services.settings)
     for operation in REGISTRY.values():
         for method, path in operation.routes:
-            app.add(path, _endpoint(path, operation, services, intake), [method])
+            app.add(path, _endpoint(path, operation, services, intake, face), [method])
     for route in ROUTES:
         app.add(route.path, _rest_endpoint(route), [route.method])
     for path in MCP_PATHS:
@@ -68,7 +70,9 @@ def create_app(
     return app
 
 
-def _endpoint(path: str, operation: Operation[Any], services: Services, intake: Intake) -> Endpoint:
+def _endpoint(
+    path: str, operation: Operation[Any], services: Services, intake: Intake, face: Face
+) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         services.tracer.route(path)
         actor = request_actor(request.scope)
@@ -90,7 +94,8 @@ def _endpoint(path: str, operation: Operation[Any], services: Services, intake: 
                 message = f"the path has {value!r:.100} and the arguments have another value"
                 raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
         with waited_for(request.is_disconnected):
-            answer = await operation.run(services, actor, raw, Face.REST)
+            named = Face.CLI if actor.client == "cli" else face
+            answer = await operation.run(services, actor, raw, named)
         failpoints.reach("before", failpoints.ANSWER)
         return Response(answer, media_type="application/json")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from graphmem.auth import Actor, Method, local_actor
+from graphmem.auth import Method, local_actor
 from graphmem.auth.shared_account import person_actor
 from graphmem.cli.session import Session, fetching, run_async, tell_progress
 from graphmem.context import Context, Services
@@ -38,9 +38,13 @@ def on_services(chosen: Settings, work: Callable[[Services], Awaitable[T]]) -> T
 def run(chosen: Settings, name: str, raw: dict[str, Any], account: str | None = None) -> bytes:
     """Open the database, run an operation as an account, and return its answer as JSON."""
 
+    from graphmem.client.agent_signing import AgentSigner
+
     async def work(services: Services) -> bytes:
         actor = await person_actor(services.database, chosen, account, "cli", Method.PROCESS)
-        actor = signing(chosen, actor)
+        if (signer := AgentSigner.configured(chosen)) is not None:
+            # This process has the key of the agent, so it need not sign.
+            actor = actor.signed(signer.agent)
         return await REGISTRY[name].run(services, actor, raw)
 
     return on_services(chosen, work)
@@ -50,14 +54,6 @@ def refuse_in_sandbox(chosen: Settings, operation: str) -> None:
     """Refuse a command that no sandbox allows; SandboxDisabled: the settings are those of a sandbox."""
     if chosen.sandbox:
         raise SandboxDisabled(operation=operation)
-
-
-def signing(chosen: Settings, actor: Actor) -> Actor:
-    """Return the actor of this process with the agent that the settings name: the process has its key."""
-    from graphmem.client.agent_signing import AgentSigner
-
-    signer = AgentSigner.configured(chosen)
-    return actor if signer is None else actor.signed(signer.agent)
 
 
 def rebuild(session: Session) -> SnapshotHealth:

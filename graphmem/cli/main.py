@@ -10,7 +10,7 @@ import typer
 
 from graphmem import __version__
 from graphmem.cli.command_groups import group_of
-from graphmem.cli.session import Session, console, uses_service
+from graphmem.cli.session import Session, console
 
 app = typer.Typer(
     cls=group_of(),
@@ -141,16 +141,9 @@ def mcp(
       {"mcpServers": {"graphmem": {"command": "graphmem", "args": ["mcp"]}}}
       {"mcpServers": {"graphmem": {"command": "graphmem", "args": ["mcp", "--tools", "full"]}}}
     """
-    account = session.account if account is None else account
-    settings = session.settings(mcp_tools=tools)
-    if uses_service(settings):
-        from graphmem.mcp.thin import run as run_thin
+    from graphmem.mcp.thin import run
 
-        run_thin(settings, account)
-    else:
-        from graphmem.cli.serve import serve_stdio
-
-        serve_stdio(settings, account)
+    run(session.settings(mcp_tools=tools), session.account if account is None else account)
 
 
 def rebuild(session: Session) -> dict[str, Any]:

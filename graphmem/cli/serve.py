@@ -1,4 +1,4 @@
-"""``graphmem serve`` and ``graphmem mcp``."""
+"""``graphmem serve``."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ from graphmem.service.listening import server_config
 from graphmem.service.place import is_locked, place
 from graphmem.settings import Settings
 
-HEAD_START_SECONDS = 5.0
-"""Seconds before the worker begins over stdio: the first call of the client comes at once."""
 DETACHED = [sys.executable, "-P", "-m", "graphmem", "serve", "--detached"]
 """The process that serves in the background."""
 
@@ -204,29 +202,3 @@ def _bound(settings: Settings) -> Iterator[socket.socket]:
                 setting="GRAPHMEM_PORT",
             ) from exc
         yield listening
-
-
-def serve_stdio(settings: Settings, account: str | None = None) -> None:
-    """Serve MCP over stdin and stdout until stdin closes, as an account, by default the local one."""
-    logs.configure(settings, logs.folder(settings), console_level="error")
-
-    async def run(tracer: Tracer) -> None:
-        from graphmem.auth import Method
-        from graphmem.auth.shared_account import person_actor
-        from graphmem.cli.in_process import signing
-        from graphmem.mcp.tools import serve_stdio as serve_mcp
-        from graphmem.runtime import REMOTE_START_SECONDS, open_services
-        from graphmem.service.serving import background_work
-
-        async with (
-            open_services(
-                settings, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_progress
-            ) as services,
-            background_work(services, HEAD_START_SECONDS),
-        ):
-            actor = await person_actor(services.database, settings, account, "mcp", Method.PROCESS)
-            actor = signing(settings, actor)
-            await serve_mcp(services, actor)
-
-    with contextlib.closing(tracing.start()) as tracer:
-        run_async(run(tracer))

@@ -126,7 +126,7 @@ class Session:
             from graphmem.service.calling import call
 
             waits: Any = {"timeout": self.running_for, "starts": self.running_for is None}
-            return call(chosen, operation.name, raw, "cli", tell_progress, self.account, **waits)
+            return call(chosen, operation.routes[0], raw, "cli", tell_progress, self.account, **waits)
         self.log_to_file(chosen)
         from graphmem.cli import in_process
 

@@ -105,7 +105,7 @@ def _receive(session: Session, source_id: str, received: Received) -> None:
 
 
 def _from_client(client: Client, source_id: str, received: Received) -> None:
-    from graphmem.client import segment
+    from graphmem.service.wire import segment
 
     with client.stream("GET", f"/sources/{segment(source_id)}/content") as (headers, chunks):
         for chunk in chunks:

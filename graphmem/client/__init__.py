@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Self
-from urllib.parse import quote
 
 import httpx
 
-from graphmem.arguments import BODY_METHODS
 from graphmem.client.logins import Login, Logins, canonical_address
 from graphmem.errors import AuthInvalid, GraphmemError, ServiceUnreachable
 from graphmem.model import canonical
-from graphmem.service.wire import secret_headers
+from graphmem.service.wire import request_of, secret_headers
 
 if TYPE_CHECKING:
     from graphmem.client.agent_signing import AgentSigner
@@ -28,8 +24,6 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 60.0
 RENEWAL_SECONDS: Final = 30
 """An access token that expires in fewer seconds is renewed before it is sent."""
-_CITED = re.compile(rb"\b(?:GET|POST|PUT|PATCH|DELETE) /")
-"""An operation that a message cites by its route."""
 
 
 class Client:
@@ -98,29 +92,16 @@ class Client:
             AuthInvalid: the login that is kept for the service has ended.
             CredentialsRefused: the login cannot be read or written.
         """
-        method, path = route
-        rest = dict(raw)
-        in_path = {name: segment(str(rest.pop(name, ""))) for name in re.findall(r"{(\w+)}", path)}
-        url = path.format_map(in_path)
-        sent: dict[str, Any] = {}
-        if method in BODY_METHODS:
-            sent["content"] = json.dumps(rest).encode()
-            sent["headers"] = {"Content-Type": "application/json"}
-        else:
-            sent["params"] = {name: _text(value) for name, value in rest.items()}
+        method, url, body = request_of(route, raw)
         try:
-            answer = self._http.request(method, url, **sent)
+            answer = self._http.request(
+                method, url, content=body, headers={"Content-Type": "application/json"}
+            )
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             raise self._unreachable(exc) from exc
         if not answer.is_success:
             raise self._error(answer)
-        body = answer.content
-        if not _CITED.search(body):
-            return body
-        # Its advice names commands: a service names its routes to callers over HTTP.
-        decoded, registry = canonical.decode(body), _registry()
-        worded = registry.reworded_answer(decoded, registry.Face.CLI)
-        return body if worded == decoded else json.dumps(worded).encode()
+        return answer.content
 
     @contextlib.contextmanager
     def stream(
@@ -166,16 +147,12 @@ class Client:
 
     def _error(self, answer: httpx.Response) -> GraphmemError:
         try:
-            error = GraphmemError.of(canonical.decode(answer.content))
+            return GraphmemError.of(canonical.decode(answer.content))
         except ValueError:
             return ServiceUnreachable(
                 f"{self._base} answers {answer.status_code}, but it is not a graphmem service",
                 base_url=self._base,
             )
-        if _CITED.search(answer.content):
-            registry = _registry()
-            return registry.reworded_error(error, registry.Face.CLI)
-        return error
 
 
 class KeptBearer(httpx.Auth):
@@ -248,23 +225,3 @@ def _kept(base_url: str) -> Login | None:
     except httpx.InvalidURL:
         # The first call reports it.
         return None
-
-
-def _registry() -> ModuleType:
-    """Return the registry with all operations. Their import takes seconds; few messages need it."""
-    from graphmem import operations, registry
-
-    # The import of the operations fills the registry.
-    assert operations.__path__
-    return registry
-
-
-def segment(value: str) -> str:
-    """Return a value as one segment of a path. Dots are escaped too, so that ``..`` stays a value."""
-    return quote(value, safe="").replace(".", "%2E")
-
-
-def _text(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return canonical.encode(value) if isinstance(value, dict) else value

@@ -101,13 +101,11 @@ class BesideTools:
         self._services = services
         self._actor = actor
         self._prompts = prompts_of(toolset)
-        self._subscribed: set[str] = set()
-        self._telling: asyncio.Task[None] | None = None
 
-    def add_to(self, server: Server[Any], *, is_stdio: bool) -> None:
+    def add_to(self, server: Server[Any]) -> None:
         """Let a server answer the methods; a toolset with no prompt has no use for the rest either.
 
-        Over HTTP there are no sessions: a client listens by a request that lasts.
+        There are no sessions: a client listens by a request that lasts.
         """
         if not self._prompts:
             return
@@ -119,9 +117,6 @@ class BesideTools:
         answer("prompts/get", types.GetPromptRequestParams, partial(self._answered, self._get_prompt))
         answer("completion/complete", types.CompleteRequestParams, partial(self._answered, self._complete))
         answer("subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen)
-        if is_stdio:
-            answer("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
-            answer("resources/unsubscribe", types.UnsubscribeRequestParams, self._subscribe)
 
     async def _answered(self, handler: Callable[[Any], Awaitable[Any]], message: Any, params: Any) -> Any:
         with traced(self._services) as trace:
@@ -254,17 +249,6 @@ class BesideTools:
         )
         names = [schema["entity_type"] for schema in canonical.decode(body)["schemas"]]
         return sorted((n for n in names if typed in n), key=lambda name: (not name.startswith(typed), name))
-
-    async def _subscribe(self, message: Any, params: Any) -> types.EmptyResult:
-        if isinstance(params, types.UnsubscribeRequestParams):
-            self._subscribed.discard(params.uri)
-            return types.EmptyResult()
-        self._subscribed.add(params.uri)
-        if self._telling is None:
-            watch = await self._answered(self._follow, message, Watch())
-            tell = self._tell(watch, self._subscribed, message.session.send_resource_updated)
-            self._telling = asyncio.create_task(tell)
-        return types.EmptyResult()
 
     async def _listen(self, message: Any, params: types.SubscriptionsListenRequestParams) -> Any:
         """Tell of changes until the client ends the request, its credential ends, or the process stops."""

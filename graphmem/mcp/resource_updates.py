@@ -12,7 +12,7 @@ from urllib.parse import quote
 from graphmem.errors import CursorOfAnotherDatabase, GraphmemError
 
 ENTITY, SCHEMA, RECENT = "graphmem://entity/{id}", "graphmem://schema/{type}", "graphmem://recent"
-OPERATION: Final = "changes.list"
+OPERATION, ROUTE = "changes.list", ("GET", "/changes")
 """The operation that says what changed."""
 WAIT_SECONDS: Final = 5
 """Seconds that one call waits for a change. A service that is told to stop waits for the call."""

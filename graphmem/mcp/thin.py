@@ -35,8 +35,8 @@ from graphmem.mcp.protocol import (
     is_id,
     recorded,
 )
-from graphmem.mcp.resource_updates import OPERATION, RETRY_SECONDS, Watch
-from graphmem.service import calling, greeting
+from graphmem.mcp.resource_updates import RETRY_SECONDS, ROUTE, Watch
+from graphmem.service import calling, greeting, wire
 from graphmem.service.place import make_folder, place
 from graphmem.settings import Settings
 
@@ -56,9 +56,9 @@ def run(settings: Settings, account: str | None = None) -> None:
     threading.Thread(target=_start, args=(settings,), daemon=True).start()
     # What else is written to stdout goes to stderr: stdout belongs to MCP.
     sys.stdout.flush()
-    wire = os.dup(1)
+    output = os.dup(1)
     os.dup2(2, 1)
-    client = StdioClient(settings, wire, account)
+    client = StdioClient(settings, output, account)
     for line in sys.stdin.buffer:
         client.take(line)
     client.end()
@@ -70,7 +70,7 @@ class StdioClient:
     Each request to the service waits for its answer in a thread of its own.
     """
 
-    def __init__(self, settings: Settings, wire: int, account: str | None = None) -> None:
+    def __init__(self, settings: Settings, output: int, account: str | None = None) -> None:
         self._settings = settings
         self._account = account
         self._answers = recorded(settings.mcp_tools)
@@ -80,7 +80,7 @@ class StdioClient:
             for answer in (self._answers.initialize, self._answers.discover):
                 answer["instructions"] = instructions_of(answer["instructions"], is_sandbox=True)
         self._protocol = Protocol(self._answers)
-        self._wire = wire
+        self._output = output
         self._writing = threading.Lock()
         self._calls: dict[str, tuple[ForwardedRequest, threading.Thread]] = {}
         """The calls under way by request id. A call that is cancelled is taken out, and not answered."""
@@ -155,8 +155,8 @@ class StdioClient:
         arguments = params.get("arguments")
         if call.method == CALL and str(params.get("name")) in own_files.TOOLS and isinstance(arguments, dict):
             params["arguments"] = own_files.with_content(arguments)
-        request = {"jsonrpc": "2.0", "id": call.id, "method": call.method, "params": params}
-        url = f"/mcp/{self._settings.mcp_tools}"
+        message = {"jsonrpc": "2.0", "id": call.id, "method": call.method, "params": params}
+        request = wire.request_of(("POST", f"/mcp/{self._settings.mcp_tools}"), message)
         headers = {"X-Client-Name": "mcp", **call.headers, **calling.account_headers(self._account)}
         numbers = itertools.count(1)
 
@@ -167,7 +167,7 @@ class StdioClient:
         wants_progress = call.progress_token is not None
         tell_progress = tell if wants_progress else None
         status, body = calling.send(
-            self._settings, url, request, headers, tell_progress, opened=call.connections.append
+            self._settings, request, headers, tell_progress, opened=call.connections.append
         )
         if status == 200:
             return body
@@ -203,7 +203,7 @@ class StdioClient:
 
     def _follow(self, watch: Watch, uris: Collection[str] = ()) -> Watch:
         """Ask what changed, or at first from which place on."""
-        body = calling.call(self._settings, OPERATION, watch.arguments, "mcp", account=self._account)
+        body = calling.call(self._settings, ROUTE, watch.arguments, "mcp", account=self._account)
         watch.take(json.loads(body), [*uris])
         return watch
 
@@ -256,7 +256,7 @@ class StdioClient:
         # A client that has gone reads nothing: stdin ends next.
         with contextlib.suppress(BrokenPipeError):
             while left:
-                left = left[os.write(self._wire, left) :]
+                left = left[os.write(self._output, left) :]
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

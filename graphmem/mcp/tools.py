@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, cast
@@ -12,7 +11,6 @@ import orjson
 import structlog
 from mcp.server.context import CallNext, ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 
 from graphmem import __version__
 from graphmem.arguments import OFFSET_LIMIT, TYPE_PATTERN
@@ -20,7 +18,6 @@ from graphmem.auth import Actor, Scope
 from graphmem.auth.rates import RateClass, meter
 from graphmem.context import Services
 from graphmem.errors import Forbidden, GraphmemError, RateLimited, RouteNotFound
-from graphmem.ingest import own_files
 from graphmem.mcp import app_view, memory_tools
 from graphmem.mcp.beside_tools import BesideTools, refusal, traced
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
@@ -220,7 +217,6 @@ def create_server(
     actor: Callable[[], Actor],
     toolset: ToolsetName | None = None,
     *,
-    reads_files: bool = False,
     is_sandbox: bool = False,
 ) -> Server[Any]:
     """Return an MCP server over ``services``.
@@ -228,8 +224,6 @@ def create_server(
     Args:
         actor: returns the actor of the running call.
         toolset: the tools that it lists; by default those of the settings.
-        reads_files: whether it serves one user over stdio: it reads the files that ``file_path`` names, and
-            tells of changes of resources.
         is_sandbox: whether it tells clients at the start that everything is public and wiped.
     """
     name = toolset or services.settings.mcp_tools
@@ -244,8 +238,6 @@ def create_server(
             try:
                 operation = _operation(name, params.name)
                 arguments = {**defaults_of(operation), **(params.arguments or {})}
-                if reads_files and operation.takes_file:
-                    arguments = await asyncio.to_thread(own_files.with_content, arguments)
                 body = await operation.run(services, actor(), arguments, Face.MCP)
                 failed = False
             except GraphmemError as exc:
@@ -268,7 +260,7 @@ def create_server(
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-    BesideTools(services, actor, TOOLSETS[name]).add_to(server, is_stdio=reads_files)
+    BesideTools(services, actor, TOOLSETS[name]).add_to(server)
     server.middleware.append(_counting(actor))
     return server
 
@@ -285,13 +277,3 @@ def _counting(actor: Callable[[], Actor]) -> ServerMiddleware[Any]:
         return await call_next(ctx)
 
     return count
-
-
-async def serve_stdio(services: Services, actor: Actor) -> None:
-    """Serve the process that started this one until stdin closes.
-
-    Only MCP messages go to stdout; logs go to stderr and to files.
-    """
-    server = create_server(services, lambda: actor, reads_files=True, is_sandbox=services.settings.sandbox)
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())

@@ -68,7 +68,9 @@ def greet(where: Place) -> Greeting | None:
     if not path:
         return None
     try:
-        status, body = wire.request(Path(path), "GET", greeting.PATH, timeout=GREETING_TIMEOUT_SECONDS)
+        status, body = wire.send(
+            Path(path), wire.Request("GET", greeting.PATH), timeout=GREETING_TIMEOUT_SECONDS
+        )
         answer = json.loads(body)
     except wire.NotConnected:
         return None
@@ -207,37 +209,31 @@ def account_headers(account: str | None) -> dict[str, str]:
 
 
 def call(
-    settings: Settings, operation: str, arguments: Mapping[str, Any], client: str, tell: Tell | None = None,
+    settings: Settings, route: tuple[str, str], raw: Mapping[str, Any], client: str, tell: Tell | None = None,
     account: str | None = None, *, timeout: float | None = None, starts: bool = True,
 ) -> bytes:  # fmt: skip
     """Return an operation's answer as JSON.
 
-    ``client``: the name of the calling program. ``account``: the name of the account that acts, by default
-    the local one. ``timeout`` and ``starts``: as of :func:`send`.
+    ``route``: method and path of the operation. ``client``: the name of the calling program. ``account``: the
+    name of the account that acts, by default the local one. ``timeout`` and ``starts``: as of :func:`send`.
 
     Raises:
         GraphmemError: the error that the service answered, or what :func:`ensure` raises.
         ServiceUnreachable: the service ended before it answered.
     """
-    status, body = send(
-        settings,
-        greeting.OPERATION_PATH,
-        {"operation": operation, "arguments": arguments},
-        {"X-Client-Name": client, **account_headers(account)},
-        tell,
-        timeout=timeout,
-        starts=starts,
-    )
+    headers = {"X-Client-Name": client, **account_headers(account)}
+    request = wire.request_of(route, raw)
+    status, body = send(settings, request, headers, tell, timeout=timeout, starts=starts)
     if status == 200:
         return body
     raise GraphmemError.of(json.loads(body))
 
 
 def send(
-    settings: Settings, url: str, content: Any, headers: Mapping[str, str], tell: Tell | None = None, *,
+    settings: Settings, request: wire.Request, headers: Mapping[str, str], tell: Tell | None = None, *,
     timeout: float | None = None, starts: bool = True, opened: wire.Opened | None = None,
 ) -> tuple[int, bytes]:  # fmt: skip
-    """Post JSON as :func:`call` does, and raise what it raises; return status and body of the answer.
+    """Send a request as :func:`call` does, and raise what it raises; return status and body of the answer.
 
     Where the settings name the key of an agent, the request is signed.
 
@@ -249,9 +245,7 @@ def send(
     for _ in range(STARTS_LIMIT if starts else 1):
         record = ensure(settings, tell) if starts else place(settings).record()
         try:
-            return wire.request(
-                Path(record.get("socket", os.devnull)), "POST", url, content, headers, timeout, sign, opened
-            )
+            return wire.send(Path(record.get("socket", os.devnull)), request, headers, timeout, sign, opened)
         except wire.NotConnected:
             continue  # it ended in this moment: nothing was sent
         except wire.Interrupted as exc:
@@ -369,7 +363,7 @@ def _ask_to_stop(where: Place) -> None:
     path = where.record().get("socket")
     if path:
         with contextlib.suppress(wire.NotConnected, wire.Interrupted):
-            wire.request(Path(path), "POST", greeting.STOP_PATH, timeout=GREETING_TIMEOUT_SECONDS)
+            wire.send(Path(path), wire.Request("POST", greeting.STOP_PATH), timeout=GREETING_TIMEOUT_SECONDS)
 
 
 def _wait_for_end(where: Place, seconds: float) -> bool:

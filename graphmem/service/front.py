@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import hmac
-import json
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -20,15 +19,12 @@ from urllib.parse import unquote
 
 import orjson
 
-from graphmem.errors import AuthRequired, GraphmemError, RouteNotFound
+from graphmem.errors import AuthRequired, GraphmemError
 from graphmem.observability.logs import new_trace_id
 from graphmem.service import greeting, wire
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
     from graphmem.api.application import Application
     from graphmem.context import Services
 
@@ -126,16 +122,13 @@ class Front:
 
 
 def create_local_app(services: Services) -> Application:
-    """Return the HTTP application for the socket: the REST and MCP faces, and operations by name."""
-    from starlette.responses import Response
-
+    """Return the HTTP application for the socket. Its messages name operations as the command line does."""
     from graphmem.api.app import create_app
-    from graphmem.auth import ACCOUNT_HEADER, Actor, Method, request_actor
+    from graphmem.auth import ACCOUNT_HEADER, Actor, Method
     from graphmem.auth.authenticator import Caller
     from graphmem.auth.shared_account import person_actor
     from graphmem.auth.signed_requests import SignedRequests
-    from graphmem.database.jobs import waited_for
-    from graphmem.registry import REGISTRY
+    from graphmem.registry import Face
 
     signatures = SignedRequests(services.settings, wire.SOCKET_URL)
 
@@ -146,21 +139,9 @@ def create_local_app(services: Services) -> Application:
         actor = await person_actor(services.database, services.settings, name, "rest", Method.SOCKET)
         return await signatures.signed(actor, caller)
 
-    async def endpoint(request: Request) -> Response:
-        # The standard library reads exactly what it wrote at the caller, lone surrogates included.
-        call = json.loads(await request.body())
-        operation = REGISTRY.get(call["operation"])
-        if operation is None:
-            raise RouteNotFound(f"the service has no operation {call['operation']!r:.100}")
-        with waited_for(request.is_disconnected):
-            answer = await operation.run(services, request_actor(request.scope), call["arguments"])
-        return Response(answer, media_type="application/json")
-
     unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})
     services = dataclasses.replace(services, settings=unlimited)
-    app = create_app(services, authenticate, limited=False)
-    app.add(greeting.OPERATION_PATH, endpoint, ["POST"])
-    return app
+    return create_app(services, authenticate, limited=False, face=Face.CLI)
 
 
 async def _answer(send: Send, status: int, body: bytes) -> None:

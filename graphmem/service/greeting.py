@@ -17,8 +17,6 @@ from graphmem.settings import Settings, shared_settings, without_url_secrets
 
 PATH = "/service"
 STOP_PATH = "/service/stop"
-OPERATION_PATH = "/service/operation"
-"""Takes ``{"operation", "arguments"}`` and answers like the operation in process."""
 
 STARTING, READY, FAILED, STOPPING = "starting", "ready", "failed", "stopping"
 

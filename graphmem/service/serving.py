@@ -103,17 +103,16 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
 
 
 @contextlib.asynccontextmanager
-async def background_work(services: Services, head_start: float = 0.0) -> AsyncIterator[None]:
+async def background_work(services: Services) -> AsyncIterator[None]:
     """Keep the database up, plan queries, and run the worker.
 
-    The worker begins once the first queries are planned, and not before ``head_start`` seconds: its own
-    statements would be planned beside those that the first caller waits for.
+    The worker begins once the first queries are planned: its own statements would be planned beside those
+    that the first caller waits for.
     """
     planned = services.database.planning.planned
     planned.clear()
 
     async def work_later() -> None:
-        await asyncio.sleep(head_start)
         await planned.wait()
         await work(services)
 

@@ -1,14 +1,16 @@
-"""One HTTP request over a Unix socket, by the standard library: each command imports this at its start."""
+"""Requests of operations, and one over a Unix socket, by the standard library: each command imports this."""
 
 from __future__ import annotations
 
 import contextlib
 import http.client
 import json
+import re
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
 
 Sign = Callable[[str, str, bytes], Mapping[str, str]]
 Opened = Callable[[socket.socket], object]
@@ -33,6 +35,37 @@ def secret_headers(path: Path) -> dict[str, str]:
         return {}
 
 
+class Request(NamedTuple):
+    """A request without its headers. ``url`` begins with the path; ``body`` is JSON, if there is one."""
+
+    method: str
+    url: str
+    body: bytes | None = None
+
+
+def request_of(route: tuple[str, str], raw: Mapping[str, Any]) -> Request:
+    """Return the request that calls an operation. ``route``: its method and path."""
+    method, path = route
+    rest = dict(raw)
+    places = {name: segment(str(rest.pop(name, ""))) for name in re.findall(r"{(\w+)}", path)}
+    url = path.format_map(places)
+    if method in ("POST", "PUT", "PATCH"):
+        return Request(method, url, json.dumps(rest).encode())
+    query = urlencode({name: _text(value) for name, value in rest.items() if value is not None}, doseq=True)
+    return Request(method, f"{url}?{query}" if query else url)
+
+
+def segment(value: str) -> str:
+    """Return a value as one segment of a path. Dots are escaped too, so that ``..`` stays a value."""
+    return quote(value, safe="").replace(".", "%2E")
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value) if isinstance(value, dict) else value
+
+
 class NotConnected(Exception):
     """Nobody listens at the socket: the request was not sent."""
 
@@ -41,14 +74,14 @@ class Interrupted(Exception):
     """The connection ended, or was silent for too long, before the answer was complete."""
 
 
-def request(
-    path: Path, method: str, url: str, content: Any = None, headers: Mapping[str, str] | None = None,
-    timeout: float | None = None, sign: Sign | None = None, opened: Opened | None = None,
+def send(
+    path: Path, request: Request, headers: Mapping[str, str] | None = None, timeout: float | None = None,
+    sign: Sign | None = None, opened: Opened | None = None,
 ) -> tuple[int, bytes]:  # fmt: skip
     """Send one request to the socket at ``path``; return status and body of the answer.
 
-    ``content`` is sent as JSON. ``timeout``: seconds that the service may be silent; None: any time. ``sign``
-    returns more headers for a method, an address and a body.
+    ``timeout``: seconds that the service may be silent; None: any time. ``sign`` returns more headers for a
+    method, an address and a body.
 
     Raises:
         NotConnected: nobody listens; nothing was sent.
@@ -57,6 +90,7 @@ def request(
     connection = http.client.HTTPConnection("localhost")
     connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.sock.settimeout(timeout)
+    method, url, body = request
     try:
         try:
             connection.sock.connect(str(path))
@@ -64,7 +98,6 @@ def request(
             raise NotConnected(str(exc)) from exc
         if opened is not None:
             opened(connection.sock)
-        body = None if content is None else json.dumps(content).encode()
         sent = {"Content-Type": "application/json", "Connection": "close", **(headers or {})}
         sent |= secret_headers(path)
         sent |= {} if sign is None else sign(method, f"{SOCKET_URL}{url}", body or b"")

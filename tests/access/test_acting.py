@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from graphmem.auth import ACCOUNT_HEADER
 from graphmem.cli import main, session
 from graphmem.mcp import thin
-from graphmem.service import calling, greeting
+from graphmem.service import calling
 from graphmem.service.calling import account_headers
 from graphmem.service.front import create_local_app
 from tests.access.conftest import Application, Instance
@@ -52,8 +52,7 @@ def test_a_request_over_the_socket_acts_as_the_account_that_its_header_names(ins
     socket = Application(instance.loop, create_local_app(instance.services))
     headers = account_headers("ada+1@example.org")
     assert socket("POST", "/store", headers=headers, json=ADA).status_code == 200
-    call = {"operation": "auth.whoami", "arguments": {}}
-    me = socket("POST", greeting.OPERATION_PATH, headers=headers, json=call).json()
+    me = socket("GET", "/me", headers=headers).json()
     assert (me["account"], me["owner"], me["authentication"]) == (account.name, account.owner, "socket")
     data_dir = str(instance.services.settings.data_path)
     assert me["storage"] == {"storage_backend": "neo4j", "data_dir": data_dir}
@@ -94,7 +93,7 @@ def test_a_command_that_acts_as_no_account_refuses_one(word: str) -> None:
 def test_mcp_over_stdio_acts_as_an_account(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Any] = []
 
-    def send(settings: Any, url: str, content: Any, headers: Any, *_: Any, **__: Any) -> tuple[int, bytes]:
+    def send(settings: Any, request: Any, headers: Any, *_: Any, **__: Any) -> tuple[int, bytes]:
         sent.append(headers)
         return 200, b"{}"
 

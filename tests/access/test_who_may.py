@@ -27,7 +27,7 @@ from graphmem.cli import main
 from graphmem.context import Services
 from graphmem.mcp import memory_tools
 from graphmem.registry import REGISTRY, Face, Operation
-from graphmem.service import greeting, wire
+from graphmem.service import wire
 from graphmem.service.calling import account_headers
 from graphmem.service.front import Front, create_local_app
 from tests.access.conftest import Application, Instance
@@ -282,12 +282,12 @@ class World:
         return self._sent(app, title, "POST", f"/mcp/{toolset}", content=content, headers=headers)
 
     def socket(self, title: str, operation: Operation[Any], arguments: dict[str, Any]) -> httpx.Response:
-        content = json.dumps({"operation": operation.name, "arguments": arguments})
         headers = {"Content-Type": "application/json", **account_headers(self._account(title))}
         if title != "none":
             headers[wire.SECRET_HEADER] = "secret"
         app = self.sockets[CALLERS[title].is_sandbox]
-        return self._sent(app, title, "POST", greeting.OPERATION_PATH, content=content, headers=headers)
+        method, url, body = wire.request_of(operation.routes[0], arguments)
+        return self._sent(app, title, method, url, content=(body or b"").decode(), headers=headers)
 
     def _account(self, title: str) -> str | None:
         if title.startswith("account of"):

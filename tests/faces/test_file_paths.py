@@ -118,17 +118,16 @@ def test_a_root_is_an_absolute_path(value: str, monkeypatch: pytest.MonkeyPatch)
     assert load(env="test").file_roots == ("/srv/inbox", "/srv/scans/")
 
 
-def test_mcp_over_stdio_reads_the_file_of_its_user(
+def test_a_server_of_mcp_reads_no_file_of_a_caller(
     loop: Loop, services: Services, owner: str, root: Path
 ) -> None:
-    async def call(reads_files: bool) -> dict[str, Any]:
-        server = create_server(services, lambda: full_actor(owner), "core", reads_files=reads_files)
+    async def call() -> dict[str, Any]:
+        server = create_server(services, lambda: full_actor(owner), "core")
         async with McpClient(server) as client:
             answer = await client.call_tool("store", {"file_path": str(root / "letter.txt")})
             return json.loads(answer.content[0].text)  # type: ignore[union-attr]
 
-    assert loop.run(call(False))["error_code"] == "FILE_PATH_REFUSED"
-    assert loop.run(call(True))["file_size"] == len(LETTER)
+    assert loop.run(call())["error_code"] == "FILE_PATH_REFUSED"
 
 
 def test_the_client_of_the_local_service_sends_the_content(
@@ -136,7 +135,9 @@ def test_the_client_of_the_local_service_sends_the_content(
 ) -> None:
     sent: list[Any] = []
     answered, wire = os.pipe()
-    monkeypatch.setattr(thin.calling, "send", lambda *args, **_: (sent.append(args[2]), (200, b"{}"))[1])
+    monkeypatch.setattr(
+        thin.calling, "send", lambda *args, **_: (sent.append(json.loads(args[1].body)), (200, b"{}"))[1]
+    )
     client = thin.StdioClient(settings, wire)
     for tool in ("store", "list_sources"):
         params = {"name": tool, "arguments": {"file_path": str(root / "letter.txt")}}

@@ -32,7 +32,7 @@ from graphmem.service.place import Place, is_locked, place
 from graphmem.settings import Settings
 from tests.support.commands import command, environment
 from tests.support.imports import HEAVY, imported
-from tests.support.local_service import is_alive, local_settings, started_for, wait_for
+from tests.support.local_service import call_service, is_alive, local_settings, started_for, wait_for
 from tests.support.permissions import deny
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}
@@ -41,20 +41,24 @@ OTHER_VERSION = "import graphmem; graphmem.__version__ = '0.0.1'; import graphme
 
 
 def store(local: Settings) -> dict[str, Any]:
-    return json.loads(calling.call(local, "store", STORE, "test"))
+    return call_service(local, "store", STORE)
 
 
 def total(local: Settings) -> int:
-    return json.loads(calling.call(local, "server.stats", {}, "test"))["total_entities"]
+    return call_service(local, "server.stats", {})["total_entities"]
 
 
 def send_half(path: str) -> socket.socket:
     """Begin a store on the socket and hold back the last byte of its body."""
-    body = json.dumps({"operation": "store", "arguments": STORE}).encode()
+    body = json.dumps(STORE).encode()
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
     headers = {"Host": "localhost", "Content-Length": len(body), **wire.secret_headers(Path(path))}
-    lines = [f"POST {greeting.OPERATION_PATH} HTTP/1.1", *(f"{each}: {headers[each]}" for each in headers)]
+    lines = [
+        "POST /store HTTP/1.1",
+        "Content-Type: application/json",
+        *(f"{each}: {headers[each]}" for each in headers),
+    ]
     head = "\r\n".join([*lines, "", ""])
     connection.sendall(head.encode() + body[:-1])
     return connection
@@ -93,19 +97,19 @@ def test_the_socket_is_for_this_user_only_and_gone_after_a_stop(local: Settings)
 
 def test_an_error_is_the_same_as_in_process(local: Settings) -> None:
     with pytest.raises(InvalidInput) as raised:
-        calling.call(local, "store", {"entities": [{"entity_type": "person", "name": "\udcff"}]}, "test")
+        call_service(local, "store", {"entities": [{"entity_type": "person", "observed_at": "never"}]})
     assert raised.value.details["issues"]
     assert raised.value.trace_id
 
 
 def test_the_socket_serves_rest_and_mcp_and_tcp_has_no_greeting(local: Settings, services: Services) -> None:
     path = Path(calling.ensure(local)["socket"])
-    assert wire.request(path, "GET", "/stats")[0] == 200
-    listed = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    assert wire.send(path, wire.Request("GET", "/stats"))[0] == 200
+    ping = wire.request_of(("POST", "/mcp"), {"jsonrpc": "2.0", "id": 1, "method": "ping"})
     accept = {"Accept": "application/json, text/event-stream"}
-    assert wire.request(path, "POST", "/mcp", listed, accept)[0] == 200
+    assert wire.send(path, ping, accept)[0] == 200
     over_tcp = {getattr(route, "path", "") for route in create_app(services).router.routes}
-    assert over_tcp.isdisjoint({greeting.PATH, greeting.STOP_PATH, greeting.OPERATION_PATH})
+    assert over_tcp.isdisjoint({greeting.PATH, greeting.STOP_PATH})
 
 
 def test_the_socket_wants_the_secret_that_lies_beside_it(
@@ -115,11 +119,11 @@ def test_the_socket_wants_the_secret_that_lies_beside_it(
     assert stat.S_IMODE(wire.secret_file(path).stat().st_mode) == 0o600
     for headers in ({}, {wire.SECRET_HEADER: "another"}, {wire.SECRET_HEADER: ""}):
         monkeypatch.setattr(wire, "secret_headers", lambda path, headers=headers: headers)
-        for url in ("/stats", "/mcp", greeting.OPERATION_PATH):
-            status, body = wire.request(path, "POST", url, {})
+        for url in ("/stats", "/mcp", "/store"):
+            status, body = wire.send(path, wire.Request("POST", url, b"{}"))
             assert (status, json.loads(body)["error_code"]) == (401, "AUTH_REQUIRED")
     # A program of another version may know no secret: it asks for the version, and for the end.
-    assert wire.request(path, "GET", greeting.PATH)[0] == 200
+    assert wire.send(path, wire.Request("GET", greeting.PATH))[0] == 200
 
 
 def test_a_killed_service_is_started_again_and_nothing_is_lost(local: Settings) -> None:
@@ -187,7 +191,7 @@ def test_other_settings_are_named_and_nothing_is_done(local: Settings, tmp_path:
     with pytest.raises(
         ConfigurationInvalid, match="GRAPHMEM_PHONE_REGION is DE for this command and not set"
     ):
-        calling.call(other, "store", STORE, "test")
+        call_service(other, "store", STORE)
     assert total(local) == 0
     assert calling.ensure(local)["pid"] == serving
 
@@ -324,20 +328,20 @@ def test_who_has_a_key_signs_over_the_socket_and_beside_it(
     def arguments(name: str) -> dict[str, Any]:
         return {"entities": [{"entity_type": "person", "name": name}]}
 
-    calling.call(agent, "store", arguments("Over Socket"), "test")
+    call_service(agent, "store", arguments("Over Socket"))
     message = {
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "store", "arguments": arguments("Over Stdio")},
     }  # fmt: skip
     headers = {"Accept": "application/json, text/event-stream"}
-    assert calling.send(agent, "/mcp/core", message, headers)[0] == 200
-    written = json.loads(calling.call(local, "observations.query", {}, "test"))["observations"]
+    assert calling.send(agent, wire.request_of(("POST", "/mcp/core"), message), headers)[0] == 200
+    written = call_service(local, "observations.query", {})["observations"]
     assert [each["provenance"]["agent"] for each in written] == [key.public.thumbprint] * 2
-    calling.call(local, "store", arguments("Unsigned"), "test")
+    call_service(local, "store", arguments("Unsigned"))
     words = command(owner, "--json", "store", "--entities", json.dumps(arguments("Offline")["entities"]))
     variables = environment(local, local.data_path, GRAPHMEM_AGENT_KEY=str(tmp_path / "key.json"))
     subprocess.run(words, env=variables, check=True, capture_output=True)
-    written = json.loads(calling.call(local, "observations.query", {}, "test"))["observations"]
+    written = call_service(local, "observations.query", {})["observations"]
     assert sorted(each["provenance"]["agent"] for each in written) == sorted(
         ["anonymous", *[key.public.thumbprint] * 3]
     )

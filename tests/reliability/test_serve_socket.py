@@ -23,7 +23,7 @@ from graphmem.service.place import is_locked, place
 from graphmem.settings import Settings, load
 from tests.support import commands
 from tests.support.commands import environment
-from tests.support.local_service import is_alive, wait_for
+from tests.support.local_service import call_service, is_alive, wait_for
 from tests.support.service import Service, running, start, wait_until_healthy
 
 STORE = {"entities": [{"entity_type": "person", "name": "Ada Lovelace"}], "idempotency_key": "first"}
@@ -78,7 +78,7 @@ def test_stopping_the_local_service_leaves_serve_alone(local: Settings, service:
     stopped = command(local, "server", "stop")
     assert not stopped["stopped"]
     assert f"`graphmem serve` (process {service.process.pid})" in stopped["message"]
-    wire.request(Path(greeted(local)["socket"]), "POST", greeting.STOP_PATH)
+    wire.send(Path(greeted(local)["socket"]), wire.Request("POST", greeting.STOP_PATH))
     assert greeted(local)["state"] == greeting.READY
 
 
@@ -113,10 +113,10 @@ def test_after_serve_the_next_call_starts_a_local_service(local: Settings, owner
 
 
 def test_a_killed_serve_leaves_nothing_that_stops_the_next_service(local: Settings, service: Service) -> None:
-    calling.call(local, "store", STORE, "test")
+    call_service(local, "store", STORE)
     service.send(signal.SIGKILL)
     wait_for(lambda: not is_locked(place(local)))
-    assert json.loads(calling.call(local, "store", STORE, "test"))["replayed"]
+    assert call_service(local, "store", STORE)["replayed"]
 
 
 def test_a_second_serve_answers_on_tcp_only(local: Settings, service: Service, owner: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -18,7 +17,7 @@ from graphmem.service import calling, greeting
 from graphmem.service.place import place
 from graphmem.settings import Settings
 from tests.support.figures import Figures
-from tests.support.local_service import wait_for
+from tests.support.local_service import call_service, wait_for
 from tests.support.thin_clients import CommandClient, McpClient, ThinWriter, reached
 
 
@@ -57,7 +56,7 @@ def check(local: Settings, writers: list[ThinWriter]) -> str:
     """Compare what is stored with what was acknowledged; return what happened as a line."""
 
     def call(name: str, **arguments: Any) -> dict[str, Any]:
-        return json.loads(calling.call(local, name, arguments, "test"))
+        return call_service(local, name, arguments)
 
     assert not [fault for writer in writers for fault in writer.faults]
     acknowledged = {key: each for writer in writers for key, each in writer.transaction_ids.items()}

@@ -23,7 +23,7 @@ from graphmem.service.place import is_locked, place
 from graphmem.settings import Settings
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
-from tests.support.local_service import wait_for
+from tests.support.local_service import call_service, wait_for
 from tests.support.long_cases import mostly_long
 from tests.support.mcp_conversation import TOOLS, opening
 
@@ -31,11 +31,6 @@ ADA = {"entity_type": "person", "name": "Ada Lovelace"}
 STORE = {"entities": [ADA], "idempotency_key": "first"}
 Mode = Literal["auto", "legacy"]
 Talk = Callable[[Client], Awaitable[Any]]
-PAIRS = [(mode, words) for mode in ("auto", "legacy") for words in (("mcp",), ("--offline", "mcp"))]
-CONVERSATIONS = mostly_long(PAIRS, PAIRS[0], PAIRS[-1])
-"""Both protocols, through the local service and without one."""
-ONE_CONVERSATION = mostly_long(PAIRS, PAIRS[0])
-"""The same, of which an ordinary run has the first."""
 
 
 @pytest.fixture
@@ -60,7 +55,7 @@ def is_running(local: Settings) -> bool:
 
 
 def total(local: Settings) -> int:
-    return json.loads(calling.call(local, "server.stats", {}, "test"))["total_entities"]
+    return call_service(local, "server.stats", {})["total_entities"]
 
 
 @pytest.mark.parametrize("mode", mostly_long(["auto", "legacy"], "auto"))
@@ -80,7 +75,7 @@ def test_with_nothing_running_it_lists_and_then_stores(
         return names, ready, stored, refused
 
     assert not is_running(local)
-    names, ready, stored, refused = talk(conversation, mode=mode, GRAPHMEM_OFFLINE="0")
+    names, ready, stored, refused = talk(conversation, mode=mode)
     assert (names, ready) == (list(TOOLSETS["core"].tools()), False)
     assert stored.structured_content["entities_created"] == 1
     assert json.loads(stored.content[0].text) == stored.structured_content
@@ -90,9 +85,9 @@ def test_with_nothing_running_it_lists_and_then_stores(
     assert total(local) == 1
 
 
-@pytest.mark.parametrize(("mode", "words"), ONE_CONVERSATION)
+@pytest.mark.parametrize("mode", mostly_long(["auto", "legacy"], "auto"))
 def test_resources_prompts_and_completion_are_answered(
-    local: Settings, talk: Callable[..., Any], mode: Mode, words: tuple[str, ...]
+    local: Settings, talk: Callable[..., Any], mode: Mode
 ) -> None:
     async def conversation(client: Client) -> Any:
         prompts = [prompt.name for prompt in (await client.list_prompts()).prompts]
@@ -115,14 +110,13 @@ def test_resources_prompts_and_completion_are_answered(
         assert "Ada Lovelace" in known.messages[1].content.text
         return refused.value.error.data
 
-    environ = {} if "--offline" in words else {"GRAPHMEM_OFFLINE": "0"}
-    assert talk(conversation, *words, mode=mode, **environ)["error_code"] == "RESOURCE_NOT_FOUND"
+    assert talk(conversation, mode=mode)["error_code"] == "RESOURCE_NOT_FOUND"
 
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
-@pytest.mark.parametrize(("mode", "words"), CONVERSATIONS)
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_is_told_of_the_resources_that_it_subscribed_to(
-    local: Settings, talk: Callable[..., Any], mode: Mode, words: tuple[str, ...]
+    local: Settings, talk: Callable[..., Any], mode: Mode
 ) -> None:
     heard: asyncio.Queue[str] = asyncio.Queue()
 
@@ -153,8 +147,7 @@ def test_a_client_is_told_of_the_resources_that_it_subscribed_to(
             await change(alan)
             assert await anext(aiter(subscription)) == ResourceUpdated(uri=alan)
 
-    environ = {} if "--offline" in words else {"GRAPHMEM_OFFLINE": "0"}
-    talk(conversation, *words, mode=mode, hear=hear, **environ)
+    talk(conversation, mode=mode, hear=hear)
 
 
 def test_after_the_service_was_killed_the_next_call_starts_it(
@@ -168,7 +161,7 @@ def test_after_the_service_was_killed_the_next_call_starts_it(
         wait_for(lambda: not is_running(local))
         return await client.call_tool("store", STORE)
 
-    again = talk(conversation, GRAPHMEM_OFFLINE="0")
+    again = talk(conversation)
     assert again.structured_content["replayed"]
     assert total(local) == 1
 
@@ -180,19 +173,19 @@ def test_closed_toolsets_refuse_what_they_do_not_list(local: Settings, talk: Cal
 
     calling.ensure(local)
     for toolset in ("readonly", "memory"):
-        names, refused = talk(conversation, "mcp", "--tools", toolset, GRAPHMEM_OFFLINE="0")
+        names, refused = talk(conversation, "mcp", "--tools", toolset)
         assert names == list(TOOLSETS[toolset].tools())
         assert (refused.is_error, refused.structured_content["error_code"]) == (True, "FORBIDDEN")
     assert total(local) == 0
 
 
-def test_offline_it_serves_in_its_own_process(local: Settings, talk: Callable[..., Any]) -> None:
+def test_where_commands_run_offline_it_calls_the_service(local: Settings, talk: Callable[..., Any]) -> None:
     async def conversation(client: Client) -> Any:
         return await client.call_tool("store", STORE)
 
     stored = talk(conversation, "--offline", "mcp")
     assert stored.structured_content["entities_created"] == 1
-    assert not is_running(local)
+    assert is_running(local)
 
 
 def test_other_settings_of_a_running_service_are_told_to_the_call(
@@ -202,7 +195,7 @@ def test_other_settings_of_a_running_service_are_told_to_the_call(
         return await client.call_tool("store", STORE)
 
     calling.ensure(local)
-    refused = talk(conversation, GRAPHMEM_OFFLINE="0", GRAPHMEM_PHONE_REGION="DE")
+    refused = talk(conversation, GRAPHMEM_PHONE_REGION="DE")
     assert refused.structured_content["error_code"] == "CONFIGURATION_INVALID"
     assert "GRAPHMEM_PHONE_REGION is DE" in refused.structured_content["message"]
     assert total(local) == 0
@@ -215,7 +208,7 @@ def test_a_pipe_of_messages_is_answered_after_its_end(local: Settings, owner: st
     ended = subprocess.run(
         command(owner, "mcp"),
         input="".join(f"{json.dumps(message)}\n" for message in messages),
-        env=environment(local, local.data_path, GRAPHMEM_SHUTDOWN_SECONDS="5", GRAPHMEM_OFFLINE="0"),
+        env=environment(local, local.data_path, GRAPHMEM_SHUTDOWN_SECONDS="5"),
         capture_output=True,
         text=True,
         check=True,

@@ -20,7 +20,7 @@ from graphmem.cli.agents.hook_events import redacted
 from graphmem.cli.agents.hook_folders import approve
 from graphmem.cli.agents.hook_transport import NoAnswer, Reach
 from graphmem.cli.entry import hook_words
-from graphmem.service import greeting
+from graphmem.registry import REGISTRY
 from graphmem.service.place import place
 from graphmem.settings import load
 from tests.setup.conftest import Run
@@ -301,10 +301,9 @@ def test_a_hook_finds_the_service_that_the_settings_name(home: Path, monkeypatch
             for name, value in variables.items():
                 patch.setenv(name, value)
             assert Reach("x", **options).place() == place(load(**options))
-    assert (hook_transport.OPERATION_PATH, hook_transport.ACCOUNT_HEADER) == (
-        greeting.OPERATION_PATH,
-        ACCOUNT_HEADER,
-    )
+    assert hook_transport.ACCOUNT_HEADER == ACCOUNT_HEADER
+    routes = {name: REGISTRY[name].routes[0] for name in hook_transport.ROUTES}
+    assert routes == hook_transport.ROUTES
 
 
 def test_a_hook_starts_without_the_command_line() -> None:

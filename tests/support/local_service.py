@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from graphmem.registry import REGISTRY
 from graphmem.service import calling
 from graphmem.service.place import Place, is_locked, make_folder, place
 from graphmem.settings import Settings, load
@@ -61,6 +63,11 @@ def _fork(owner: str, settings: Settings, where: Place) -> ForkedProcess:
     child = forks().start_local_service(calling.environment(settings), where.console, owner)
     calling._children.append(cast(Any, child))
     return child
+
+
+def call_service(local: Settings, name: str, raw: Mapping[str, Any]) -> Any:
+    """Return the answer of an operation as the local service gives it."""
+    return json.loads(calling.call(local, REGISTRY[name].routes[0], raw, "test"))
 
 
 def wait_for(condition: Callable[[], object]) -> None:

@@ -12,6 +12,7 @@ from mcp.shared.message import SessionMessage
 
 from graphmem.auth import local_actor
 from graphmem.context import Services
+from graphmem.mcp.protocol import SUBSCRIBE, UNSUBSCRIBE
 from graphmem.mcp.tools import create_server
 from graphmem.settings import ToolsetName
 
@@ -27,12 +28,20 @@ ANSWER_SECONDS = 30.0
 Message = Mapping[str, Any]
 
 
-def server(toolset: ToolsetName, *, reads_files: bool = True) -> Server[Any]:
-    """Return the server of a toolset over stdio. It has no services: none of its tools can be called.
+def server(toolset: ToolsetName, *, is_stdio: bool = True) -> Server[Any]:
+    """Return the server of a toolset. It has no services: none of its tools can be called.
 
-    ``reads_files``: whether it is one over stdio; else it is one over HTTP.
+    ``is_stdio``: whether a client may subscribe to resources by the methods of `graphmem mcp` alone.
     """
-    return create_server(cast(Services, None), lambda: local_actor("test"), toolset, reads_files=reads_files)
+    made = create_server(cast(Services, None), lambda: local_actor("test"), toolset)
+    if is_stdio and made.get_request_handler("resources/list"):
+        made.add_request_handler(SUBSCRIBE, types.SubscribeRequestParams, _subscribed)
+        made.add_request_handler(UNSUBSCRIBE, types.UnsubscribeRequestParams, _subscribed)
+    return made
+
+
+async def _subscribed(message: Any, params: Any) -> types.EmptyResult:
+    return types.EmptyResult()
 
 
 def opening(version: str) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def test_requests_over_the_socket_are_signed_for_it(tmp_path: Path, key: Private
     made = Recorder(socketserver.UnixStreamServer, str(tmp_path / "s"))
     agent = AgentSigner.configured(load())
     assert agent is not None
-    wire.request(tmp_path / "s", "POST", "/mcp/core", {"name": "\ud800"}, sign=agent.headers)
+    wire.send(tmp_path / "s", wire.request_of(("POST", "/mcp/core"), {"name": "\ud800"}), sign=agent.headers)
     with Client("http://localhost", None, socket=tmp_path / "s") as client:
         client.call(("GET", "/stats"), {})
     made.close()

@@ -68,7 +68,7 @@ def test_a_line_that_cannot_be_is_refused_and_a_hook_stays_silent(data: Path, li
     with pytest.raises(ConfigurationInvalid, match=r"graphmem\.env"):
         load(data_dir=data)
     with pytest.raises(NoAnswer, match=r"graphmem\.env"):
-        Reach("test", data_dir=str(data)).call("server.health", {})
+        Reach("test", data_dir=str(data)).call("changes.list", {})
 
 
 def test_a_hook_finds_the_service_that_commands_find(data: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_hook_finds_the_service_that_commands_find(data: Path) -> None:
     (data / "b" / environment_file.NOTE).write_text(f"{data / 'a'}\n")
     reach = Reach("test", data_dir=str(data / "b"))
     with pytest.raises(NoAnswer):
-        reach.call("server.health", {})
+        reach.call("changes.list", {})
     from graphmem.service.place import place
 
     chosen = load(data_dir=data / "b")

@@ -32,6 +32,7 @@ from graphmem.mcp.protocol import (
 from graphmem.mcp.resource_updates import Watch
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.service import calling
+from graphmem.service.wire import Request
 from graphmem.settings import Settings, ToolsetName
 from tests.support.mcp_conversation import (
     DISCOVER,
@@ -80,7 +81,7 @@ def answered(toolset: ToolsetName, requests: Sequence[Message]) -> list[dict[str
         protocol, answers = Protocol(recorded(toolset)), list[dict[str, Any]]()
         security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         manager = StreamableHTTPSessionManager(
-            server(toolset, reads_files=False), json_response=True, stateless=True, security_settings=security
+            server(toolset, is_stdio=False), json_response=True, stateless=True, security_settings=security
         )
         transport = httpx.ASGITransport(manager.asgi_app)
         async with manager.run(), httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
@@ -177,14 +178,15 @@ class Wire:
             self.take(method="initialize", id=0, params=opening("2025-11-25")["params"])
 
     def _send(
-        self, settings: Any, url: str, request: Any, headers: Any, tell: Any, *, opened: Any
+        self, settings: Any, request: Request, headers: Any, tell: Any, *, opened: Any
     ) -> tuple[int, bytes]:
+        message = json.loads(request.body or b"")
         connection, end = socket.socketpair()
         opened(connection)
         self.ends.append(end)
         if tell:
             tell("starting … 1 s")
-        self.sent.append((url, request))
+        self.sent.append((request.url, message))
         assert self.may_answer.wait(30)
         if tell:
             tell("starting … 5 s")
@@ -192,7 +194,7 @@ class Wire:
             raise self.answer
         if self.refusal:
             return self.refusal[0], orjson.dumps(self.refusal[1])
-        return 200, orjson.dumps({"jsonrpc": "2.0", "id": request["id"], "result": self.answer})
+        return 200, orjson.dumps({"jsonrpc": "2.0", "id": message["id"], "result": self.answer})
 
     def take(self, **message: Any) -> None:
         self.client.take(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")

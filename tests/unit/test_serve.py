@@ -21,7 +21,6 @@ from graphmem.auth.credentials import Guard
 from graphmem.cli import serve
 from graphmem.cli.main import app
 from graphmem.errors import ConfigurationInvalid
-from graphmem.mcp import tools
 from graphmem.observability import logs
 from graphmem.service import serving
 from graphmem.settings import Settings, load
@@ -43,18 +42,9 @@ def until_cancelled(name: str, events: list[str]) -> Callable[[Any], Awaitable[N
     return task
 
 
-@pytest.mark.parametrize(
-    ("way", "head_start", "names"),
-    [
-        ("serve", 60, ["keep_up", "warm", "work"]),
-        ("serve_stdio", 0, ["keep_up", "warm", "work"]),
-        ("serve_stdio", 60, ["keep_up", "warm"]),
-    ],
-)
-def test_both_ways_of_serving_tend_their_database_meanwhile(
-    way: str, head_start: float, names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_tends_its_database_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[str] = []
+    names = ["keep_up", "warm", "work"]
 
     @contextlib.asynccontextmanager
     async def opened(settings: Any, *_: Any, **__: Any) -> AsyncIterator[Any]:
@@ -69,18 +59,16 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
             await asyncio.sleep(0)
         events.append("answered")
 
-    monkeypatch.setattr(serve, "HEAD_START_SECONDS", head_start)
     for module, name in TENDING:
         monkeypatch.setattr(module, name, until_cancelled(name, events))
     monkeypatch.setattr(runtime, "open_services", opened)
     monkeypatch.setattr("graphmem.api.app.create_app", lambda services: None)
     monkeypatch.setattr(serve._RestServer, "serve", answer)
-    monkeypatch.setattr(tools, "serve_stdio", answer)
     monkeypatch.setattr(logs, "configure", lambda *_, **__: None)
     monkeypatch.setattr(serve.beside, "take_socket", lambda *_, **__: None)
     monkeypatch.setattr(serve.neo4j_local, "launch", lambda *_: None)
 
-    getattr(serve, way)(load(env="test", data_dir=tmp_path, port=0))
+    serve.serve(load(env="test", data_dir=tmp_path, port=0))
 
     assert sorted(events[: len(names)]) == [f"{name} begins" for name in names]
     assert events[len(names)] == "answered"
@@ -128,9 +116,14 @@ def a_log_that_is_a_directory(data: Path) -> None:
     (data / "logs" / logs.FILE).mkdir(parents=True)
 
 
-@pytest.mark.parametrize("way", ["serve", "mcp"])
 @pytest.mark.parametrize(
-    "spoil", [a_file_in_its_place, a_file_in_the_place_of_the_logs, a_log_that_is_a_directory]
+    ("way", "spoil"),
+    [
+        ("serve", a_file_in_its_place),
+        ("serve", a_file_in_the_place_of_the_logs),
+        ("serve", a_log_that_is_a_directory),
+        ("mcp", a_file_in_its_place),
+    ],
 )
 def test_a_data_directory_that_cannot_be_used_is_refused(
     way: str, spoil: Callable[[Path], None], tmp_path: Path
@@ -145,9 +138,9 @@ def test_a_data_directory_that_cannot_be_used_is_refused(
 @pytest.mark.parametrize(
     ("code", "fix"), [(errno.EACCES, "give it permission"), (errno.EROFS, "name another directory")]
 )
-@pytest.mark.parametrize("way", ["serve", "mcp"])
+@pytest.mark.parametrize(("way", "folder"), [("serve", "logs"), ("mcp", "service")])
 def test_a_data_directory_that_may_not_be_written_is_refused(
-    way: str, code: int, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    way: str, folder: str, code: int, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Root may write anywhere, so the answer of the system is put in its place.
     def fail(path: Path, *_: Any, **__: Any) -> None:
@@ -158,7 +151,7 @@ def test_a_data_directory_that_may_not_be_written_is_refused(
     error = json.loads(refused.stderr)
     assert (refused.exit_code, refused.stdout, error["error_code"]) == (6, "", "DATA_DIRECTORY_REFUSED")
     assert fix in error["message"]
-    assert str(tmp_path / "data" / "logs") in error["message"]
+    assert str(tmp_path / "data" / folder) in error["message"]
 
 
 async def nothing(scope: Any, receive: Any, send: Any) -> None:

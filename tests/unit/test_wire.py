@@ -25,7 +25,7 @@ def test_a_refusal_that_comes_before_the_body_was_sent_is_read(tmp_path: Path) -
     thread = threading.Thread(target=refuse)
     thread.start()
     # The body does not fit into the buffers of a socket: the service is gone before it is sent.
-    assert wire.request(tmp_path / "s", "POST", "/stats", "x" * 8_000_000) == (401, b"{}")
+    assert wire.send(tmp_path / "s", wire.Request("POST", "/stats", b"x" * 8_000_000)) == (401, b"{}")
     thread.join()
     listening.close()
 
@@ -39,5 +39,5 @@ def test_a_request_ends_when_its_connection_is_ended_from_another_thread(tmp_pat
         threading.Timer(0.1, connection.shutdown, (socket.SHUT_RDWR,)).start()
 
     with pytest.raises(wire.Interrupted):
-        wire.request(tmp_path / "s", "POST", "/parse_file", {}, opened=end)
+        wire.send(tmp_path / "s", wire.Request("POST", "/parse_file", b"{}"), opened=end)
     listening.close()

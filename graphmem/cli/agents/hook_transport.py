@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,8 +18,14 @@ from urllib.parse import quote
 
 from graphmem import environment_file
 
-OPERATION_PATH = "/service/operation"
 ACCOUNT_HEADER = "X-Graphmem-Account"
+ROUTES = {
+    "changes.list": ("GET", "/changes"),
+    "context.retrieve": ("POST", "/retrieve_context"),
+    "store": ("POST", "/store"),
+    "timeline.list": ("GET", "/timeline"),
+}
+"""The routes of the operations that hooks call."""
 
 
 class NoAnswer(Exception):
@@ -44,8 +51,8 @@ class Reach:
         except (OSError, ValueError) as exc:
             raise NoAnswer(f"{environment_file.FILE}: {exc}") from exc
         base_url = self.base_url or os.environ.get("GRAPHMEM_BASE_URL")
-        return json.loads(self._remote(base_url, operation, arguments) if base_url else self._local(
-            {"operation": operation, "arguments": arguments}))  # fmt: skip
+        send = partial(self._remote, base_url) if base_url else self._local
+        return json.loads(send(ROUTES[operation], arguments))
 
     def place(self) -> Any:
         from graphmem.service.place import place
@@ -58,7 +65,7 @@ class Reach:
         env = self.env or os.environ.get("GRAPHMEM_ENV") or "development"
         return environment_file.directory(self.data_dir or os.environ.get("GRAPHMEM_DATA_DIR"), env)
 
-    def _local(self, content: Mapping[str, Any]) -> bytes:
+    def _local(self, route: tuple[str, str], arguments: Mapping[str, Any]) -> bytes:
         from graphmem.service import wire
 
         socket = self.place().record().get("socket")
@@ -72,23 +79,22 @@ class Reach:
 
             agent = AgentSigner.configured(load())
             sign = agent and agent.headers
+        request = wire.request_of(route, arguments)
         try:
-            path = Path(socket or os.devnull)
-            status, body = wire.request(path, "POST", OPERATION_PATH, content, headers, sign=sign)
+            status, body = wire.send(Path(socket or os.devnull), request, headers, sign=sign)
         except (wire.NotConnected, wire.Interrupted) as exc:
             raise NoAnswer(str(exc)) from exc
         if status != 200:
             raise NoAnswer(body[:500].decode(errors="replace"))
         return body
 
-    def _remote(self, base_url: str, operation: str, arguments: Mapping[str, Any]) -> bytes:
-        from graphmem.cli.commands import entry_of
+    def _remote(self, base_url: str, route: tuple[str, str], arguments: Mapping[str, Any]) -> bytes:
         from graphmem.client import Client
         from graphmem.errors import GraphmemError
 
         token = os.environ.get("SERVICE_BEARER_TOKEN") if self.sends_token else None
         try:
             with Client(base_url, token or None, self.client) as client:
-                return client.call(entry_of(operation).routes[0], arguments)
+                return client.call(route, arguments)
         except GraphmemError as exc:
             raise NoAnswer(str(exc)) from exc
