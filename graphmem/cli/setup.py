@@ -23,7 +23,7 @@ from graphmem.errors import ConfigurationInvalid
 ANSWER_SECONDS = 20.0
 """Seconds that a server of MCP may take for its first answer."""
 
-_HELLO = {
+HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -33,6 +33,7 @@ _HELLO = {
         "clientInfo": {"name": "graphmem-setup", "version": "1"},
     },
 }
+"""The first message to a server of MCP."""
 
 
 def checked(agents: Sequence[Agent], start: Launch) -> list[dict[str, Any]]:
@@ -93,7 +94,7 @@ def _answer(line: list[str] | str) -> str:
 
         accept = {"Accept": "application/json, text/event-stream"}
         try:
-            status = httpx.post(line, json=_HELLO, headers=accept, timeout=ANSWER_SECONDS).status_code
+            status = httpx.post(line, json=HELLO, headers=accept, timeout=ANSWER_SECONDS).status_code
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             return f"no: {type(exc).__name__}"
         return "yes" if status == 200 else "yes, after a login" if status == 401 else f"no: HTTP {status}"
@@ -109,7 +110,7 @@ def _answer(line: list[str] | str) -> str:
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(_HELLO).encode() + b"\n")
+            process.stdin.write(json.dumps(HELLO).encode() + b"\n")
             process.stdin.flush()
         first = process.stdout.readline()
         timer.cancel()

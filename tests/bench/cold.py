@@ -25,21 +25,12 @@ from rich.console import Console
 from rich.table import Table
 
 from graphmem import neo4j_local, settings
+from graphmem.cli.setup import HELLO
 from graphmem.runtime import connection
 from graphmem.settings import Settings
 
 GRAPHMEM = str(Path(sys.executable).with_name("graphmem"))
 STORE = ("store", "--entities", '[{"entity_type": "person", "name": "Ada Lovelace"}]')
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "bench", "version": "1"},
-    },
-}
 
 
 def timed(*command: str) -> tuple[float, float]:
@@ -63,7 +54,7 @@ def initialized() -> tuple[float, float, float]:
     assert server.stdin
     assert server.stdout
     with server:
-        server.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        server.stdin.write(json.dumps(HELLO).encode() + b"\n")
         server.stdin.flush()
         answer = json.loads(server.stdout.readline())
         seconds = time.monotonic() - start
