@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from graphmem.model import canonical, ids
+from graphmem.model import canonical, ids, numbers
+from graphmem.model.numbers import NUMBERED, squeezed
 
 TYPE_SHAPE = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
 NAME_LIMIT = 64
@@ -72,9 +73,6 @@ _BY_CONTENT: dict[str, Alternatives] = {
     "note": (("id",), ("message_id",)),
     "message": (("id",), ("message_id",)),
 }
-_SYNONYMS = {("invoice", "number"): "invoice_number"}
-"""A second name of an identifying field; the basis is the same for both."""
-
 SHIPPED: dict[str, Alternatives] = {
     **{name: (*own, *GENERAL) for name, own in _BY_NAME.items()},
     **{name: (*own, *_EXPLICIT, (CANONICAL_NAME,), (CONTENT,)) for name, own in _BY_CONTENT.items()},
@@ -109,11 +107,6 @@ _USUAL = {name.replace("_", ""): name for name in (*NAMING, *_GIVEN_NAMES, *_FAM
 _NAMED = frozenset(_USUAL.values())
 
 
-def squeezed(label: str) -> str:
-    """Return the name of a field in lower case without blanks, hyphens and underscores; as in the queries."""
-    return label.lower().replace(" ", "").replace("-", "").replace("_", "")
-
-
 @lru_cache(maxsize=10_000)
 def spelled(label: str) -> str:
     """Return the usual name of a field that names or identifies: ``E-Mail`` is ``email``; others stay."""
@@ -121,16 +114,19 @@ def spelled(label: str) -> str:
 
 
 def read_fields(entity_type: str, fields: Mapping[str, Any], *, with_id: bool = False) -> dict[str, Any]:
-    """Return fields with those that name or identify an entity under their usual names too.
+    """Return fields with those that name, number or identify an entity under their usual names too.
 
     A person without a name has its first and last name, joined by a blank, as its name.
 
     Args:
         with_id: also if it has an id, which identifies it before the name does.
     """
-    read = dict(fields)
+    read, numbered = dict(fields), NUMBERED.get(entity_type)
     for label in sorted(fields):
         read.setdefault(spelled(label), fields[label])
+        name = numbered.names.get(squeezed(label)) if numbered else None
+        if name and identity_value(read.get(name)) is None:
+            read[name] = fields[label]
     if entity_type in PEOPLE and not any(
         identity_value(read.get(name)) for name in (_PERSON_NAMES if with_id else _BEFORE_PARTS)
     ):
@@ -210,49 +206,90 @@ def rule(entity_type: str) -> tuple[tuple[str, ...], ...]:
     return SHIPPED.get(entity_type, GENERAL)
 
 
+_WITH_NUMBERS: dict[str, Alternatives] = {
+    **{
+        name: (*_EXPLICIT, *numbered.alternatives, *_NAMES, *_CONTACT, (CONTENT,))
+        for name, numbered in NUMBERED.items()
+    },
+    "company": (*NUMBERED["company"].alternatives, *SHIPPED["company"]),
+    "invoice": (*SHIPPED["invoice"][:-1], *NUMBERED["invoice"].alternatives[1:], (CONTENT,)),
+}
+
+
+def alternatives(entity_type: str) -> Alternatives:
+    """Return the alternatives of a type with those of its own numbers.
+
+    A number without its vendor comes last for an invoice, whose explicit names identified it before numbers
+    alone did.
+    """
+    return _WITH_NUMBERS.get(entity_type) or rule(entity_type)
+
+
 TYPES_WITH_RULES: frozenset[str] = frozenset(
-    name for name, own in {**_BY_CONTENT, **_BY_NAME}.items() if len(own) > 1
+    {
+        *(name for name, own in {**_BY_CONTENT, **_BY_NAME}.items() if len(own) > 1),
+        *NUMBERED,
+    }
 )
-"""The shipped types by whose rules entities are merged."""
+"""The types by whose rules entities are merged without a registered schema."""
 
 
 def own_rule(entity_type: str) -> Alternatives:
-    """Return the alternatives of a shipped type's own rule, without the general order; else none."""
-    return _BY_NAME.get(entity_type) or _BY_CONTENT.get(entity_type) or ()
+    """Return the alternatives of a type's own rule, without the general order; else none."""
+    numbered = NUMBERED[entity_type].alternatives if entity_type in NUMBERED else ()
+    return (*numbered, *_BY_NAME.get(entity_type, ())) or _BY_CONTENT.get(entity_type, ())
 
 
 def identify(
-    owner: str, entity_type: str, fields: Mapping[str, Any], alternatives: Alternatives | None = None
+    owner: str, entity_type: str, fields: Mapping[str, Any], registered: Alternatives | None = None
 ) -> Identity:
     """Return the entity that an item is about.
 
     Args:
         entity_type: in its canonical spelling.
         fields: the item's fields as given, ``canonical_name`` among them.
-        alternatives: those of a registered schema, which end with the content; ``None`` for the default.
+        registered: those of a registered schema, which end with the content; ``None`` for the default.
     """
     read = read_fields(entity_type, fields)
-    for names in rule(entity_type) if alternatives is None else alternatives:
+    for names in alternatives(entity_type) if registered is None else registered:
         if names == (CONTENT,):
             break
         values = [identifying_value(entity_type, name, read) for name in names]
-        if all(value is not None for value in values):
+        if None not in values and is_number(entity_type, names, values[-1]):
             basis = "+".join(names)
             return Identity(ids.entity_id(owner, entity_type, basis, values), basis)
     return Identity(ids.entity_id(owner, entity_type, CONTENT, [dict(fields)]), CONTENT)
 
 
+@lru_cache(maxsize=1_000)
+def merging(entity_type: str) -> Alternatives:
+    """Return the alternatives by which the entities of a type are merged: contact points of a thing with a
+    number are those of somebody else."""
+    if entity_type not in NUMBERED or entity_type in _BY_NAME:
+        return own_rule(entity_type)
+    return tuple(names for names in alternatives(entity_type) if names not in {*_CONTACT, (CONTENT,)})
+
+
+def is_number(entity_type: str, names: tuple[str, ...], value: str | None) -> bool:
+    """Return whether the last value of an alternative identifies: a number without its vendor has a digit."""
+    is_alone = entity_type in NUMBERED and names[0] != numbers.VENDOR and names[-1] in numbers.FIELDS
+    return not is_alone or any(map(str.isdigit, value or ""))
+
+
 def identifying_value(entity_type: str, name: str, fields: Mapping[str, Any]) -> str | None:
-    """Return the normalised value of an identifying field, under its second name if it has one."""
-    value = identity_value(fields.get(name))
-    synonym = _SYNONYMS.get((entity_type, name))
-    return identity_value(fields.get(synonym)) if value is None and synonym else value
+    """Return the normalised value of an identifying field; of a number that nobody issues, its letters and
+    digits."""
+    value, numbered = identity_value(fields.get(name)), NUMBERED.get(entity_type)
+    if value and numbered and name in numbered.numbers and not numbered.is_issued:
+        return "".join(filter(str.isalnum, value)) or value
+    return value
 
 
 def identifying_names(entity_type: str, alternatives: Alternatives) -> list[str]:
-    """Return the fields of some alternatives, sorted, with the second names of those that have one."""
+    """Return the fields of some alternatives, sorted, with the further names of those that have some."""
     names = {name for each in alternatives for name in each}
-    second = {_SYNONYMS[entity_type, name] for name in names if (entity_type, name) in _SYNONYMS}
+    numbered = NUMBERED.get(entity_type)
+    second = {label for label, name in numbered.names.items() if name in names} if numbered else set[str]()
     parts = {*_GIVEN_NAMES, *_FAMILY_NAMES} if entity_type in PEOPLE and "name" in names else set[str]()
     return sorted(names | second | parts)
 
@@ -260,7 +297,7 @@ def identifying_names(entity_type: str, alternatives: Alternatives) -> list[str]
 def identifying_fields(entity_type: str, basis: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of some fields, as given, that make an id of a basis such as ``first_name+last_name``."""
     known = identifying_names(entity_type, (tuple(basis.split("+")),))
-    return {name: value for name, value in fields.items() if name in known or spelled(name) in known}
+    return {name: value for name, value in fields.items() if {name, spelled(name), squeezed(name)} & {*known}}
 
 
 def identify_new(owner: str, entity_type: str, transaction_id: str, index: int) -> Identity:
@@ -275,11 +312,9 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
     contact point, an explicit id, the type with the beginning of the id.
     """
     snapshot = read_fields(entity_type, snapshot, with_id=True)
-    for names in (*_NAMES, *own_rule(entity_type), *_CONTACT, *_EXPLICIT):
-        parts = [
-            _plain_text(snapshot.get(name, snapshot.get(_SYNONYMS.get((entity_type, name), name))))
-            for name in names
-        ]
+    own = [names for names in own_rule(entity_type) if names[0] != numbers.CUSTOMER]
+    for names in (*_NAMES, *own, *_CONTACT, *_EXPLICIT):
+        parts = [_plain_text(snapshot.get(name)) for name in names]
         if all(parts):
             return " ".join(parts)
     return f"{entity_type} {entity_id[4:12]}"
@@ -287,7 +322,11 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
 
 def naming_values(texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the values of those fields that can name or identify an entity, from their canonical JSON."""
-    return {name: canonical.decode(text) for name, text in texts.items() if spelled(name) in _NAMED}
+    return {
+        name: canonical.decode(text)
+        for name, text in texts.items()
+        if spelled(name) in _NAMED or squeezed(name) in numbers.NAMES
+    }
 
 
 def name_of(entity_type: str, entity_id: str, texts: Mapping[str, str]) -> str:

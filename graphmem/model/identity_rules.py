@@ -11,6 +11,8 @@ its evidence.
 Two kinds of entities have an id that the same values do not make any more, and join the entity of the id that
 they make today (``same``): those of a type that is another name of a type (:data:`identity.SHIPPED_ALIASES`),
 and a person that its whole content made though it has a first and a last name, or a name in another spelling.
+A thing that its content or a name made though it has a number of its own joins the one of the number, else
+the one that bears it; so does the part of a number that things share.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, Final
 
-from graphmem.model import dates, identity, ids, person_names, shared_addresses, times
+from graphmem.model import dates, identity, ids, numbers, person_names, shared_addresses, times
 from graphmem.model.identity import Alternatives
+from graphmem.model.numbers import NUMBERED
 from graphmem.model.person_names import Known, NameGroup, NearNames, PersonName
 
 VALUES_LIMIT: Final = 20
@@ -35,7 +38,8 @@ TWIN_LEVEL: Final = 1
 """The level of an event with such a start, and of the alternative of its title and instant: the events of
 one title and instant are one, the one with the smallest id."""
 CONTENT_LEVEL: Final = 50
-"""The level of a person that its content made, although the content has a name."""
+"""The level of a person that its content made, although the content has a name; and of a thing with a number
+that something else made."""
 JOINING_LEVEL: Final = 100
 """The least level of the entities of a type that is another name of another type."""
 
@@ -43,7 +47,11 @@ Evidence = frozenset[tuple[str, str]]
 """Pairs of an identifying field and a normalised value."""
 NO_EVIDENCE: Final[Evidence] = frozenset()
 BY_CONTENT: Final[Evidence] = frozenset({(identity.CONTENT, "")})
-"""Added by an observation that has a name and made its entity by its whole content."""
+"""Added by an observation that has a name or a number and made its entity by its whole content, or by a name
+though the number is its own."""
+_PARTIES: Final = (numbers.VENDOR, numbers.CUSTOMER, "counterparty")
+LOOSE: Final = frozenset({identity.CONTENT, *identity.NAME_FIELDS, "email", "url", "phone"})
+"""The bases of observations that a number of their own would identify."""
 
 
 def alternatives(entity_type: str, registered: Alternatives | None) -> Alternatives:
@@ -52,7 +60,7 @@ def alternatives(entity_type: str, registered: Alternatives | None) -> Alternati
     Args:
         registered: those of the type's registered schema, ``None`` where it has none.
     """
-    own = identity.own_rule(entity_type) if registered is None else registered
+    own = identity.merging(entity_type) if registered is None else registered
     if registered is None and ("title", "date_start") in own:
         own = (own[0], ("title", INSTANT), *own[TWIN_LEVEL:])
     return () if own == identity.GENERAL[:-1] else own
@@ -127,12 +135,21 @@ def _by_field(evidence: Evidence) -> dict[str, list[str]]:
 
 
 def in_conflict(evidence: Evidence, other: Evidence) -> bool:
-    """Return whether a field has values in both and none in common, or too many values to tell."""
+    """Return whether a field has values in both and none in common, or too many values to tell.
+
+    Where a number is in common, names may differ.
+    """
     by_field, others = _by_field(evidence), _by_field(other)
+    if "counterparty" in by_field.keys() | others.keys():
+        # The partner beside a number is who issued it, or to whom.
+        for each in (by_field, others):
+            parties = [party for name in _PARTIES for party in each.get(name, ())]
+            each.update({"counterparty": parties} if parties else {})
+    has_number = any(name in numbers.FIELDS for name, _ in evidence & other)
     return any(
         max(len(values), len(others[name])) > VALUES_LIMIT or not set(values) & set(others[name])
         for name, values in by_field.items()
-        if name in others
+        if name in others and not (has_number and name in identity.NAME_FIELDS)
     )
 
 
@@ -172,7 +189,39 @@ class OwnRule:
 
     def evidence(self, fields: Mapping[str, Any]) -> Evidence:
         """Return the evidence that one observation adds; see :func:`evidence`."""
-        return evidence(self.entity_type, fields, self.alternatives)
+        own = evidence(self.entity_type, fields, self.alternatives)
+        if not self.is_dated:
+            return own
+        beside = shared_addresses.beside_number(identity.read_fields(self.entity_type, fields))
+        return own | {(name, value) for name, value in beside._asdict().items() if value}
+
+    @cached_property
+    def is_dated(self) -> bool:
+        """Whether what is said beside a number of the type may contradict itself."""
+        numbered = NUMBERED.get(self.entity_type)
+        return bool(
+            numbered and numbered.is_dated and self.alternatives == identity.merging(self.entity_type)
+        )
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The fields that alone are a number of the type, each with the level of its alternative; without the
+        strongest, whose ids no index holds."""
+        numbered = NUMBERED.get(self.entity_type)
+        return {
+            names[0]: level
+            for level, names in enumerate(self.alternatives)
+            if level and numbered and names in {(each,) for each in numbered.numbers}
+        }
+
+    def number(self, evidence: Evidence) -> tuple[str, int] | None:
+        """Return the id that the number of an entity makes alone, and its level; ``None`` without one."""
+        by_field = _by_field(evidence) if self.numbers else {}
+        for name, level in self.numbers.items():
+            values = [each for each in by_field.get(name, ()) if any(map(str.isdigit, each))]
+            if len(values) == 1:
+                return self.id_of_name(level, values[0]), level
+        return None
 
     def borne(self, evidence: Evidence) -> Mapping[str, int]:
         """Return the ids that an entity bears, each with the level of its alternative."""
@@ -195,10 +244,13 @@ class OwnRule:
 
     def identified(self, entity_id: str, evidence: Evidence) -> Identified:
         level = self.borne(evidence).get(entity_id)
-        if level is None and not self.joins and evidence >= BY_CONTENT:
+        number, level_of_number = self.number(evidence) or (None, 0)
+        if (level is None or number) and not self.joins and evidence >= BY_CONTENT:
             level = CONTENT_LEVEL
-        if level is None and shared_addresses.is_part(self.owner, self.entity_type, entity_id, evidence):
-            level = 0
+        is_part = level is None and shared_addresses.is_part(
+            self.owner, self.entity_type, entity_id, evidence
+        )
+        level = (CONTENT_LEVEL if number else 0) if is_part else level
         twin = (
             self._twin(entity_id, evidence)
             if level == 0 and ("title", INSTANT) in self.alternatives
@@ -208,7 +260,10 @@ class OwnRule:
         is_off = level is not None and (
             level - self.first in self.off or self._is_abbreviated(entity_id, level, evidence)
         )
-        return Identified(level, evidence, is_off, self._same(entity_id, level, evidence), twin)
+        same = number if number and level == CONTENT_LEVEL else self._same(entity_id, level, evidence)
+        return Identified(
+            level, evidence, is_off, None if is_part else same, twin, number, level_of_number, is_part=is_part
+        )
 
     def _twin(self, entity_id: str, evidence: Evidence) -> str | None:
         """Return the id that the title and the instant of an event make, ``None`` without an instant."""
@@ -260,7 +315,8 @@ class OwnRule:
     @cached_property
     def fields(self) -> tuple[str, ...]:
         """The identifying fields, under both names where one has two, as queries compare them."""
-        names = identity.identifying_names(self.entity_type, self.alternatives)
+        alternatives = (*self.alternatives, numbers.BESIDE) if self.is_dated else self.alternatives
+        names = identity.identifying_names(self.entity_type, alternatives)
         return tuple(sorted({*names, *map(identity.squeezed, names)}))
 
 
@@ -300,7 +356,8 @@ class Identified:
 
     ``is_off``: it is merged into nothing, because its alternative is off or its name is abbreviated.
     ``same`` is the id that its values make today, where another id made it; ``twin`` what the events of its
-    title and instant have in common.
+    title and instant have in common; ``number`` the id that its number makes alone. ``is_part``: it is one of
+    several that share a number.
     """
 
     level: int | None
@@ -308,3 +365,6 @@ class Identified:
     is_off: bool = False
     same: str | None = None
     twin: str | None = None
+    number: str | None = None
+    level_of_number: int = 0
+    is_part: bool = False

@@ -100,6 +100,8 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
         own = {} if entity is None or entity.level is None else {entity_id: entity.level}
         if entity is not None and entity.twin is not None:
             own |= dict.fromkeys(merges.bearers(entity.twin), TWIN_LEVEL)
+        if entity is not None and entity.number is not None:
+            own |= dict.fromkeys(merges.bearers(entity.number), CONTENT_LEVEL)
         for concerned in (merges.borne(entity_id), merges.near(entity_id).weak, own):
             for concerned_id, level in concerned.items():
                 if level > above:
@@ -203,6 +205,8 @@ def _possible_merge(merges: Merges, entity_id: str) -> RuleMerge | None:
     if entity.twin is not None:
         return _with_twins(merges, entity_id, entity.twin)
     same = merges.identified(entity.same) if entity.same else None
+    if same and entity.number and in_conflict(entity.evidence, same.evidence):
+        same = None
     bearers = {entity.same: same} if entity.same and same else _bearers(merges, entity_id, entity)
     if bearers is None:
         return None
@@ -238,10 +242,11 @@ def _with_twins(merges: Merges, entity_id: str, twin: str) -> RuleMerge | None:
 def _bearers(merges: Merges, entity_id: str, entity: Identified) -> dict[str, Identified] | None:
     """Return the entities that bear what identifies an entity, ``None`` for too many or if none can."""
     level = entity.level
-    if not level or level in (CONTENT_LEVEL, JOINING_LEVEL):
+    by_number = entity.number if level == CONTENT_LEVEL else None
+    if not level or (level in (CONTENT_LEVEL, JOINING_LEVEL) and not by_number):
         return None
     bearers: dict[str, Identified] = {}
-    for borne_id in filter(None, (entity_id, entity.same)):
+    for borne_id in [by_number] if by_number else filter(None, (entity_id, entity.same)):
         fitting = _fitting(merges, entity.evidence, level, borne_id)
         if fitting is None:
             return None
@@ -280,7 +285,11 @@ def _fitting(merges: Merges, evidence: Evidence, level: int, borne_id: str) -> d
     fitting: dict[str, Identified] = {}
     for bearer_id in bearers:
         bearer = merges.identified(bearer_id)
-        if bearer is None or (bearer.level is not None and bearer.level >= level):
+        if bearer is None:
+            continue
+        # What fits the parts of a number belongs to none of them.
+        is_in_the_way = bearer.is_part and level < CONTENT_LEVEL
+        if bearer.level is not None and bearer.level >= level and not is_in_the_way:
             continue
         if not in_conflict(evidence, bearer.evidence):
             fitting[bearer_id] = bearer

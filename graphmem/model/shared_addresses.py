@@ -25,11 +25,14 @@ from itertools import product
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import canonical, dates, identity, ids, near_names, person_names
+from graphmem.model.numbers import NUMBERED
 
-BASIS: Final = "email"
-"""The basis of the observations that an address alone identifies."""
+EMAIL: Final = "email"
+NUMBER: Final = "number"
 FORMS_LIMIT: Final = 200
 """Names at one address; with more of them it joins nothing: each name is a part of its own."""
+CURRENCY_LENGTH: Final = 3
+"""Letters of the code of a currency; a sign such as $ may mean several."""
 _SHORT_FORM_LEAST: Final = 3
 """Letters of a given name that may be the beginning of its long form: Alex of Alexandra."""
 _HONORIFICS: Final = frozenset({
@@ -54,16 +57,62 @@ class Form(NamedTuple):
     birthday: str | None
 
 
-def form_of(entity_type: str, fields: Mapping[str, Any]) -> Form | None:
-    """Return the form that fields give; ``None`` where they name nobody."""
+class NumberForm(NamedTuple):
+    """What one observation says beside a number: a whole day, a partner, the code of a currency."""
+
+    date: str | None
+    counterparty: str | None
+    currency: str | None
+
+
+AnyForm = Form | NumberForm
+
+
+def basis_of(entity_type: str | None) -> str | None:
+    """Return the basis of the observations that something shared may identify, by type; else ``None``."""
+    if entity_type in identity.PEOPLE:
+        return EMAIL
+    numbered = NUMBERED.get(entity_type or "")
+    return NUMBER if numbered and numbered.is_dated else None
+
+
+def fields_of(entity_type: str) -> tuple[str, ...]:
+    """Return the fields from which forms are read, as queries compare them."""
+    is_number = basis_of(entity_type) == NUMBER
+    names = (
+        (NUMBER, *NumberForm._fields) if is_number else (EMAIL, *Form._fields, "canonical_name", "full_name")
+    )
+    return tuple(identity.identifying_names(entity_type, (names,)))
+
+
+def beside_number(read: Mapping[str, Any]) -> NumberForm:
+    """Return what fields under their usual names say beside a number."""
+    texts = [value if isinstance(value := read.get(name), str) else "" for name in NumberForm._fields]
+    written, currency = dates.parse(texts[0].strip()), identity.fold_text(texts[2])
+    day = written.iso[:10] if written else ""
+    return NumberForm(
+        day if _day(day) else None,
+        identity.identity_value(texts[1]),
+        currency if len(currency) == CURRENCY_LENGTH else None,
+    )
+
+
+def form_of(entity_type: str, fields: Mapping[str, Any]) -> AnyForm | None:
+    """Return the form that fields give; ``None`` where they say nothing."""
     read = identity.read_fields(entity_type, fields)
+    if basis_of(entity_type) == NUMBER:
+        beside = beside_number(read)
+        return beside if any(beside) else None
     names = (identity.identity_value(read.get(name)) for name in ("name", "canonical_name", "full_name"))
     form = Form(next(filter(None, names), None), identity.identity_value(read.get("birthday")))
     return form if any(form) else None
 
 
-def contradiction(form: Form, other: Form) -> str | None:
-    """Return the field in which two forms contradict each other: ``name``, ``birthday`` or none."""
+def contradiction(form: AnyForm, other: AnyForm) -> str | None:
+    """Return the field in which two forms contradict each other, ``None`` where they do not."""
+    if isinstance(form, NumberForm) or isinstance(other, NumberForm):
+        pairs = zip(NumberForm._fields, form, other, strict=True)
+        return next((name for name, value, another in pairs if value and another and value != another), None)
     if form.name and other.name and names_contradict(form.name, other.name):
         return "name"
     if form.birthday and other.birthday and _birthdays_contradict(form.birthday, other.birthday):
@@ -141,7 +190,7 @@ class Parting:
     Of an address with more than :data:`FORMS_LIMIT` forms, ``parts`` keeps the first ones.
     """
 
-    parts: Mapping[Form, str | None]
+    parts: Mapping[AnyForm, str | None]
 
     @property
     def is_shared(self) -> bool:
@@ -154,15 +203,18 @@ class Parting:
 
     @property
     def text(self) -> str:
-        """It as canonical JSON: ``[[name, birthday, id of the part], …]``, sorted."""
+        """It as canonical JSON: ``[[name, birthday, id of the part], …]``, sorted; of a number alike."""
         return canonical.encode(sorted(([*form, each] for form, each in self.parts.items()), key=str))
 
     @classmethod
     def of_text(cls, text: str) -> Parting:
-        return cls({Form(name, birthday): part for name, birthday, part in canonical.decode(text)})
+        rows = canonical.decode(text)
+        return cls(
+            {(Form if len(said) == len(Form._fields) else NumberForm)(*said): part for *said, part in rows}
+        )
 
     @classmethod
-    def of_forms(cls, owner: str, entity_type: str, address: str, forms: Iterable[Form]) -> Parting:
+    def of_forms(cls, owner: str, entity_type: str, address: str, forms: Iterable[AnyForm]) -> Parting:
         """Return the parting that the forms of all observations of an address come to.
 
         Args:
@@ -178,9 +230,9 @@ class Parting:
         groups = _Groups(forms)
         if not groups.contradict:
             return cls(dict.fromkeys(forms))
-        parts: dict[Form, str | None] = dict.fromkeys(groups.ambiguous)
+        parts: dict[AnyForm, str | None] = dict.fromkeys(groups.ambiguous)
         for group in groups.groups:
-            others = set[Form]().union(*(each for each in groups.groups if each != group))
+            others = set[AnyForm]().union(*(each for each in groups.groups if each != group))
             parts |= dict.fromkeys(group, _id_of_group(group, others, ids_of))
         return cls(parts)
 
@@ -188,7 +240,7 @@ class Parting:
     def is_crowded(self) -> bool:
         return len(self.parts) > FORMS_LIMIT
 
-    def part(self, owner: str, entity_type: str, address: str, form: Form) -> str | None:
+    def part(self, owner: str, entity_type: str, address: str, form: AnyForm) -> str | None:
         """Return the id of the part of a form; ``None`` where the form stays with the id of the address."""
         if self.is_crowded:
             return _own_part_id(_part_ids(owner, entity_type, address, form))
@@ -196,7 +248,7 @@ class Parting:
 
     def former(self, owner: str, entity_type: str, address: str) -> dict[str, Parting]:
         """Return the ids that parts may have had when fewer forms were known, with what each parts into."""
-        former: dict[str, dict[Form, str | None]] = {}
+        former: dict[str, dict[AnyForm, str | None]] = {}
         for form, part in self.parts.items() if self.is_shared else ():
             for each in _part_ids(owner, entity_type, address, form).values():
                 if each not in self.ids:
@@ -210,11 +262,13 @@ def _is_of_role(address: str) -> bool:
 
 
 def _own_part_id(made: Mapping[str, str]) -> str:
-    """Return the id of a person whose form is joined with no other: by the name, else by the birthday."""
-    return made.get("name") or made["birthday"]
+    """Return the id of what has a form that is joined with no other: by the first that the form says."""
+    return next(iter(made.values()))
 
 
-def _id_of_group(group: set[Form], others: set[Form], ids_of: Mapping[Form, Mapping[str, str]]) -> str:
+def _id_of_group(
+    group: set[AnyForm], others: set[AnyForm], ids_of: Mapping[AnyForm, Mapping[str, str]]
+) -> str:
     """Return the smallest id that the forms of one person make, and none of the forms of others.
 
     A father and a son of one name have birthdays, twins have names.
@@ -225,25 +279,27 @@ def _id_of_group(group: set[Form], others: set[Form], ids_of: Mapping[Form, Mapp
     return min(made - both or made)
 
 
-def _part_ids(owner: str, entity_type: str, address: str, form: Form) -> dict[str, str]:
-    """Return the ids that a form makes together with the address, by ``name``, ``birthday`` and ``both``."""
-    made = {field: [value] for field, value in zip(Form._fields, form, strict=True) if value}
-    if len(made) == len(Form._fields):
-        made["both"] = [*filter(None, form)]
-    names = {"both": "name+birthday"}
+def _part_ids(owner: str, entity_type: str, address: str, form: AnyForm) -> dict[str, str]:
+    """Return the ids that a form makes with the address or number, by field; all that it says by ``both``."""
+    said = {field: value for field, value in zip(form._fields, form, strict=True) if value}
+    fields = {field: (field,) for field in said} | ({"both": (*said,)} if len(said) > 1 else {})
+    basis = basis_of(entity_type) or EMAIL
     return {
-        field: ids.entity_id(owner, entity_type, f"{BASIS}+{names.get(field, field)}", [address, *values])
-        for field, values in made.items()
+        key: ids.entity_id(
+            owner, entity_type, "+".join((basis, *names)), [address, *(said[each] for each in names)]
+        )
+        for key, names in fields.items()
     }
 
 
 @lru_cache(maxsize=20_000)
 def is_part(owner: str, entity_type: str, entity_id: str, evidence: frozenset[tuple[str, str]]) -> bool:
-    """Return whether evidence, pairs of a field and a value, makes an id as a part of an address."""
-    addresses = [value for name, value in evidence if name == BASIS]
-    names = [value for name, value in evidence if name == "name"]
-    birthdays = [value for name, value in evidence if name == "birthday"]
-    forms = [Form(*each) for each in product([*names, None], [*birthdays, None]) if any(each)]
+    """Return whether evidence, pairs of a field and a value, makes an id as a part of what is shared."""
+    basis = basis_of(entity_type)
+    kind = NumberForm if basis == NUMBER else Form
+    addresses = [value for name, value in evidence if name == basis]
+    values = [[*(value for name, value in evidence if name == field), None] for field in kind._fields]
+    forms = [kind(*each) for each in product(*values) if any(each)]
     return any(
         entity_id in _part_ids(owner, entity_type, address, form).values()
         for address in addresses
@@ -257,7 +313,7 @@ class AddressForms:
 
     entity_type: str
     address: str
-    forms: set[Form] = field(default_factory=set)
+    forms: set[AnyForm] = field(default_factory=set)
 
 
 class _Groups:
@@ -267,7 +323,7 @@ class _Groups:
     A form that is linked with two that contradict each other is ambiguous.
     """
 
-    def __init__(self, forms: list[Form]) -> None:
+    def __init__(self, forms: list[AnyForm]) -> None:
         self.contradict = any(
             contradiction(form, other) for place, form in enumerate(forms) for other in forms[:place]
         )
@@ -280,17 +336,21 @@ class _Groups:
         ]
         self.groups = self._components(linked)
 
-    def _may_be_anybody(self, form: Form, linked: list[Form], forms: list[Form]) -> bool:
-        """Return whether a birthday without a name may be that of somebody whose birthday is not known."""
-        return not (form.name or linked) and any(
-            other.name and contradiction(form, other) is None for other in forms
-        )
+    def _may_be_anybody(self, form: Form, linked: list[AnyForm], forms: list[AnyForm]) -> bool:
+        """Return whether a birthday without a name may be that of somebody whose birthday is not known.
 
-    def _components(self, linked: Mapping[Form, list[Form]]) -> list[set[Form]]:
-        groups: list[set[Form]] = []
+        What is said beside a number may be said of others with whom it has nothing in common.
+        """
+        others = [other for other in forms if other != form and contradiction(form, other) is None]
+        if isinstance(form, NumberForm):
+            return not linked and bool(others)
+        return not (form.name or linked) and any(isinstance(other, Form) and other.name for other in others)
+
+    def _components(self, linked: Mapping[AnyForm, list[AnyForm]]) -> list[set[AnyForm]]:
+        groups: list[set[AnyForm]] = []
         waiting = [form for form in linked if form not in self.ambiguous]
         while waiting:
-            group, reached = set[Form](), [waiting[0]]
+            group, reached = set[AnyForm](), [waiting[0]]
             while reached:
                 form = reached.pop()
                 group.add(form)
@@ -300,7 +360,10 @@ class _Groups:
         return groups
 
 
-def _are_linked(form: Form, other: Form) -> bool:
+def _are_linked(form: AnyForm, other: AnyForm) -> bool:
+    if isinstance(form, NumberForm) or isinstance(other, NumberForm):
+        has_shared = any(value and value == another for value, another in zip(form, other, strict=True))
+        return form != other and has_shared and contradiction(form, other) is None
     shared = form.name and other.name
     if form.birthday and other.birthday:
         shared = shared or _are_one_birthday(form.birthday, other.birthday)

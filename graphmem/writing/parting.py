@@ -9,24 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from graphmem.database.left_out import Json
 from graphmem.database.queries import Queries
 from graphmem.model import canonical, facts, identity, ids, shared_addresses
 from graphmem.model.items import Item
 from graphmem.model.reduction import Observation
-from graphmem.model.shared_addresses import BASIS, AddressForms, Form, Parting
+from graphmem.model.shared_addresses import AddressForms, AnyForm, Form, NumberForm, Parting, basis_of
 from graphmem.writing.things import Thing
 from graphmem.writing.write_requests import LookAgain, Touched
 
 if TYPE_CHECKING:
     from graphmem.writing.state import State
-
-FIELDS: Final = tuple(
-    identity.identifying_names("person", (("email", "name", "canonical_name", "full_name", "birthday"),))
-)
-"""The fields from which the forms of observations are read, as queries compare them."""
 
 
 @dataclass(slots=True)
@@ -45,30 +40,35 @@ class AddressForm(NamedTuple):
     """The address of an item or observation that its address identified, and the form of the person there."""
 
     address: str
-    form: Form
+    form: AnyForm
 
 
 def address_form(entity_type: str | None, texts: Mapping[str, str]) -> AddressForm | None:
     """Return the address and the form that values (canonical JSON by field) give a person; else ``None``."""
-    if entity_type not in identity.PEOPLE:
+    basis = basis_of(entity_type)
+    if entity_type is None or basis is None:
         return None
-    known = identity.identifying_fields(entity_type, "+".join(FIELDS), texts)
+    known = identity.identifying_fields(entity_type, "+".join(shared_addresses.fields_of(entity_type)), texts)
     values = {name: canonical.decode(text) for name, text in known.items()}
-    address = identity.identifying_value(entity_type, BASIS, identity.read_fields(entity_type, values))
+    address = identity.identifying_value(entity_type, basis, identity.read_fields(entity_type, values))
     form = shared_addresses.form_of(entity_type, values)
     return AddressForm(address, form) if address and form else None
 
 
 def of_item(item: Item) -> AddressForm | None:
     """Return the address and the form of an item that its address identified; else ``None``."""
-    if item.basis != BASIS or item.alternatives is not None or item.kind not in facts.VALUE_KINDS:
+    if (
+        item.basis != basis_of(item.entity_type)
+        or item.alternatives is not None
+        or item.kind not in facts.VALUE_KINDS
+    ):
         return None
     return address_form(item.entity_type, item.fields if item.identifying is None else item.identifying)
 
 
 def of_observation(observation: Observation) -> AddressForm | None:
     """Return the address and the form of an observation that its address identified; else ``None``."""
-    if observation.basis != BASIS or observation.kind not in facts.VALUE_KINDS:
+    if observation.basis != basis_of(observation.entity_type) or observation.kind not in facts.VALUE_KINDS:
         return None
     return address_form(observation.entity_type, observation.fields)
 
@@ -114,18 +114,23 @@ def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -
 
     The evidence has values of corrections too: whether an address is shared is read from its observations.
     """
-    if entity.kind not in identity.PEOPLE or state.head(entity.kind).alternatives is not None:
+    basis = basis_of(entity.kind)
+    if basis is None or state.head(entity.kind).alternatives is not None:
         return False
-    forms = {Form(value, None) for name, value in entity.evidence if name == "name"}
-    forms |= {Form(None, value) for name, value in entity.evidence if name == "birthday"}
+    kind = Form if basis == shared_addresses.EMAIL else NumberForm
+    forms = {
+        kind(**{**dict.fromkeys(kind._fields), name: value})
+        for name, value in entity.evidence
+        if name in kind._fields
+    }
     forms |= address.forms if address else set()
     if all(len({*filter(None, values)}) < 2 for values in zip(*forms, strict=True)):
         return False
-    addresses = [value for name, value in entity.evidence if name == BASIS]
+    addresses = [value for name, value in entity.evidence if name == basis]
     return any(
         Parting.of_forms(state.owner, entity.kind, each, forms).is_shared
         for each in addresses
-        if ids.entity_id(state.owner, entity.kind, BASIS, [each]) == entity.subject_id
+        if ids.entity_id(state.owner, entity.kind, basis, [each]) == entity.subject_id
     )
 
 
@@ -230,7 +235,7 @@ async def _move(queries: Queries, state: State, address_id: str) -> Placed:
         list[_ObservationRow],
         entity_id=address_id,
         entity_ids=homes,
-        fields=list(FIELDS),
+        fields=list(shared_addresses.fields_of(entity.kind)),
     )
     identified = {row.observation_id: _identified(row, entity.kind) for row in rows}
     at_address = [*filter(None, identified.values())]
@@ -268,7 +273,7 @@ def need(state: State, subject_ids: Iterable[str]) -> None:
 
 
 def _identified(row: _ObservationRow, entity_type: str) -> AddressForm | None:
-    if row.basis != BASIS or row.kind not in facts.VALUE_KINDS or ":" in row.subject_id:
+    if row.basis != basis_of(entity_type) or row.kind not in facts.VALUE_KINDS or ":" in row.subject_id:
         return None
     return address_form(entity_type, dict(zip(row.names, row.values, strict=True)))
 

@@ -222,6 +222,8 @@ class EvidenceReader:
         elif identified.same is not None:
             self._ask(role, identified.same)
             ends.append(identified.same)
+        if level == CONTENT_LEVEL and identified.number is not None:
+            level, ends = identified.level_of_number, [identified.number]
         if not level or level in (CONTENT_LEVEL, JOINING_LEVEL):
             return True
         bearers = [self._look_up(KEY_KIND + rule.basis(level), each) for each in ends]
@@ -258,6 +260,10 @@ class EvidenceReader:
         level, bearers = identified.level, frozenset[str]()
         if identified.twin is not None:
             bearers = self._look_up(KEY_KIND + rule.basis(TWIN_LEVEL), identified.twin)
+            members.update(bearers or ())
+        elif identified.number is not None:
+            basis = rule.basis(identified.level_of_number)
+            bearers = self._look_up(KEY_KIND + basis, identified.number)
             members.update(bearers or ())
         elif level and level < CONTENT_LEVEL:
             bearers = self._look_up(KEY_KIND + rule.basis(level), entity_id)

@@ -115,6 +115,8 @@ class _DraftMerges(rule_merges.Merges):
             identified = entity.rule.identified(entity_id, entity.evidence)
             if identified.twin is not None:
                 self._near[identified.twin] = entity.rule, identity_rules.TWIN_LEVEL
+            if identified.number is not None:
+                self._near[identified.number] = entity.rule, identified.level_of_number
             if identified.same and identified.level and entity.rule.joins:
                 basis, rule = entity.rule.basis(identified.level), self._draft.own_rule(entity.rule.joins)
                 rule = rule if rule and basis in rule.bases else entity.rule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphmem.model import facts, identity, merged_arrays, times
+from graphmem.model import facts, identity, merged_arrays, shared_addresses, times
 from graphmem.model.items import Item
 from graphmem.model.reduction import Observation, Winner
 from graphmem.writing import namesakes, schema_changes, spellings
@@ -68,10 +68,12 @@ def _warn_of_sharing(draft: Draft, item: Item) -> None:
     if parting is None or not parting.is_shared:
         return
     others = [each for each in parting.ids if each != item.entity_id]
-    who = "one of the people" if item.home else "nobody in particular of the people"
+    is_number = item.basis == shared_addresses.NUMBER
+    shared = "the number" if is_number else "the e-mail address"
+    what, why = ("things", "days, partners or currencies") if is_number else ("people", "names or birthdays")
     message = (
-        f"{len(parting.ids)} people share the e-mail address of {home}, as their names or birthdays "
-        f"contradict each other, and the observation is about {who} at it: if they are one, merge them"
+        f"{len(parting.ids)} {what} share {shared} of {home}, as their {why} contradict each other, and the "
+        f"observation is about {'one' if item.home else 'none'} of them: if they are one, merge them"
     )
     draft.warn(
         "SHARED_IDENTIFIER", message, item.index, entity_id=item.entity_id, shared_with=others[:_SHARED_LIMIT]

@@ -236,7 +236,8 @@ def evidence_of(rule: OwnRule | None, texts: Mapping[str, str], basis: str | Non
         if name in rule.fields or identity.squeezed(name) in rule.fields
     }
     evidence = rule.evidence({name: canonical.decode(text) for name, text in fields.items()})
-    by_content = evidence and basis == identity.CONTENT and rule.entity_type in identity.PEOPLE
+    is_person = basis == identity.CONTENT and rule.entity_type in identity.PEOPLE
+    by_content = evidence and (is_person or (basis in identity_rules.LOOSE and rule.number(evidence)))
     return evidence | identity_rules.BY_CONTENT if by_content else evidence
 
 

@@ -118,8 +118,9 @@ class Touched:
         for borne_id, level in rule.borne(evidence).items():
             if rule.is_weaker(level):
                 self.borne.add((KEY_KIND + rule.basis(level), borne_id, rule.fields))
-                if identity_rules.INSTANT in rule.alternatives[level - rule.first]:
-                    # No entity has this id.
+                is_instant = identity_rules.INSTANT in rule.alternatives[level - rule.first]
+                if is_instant or level in rule.numbers.values():
+                    # No entity need have this id.
                     self.stored.add(borne_id)
             if level != rule.first:
                 self.entities.add(borne_id)

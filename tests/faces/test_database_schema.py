@@ -9,6 +9,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, LiteralString
 from urllib.parse import parse_qsl, urlsplit
 
@@ -27,6 +28,7 @@ from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from graphmem.text import identifiers
 from graphmem.writing import parting
+from graphmem.writing.state import State
 from tests.reliability.test_failpoints import Doom, doom
 from tests.support import faces
 from tests.support.actors import always, full_actor
@@ -322,6 +324,37 @@ def test_people_who_were_one_by_an_address_are_parted_after_the_migration(
     assert len(run("entities.get", entity_id=ann)["parted_into"]) == len(people)
     page = run("entities.query", entity_type="person")
     assert {each["canonical_name"] for each in page["entities"]} == {"Ann Miller", "Robert Miller"}
+    assert run("server.check_snapshots")["stale_snapshots"] == []
+
+
+def identify_before(
+    identify: Callable[..., identity.Identity],
+    owner: str,
+    entity_type: str,
+    fields: Any,
+    registered: Any = None,
+) -> identity.Identity:
+    """Identify as it was before a number identified."""
+    return identify(owner, entity_type, fields, registered or identity.rule(entity_type))
+
+
+def test_invoices_that_their_content_made_join_that_of_their_number_after_the_migration(
+    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = {"entity_type": "invoice", "number": "R-17", "status": "sent", "observed_at": "2026-01-01"}
+    paid = {**sent, "status": "paid", "observed_at": "2026-02-01"}
+    named = {**paid, "canonical_name": "R-17 · paid", "observed_at": "2026-01-15"}
+    with monkeypatch.context() as patch:
+        patch.setattr(identity, "identify", partial(identify_before, identity.identify))
+        patch.setattr(State, "own_rule", lambda state, entity_type: None)
+        old = [each["entity_id"] for each in run("store", entities=[sent, named])["entities"]]
+        assert len({*old}) == 2
+    migrated_again(loop, services, owner, 43)
+    assert {run("entities.get", entity_id=each)["entity_id"] for each in old} == {*old}
+    new = run("store", entities=[paid])["entities"][0]["entity_id"]
+    assert {run("entities.get", entity_id=each)["entity_id"] for each in (*old, new)} == {new}
+    page = run("entities.query", entity_type="invoice", include_snapshots=True)
+    assert [each["snapshot"]["status"] for each in page["entities"]] == ["paid"]
     assert run("server.check_snapshots")["stale_snapshots"] == []
 
 

@@ -15,6 +15,7 @@ from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits
 from graphmem.ingest.interpreters.labels import field_name
 from graphmem.ingest.interpreters.proposal_draft import FIELDS_LIMIT, VALUE_CHARACTERS_LIMIT
+from graphmem.model import identity
 from tests.support.long_texts import lines_run
 from tests.support.proposals import check_storable, proposal_of, types_and_fields
 from tests.support.walks import walk_over
@@ -243,6 +244,44 @@ def test_rows_that_only_their_name_makes_one_entity_are_told() -> None:
     assert warning.startswith("Rows with the name 'Coop' are one entity")
     people = "Name,Email,City\nAda,a@a.example,Oslo\nAda,b@b.example,Rome\n"
     assert not proposal_of("people.csv", people).warnings
+
+
+def identities(name: str, text: str) -> list[str]:
+    """Return the ids of the entities that the rows of a table are about."""
+    found = []
+    for each in proposal_of(name, text).entities:
+        named = {"canonical_name": each.canonical_name} if each.canonical_name else {}
+        found.append(identity.identify("", each.entity_type, {**each.fields, **named}).entity_id)
+    return found
+
+
+INVOICES = "Rechnungs-Nr.;Kunde;Betrag;Status\nR-17;Kern;500;{}\nR-18;Lind;70;offen\n"
+
+
+@pytest.mark.parametrize("name", ["invoices.csv", "rechnungen.csv", "export 2026.csv"])
+def test_a_row_is_one_by_the_number_in_its_column_when_it_changes(name: str) -> None:
+    before, after = (identities(name, INVOICES.format(status)) for status in ("offen", "bezahlt"))
+    assert before == after
+    assert len({*before}) == 2
+
+
+def test_a_number_that_comes_twice_is_that_of_another_thing() -> None:
+    rows = "Invoice No,Item,Sum\nR-17,Chair,5\nR-17,Desk,9\nR-18,Lamp,2\n"
+    assert len({*identities("positions.csv", rows)}) == 3
+
+
+def test_rows_of_one_number_are_told() -> None:
+    [warning] = proposal_of("invoices.csv", "Invoice No,Sum\nR-17,5\nR-17,9\n").warnings
+    assert warning.startswith("Rows with the number 'R-17' are one entity")
+
+
+def test_a_column_that_only_looks_like_a_number_is_proposed() -> None:
+    rows = "Kennung,Summe\nAB-1,5\nAB-2,9\nAB-3,2\n"
+    [warning] = proposal_of("umsatz.csv", rows).warnings
+    assert warning.startswith("The column kennung looks as if it identified the rows")
+    assert "schema of umsatz" in warning
+    twice = rows + "AB-3,7\n"
+    assert proposal_of("umsatz.csv", twice).warnings == ()
 
 
 def test_tables_in_a_text_are_read_where_that_is_wanted() -> None:

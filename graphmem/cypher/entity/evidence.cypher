@@ -16,7 +16,7 @@
 // the owner has, or had, entities of the types `joining`. A row of `entities` is [id, type, statements, merges and their
 // ends, what was ever merged with it, dismissals, the ids that it bears by `kinds`]. Of observations that say the same and
 // count alike the earliest is a statement: [recorded_at, the times at which it stopped and began again to count, names,
-// values, `content` where its content identified it].
+// values, its basis where that is its content, a name or a contact point].
 CALL () {
   UNWIND $entity_ids AS id
   MATCH (entity:Entity {id: id})
@@ -90,7 +90,8 @@ CALL (read, documents, dismisses) {
         [i IN range(0, size(lists[0]) - 1) WHERE (lists[0][i] IN $fields OR
           toLower(replace(replace(replace(lists[0][i], ' ', ''), '-', ''), '_', '')) IN $fields)
         | [lists[0][i], head([placed IN [[observation.id, lists[1][i]]] | <entity._placed>])]]]) AS pairs,
-      CASE observation.identity_basis WHEN 'content' THEN 'content' END AS basis, min(seen.recorded_at) AS recorded_at
+      CASE WHEN observation.identity_basis IN ['content', 'canonical_name', 'name', 'full_name', 'title', 'email', 'url', 'phone']
+        THEN observation.identity_basis END AS basis, min(seen.recorded_at) AS recorded_at
     RETURN collect([recorded_at, toggles, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]], basis]) AS statements
   }
   CALL (entity) {

@@ -49,11 +49,12 @@ from graphmem.ingest.interpreters.row_columns import (
     columns_joined,
     name_of_row,
     names_person,
+    number_of_rows,
     usual_names,
 )
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal
-from graphmem.model import identity
+from graphmem.model import identity, numbers
 
 GENERAL_TYPE = "record"
 JSON_FORMATS = ("json", "jsonl")
@@ -66,13 +67,18 @@ _OF_ONE_OBJECT = {*identity.NAMING, TYPE_COLUMN, LOOSE_TYPE_COLUMN}
 
 @dataclass(frozen=True)
 class Types:
-    """What is known of a table before its rows are read; ``names`` are those of list or sheet and file."""
+    """What is known of a table before its rows are read; ``names`` are those of list or sheet and file.
+
+    ``number`` is the column that numbers its rows, ``proposed`` one that looks as if it did.
+    """
 
     configured: str | None
     names: tuple[str | None, ...]
     sheet: LabelledMember | None = None
     has_lists: bool = False
     are_people: bool = False
+    number: str | None = None
+    proposed: str | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     def of_row(self, stated: object, loose: object, columns: tuple[str, ...]) -> tuple[str, bool]:
@@ -141,7 +147,10 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
             table = [*map(field_name, labels)]
             names = usual_names(table)
             known = tuple(names.get(name, name) for name in table)
-            types = replace(types, are_people=are_people(known), renamed=names)
+            number, proposed = number_of_rows([part.fields for part in parts], table)
+            types = replace(
+                types, are_people=are_people(known), number=number, proposed=proposed, renamed=names
+            )
         for part in parts:
             if kind == "sheet":
                 sheet = next((field for field in part.fields if field.name == "name"), None)
@@ -189,29 +198,35 @@ def _add(
         contents.add(content)
         # What such a row is identified by must not change with the name of the file.
         also = []
-    name = name_of_row(entity_type, own, part.span, types.names[-1])
+    name = name_of_row(entity_type, own, part.span, types.names[-1], types.number)
+    if name is not None and types.proposed in own:
+        draft.warn(
+            f"The column {types.proposed} looks as if it identified the rows, which all their values "
+            f"identify now: if so, register a schema of {entity_type} whose canonical_name_fields have it."
+        )
     if name is not None:
         own.setdefault(identity.CANONICAL_NAME, LabelledMember(identity.CANONICAL_NAME, name))
     _warn_of_one_name(draft, draft.item(entity_type, own.values(), part.span, also), named_rows)
 
 
 def _warn_of_one_name(draft: ProposalDraft, row: int | None, named_rows: dict[tuple[str, Any], int]) -> None:
-    """Warn where a row is one entity with an earlier one by its name alone, and their values differ."""
+    """Warn where a row is one entity with an earlier one by its name or number, and their values differ."""
     if row is None:
         return
     entity = draft.entities[row]
-    name = next((entity.fields[name] for name in identity.NAME_FIELDS if name in entity.fields), None)
-    first = named_rows.setdefault((entity.entity_type, name), row) if isinstance(name, str) else row
+    own = identity.identify("", entity.entity_type, entity.fields)
+    name = own.basis.rpartition("+")[2]
+    if name not in (*identity.NAME_FIELDS, *numbers.FIELDS):
+        return
+    first = named_rows.setdefault((entity.entity_type, own.entity_id), row)
     if first == row or draft.entities[first].fields == entity.fields:
         return
-    own, earlier = (
-        identity.identify("", entity.entity_type, draft.entities[each].fields) for each in (row, first)
+    value = identity.read_fields(entity.entity_type, entity.fields)[name]
+    kind = "number" if name in numbers.FIELDS else "name"
+    excerpt = str(value)[:60]
+    draft.warn(
+        f"Rows with the {kind} {excerpt!r} are one entity: of values that differ, the last one counts."
     )
-    if own == earlier and own.basis in identity.NAME_FIELDS:
-        excerpt = str(name)[:60]
-        draft.warn(
-            f"Rows with the name {excerpt!r} are one entity: of values that differ, the last one counts."
-        )
 
 
 def _value(members: Mapping[str, LabelledMember], name: str) -> object:

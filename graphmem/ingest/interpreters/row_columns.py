@@ -8,14 +8,15 @@ people, a column that says of which kind a number or an address is, as `mobile_p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from graphmem.ingest.document import FileSpan
-from graphmem.ingest.interpreters.labels import LabelledMember, is_empty
+from graphmem.ingest.document import FileSpan, PartField
+from graphmem.ingest.interpreters.labels import LabelledMember, field_name, is_empty
 from graphmem.ingest.interpreters.text_places import Cursor, place, widen
-from graphmem.model import identity
+from graphmem.ingest.tabular import NO_NAME
+from graphmem.model import identity, numbers
 
 SEPARATOR = " ::: "
 KINDS_OF_PEOPLE = (
@@ -65,6 +66,10 @@ PEOPLE_COLUMNS = (
     {"full_name", "email"},
 )
 """Tables that have all of these columns are of people."""
+CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])[\w./#-]{3,40}")
+"""What looks like the number of a thing: letters and digits without blanks."""
+ROWS_LEAST = 3
+"""Of fewer rows, no column looks as if it numbered them."""
 PARTS_OF_NAME = ("first_name", "given_name", "last_name", "family_name")
 NAME_CHARACTERS_LIMIT = 120
 LETTER = re.compile(r"[^\W\d_]")
@@ -152,13 +157,39 @@ def _may_name(entity_type: str, columns: tuple[str, ...]) -> bool:
     """Return whether columns are more than those that name nothing: the values decide then."""
     own = {name for names in identity.own_rule(entity_type) for name in names}
     spelled = {identity.spelled(column) for column in columns}
-    return entity_type in identity.PEOPLE or bool(spelled & {*NAMING, *own} or own & {*columns})
+    is_special = entity_type in identity.PEOPLE or entity_type in numbers.NUMBERED
+    return is_special or bool(spelled & {*NAMING, *own} or own & {*columns})
 
 
 def _names(entity_type: str, filled: Mapping[str, Any]) -> bool:
     read = identity.read_fields(entity_type, filled)
     naming = (*((name,) for name in NAMING), *identity.own_rule(entity_type))
     return any(all(name in read for name in names) for names in naming)
+
+
+def number_of_rows(
+    rows: Sequence[Sequence[PartField]], columns: Sequence[str]
+) -> tuple[str | None, str | None]:
+    """Return the column that numbers the rows of a table, by its header; else one that looks as if it did.
+
+    No value of it comes twice: the number of another thing does. A column that counts the rows, or has
+    dates, amounts or words, looks like none.
+    """
+    values: dict[str, list[str]] = {name: [] for name in columns}
+    for row in rows:
+        for each in row:
+            values.setdefault(field_name(each.name), []).append(str(each.value).strip())
+    distinct = [name for name, texts in values.items() if texts and len({*texts}) == len(texts)]
+    named = [name for name in distinct if numbers.squeezed(name) in numbers.OF_TABLES]
+    if named or len(rows) < ROWS_LEAST:
+        return next(iter(named), None), None
+    codes = [
+        name
+        for name in distinct
+        if len(values[name]) == len(rows)
+        and all(CODE.fullmatch(text) and not NO_NAME.fullmatch(text) for text in values[name])
+    ]
+    return None, next(iter(codes), None)
 
 
 def _has_no_letter_first(value: str) -> bool:
@@ -182,12 +213,14 @@ def _part_of_name(entity_type: str, members: Mapping[str, LabelledMember]) -> st
 
 
 def name_of_row(
-    entity_type: str, members: Mapping[str, LabelledMember], span: FileSpan, table: str | None
-) -> str | None:
+    entity_type: str, members: Mapping[str, LabelledMember], span: FileSpan, table: str | None,
+    number: str | None = None,
+) -> str | None:  # fmt: skip
     """Return a name for a row of whose fields none is one: its values, texts first. ``None`` where one is.
 
     A row without an id is identified by its whole content. So the name has all values, or else the place of
-    the row: rows that differ must not become one by their name.
+    the row: rows that differ must not become one by their name. In a table of something else, the column
+    ``number`` names a row, with who issued the number.
     """
     part_of_name = _part_of_name(entity_type, members)
     if part_of_name is not None:
@@ -201,6 +234,9 @@ def name_of_row(
     called = filled.get(entity_type)
     if isinstance(called, str) and {("name",), ("title",)} & set(identity.own_rule(entity_type)):
         return called
+    if number in filled:
+        vendors = [text for name, text in filled.items() if numbers.squeezed(name) in numbers.VENDORS]
+        return " · ".join(str(each) for each in (*vendors[:1], filled[number]))
     values = [value for name, value in filled.items() if name not in IDS]
     texts = [str(value) for value in values if isinstance(value, str | int | float)]
     texts.sort(key=_has_no_letter_first)
