@@ -336,7 +336,7 @@ class _Groups:
         ]
         self.groups = self._components(linked)
 
-    def _may_be_anybody(self, form: Form, linked: list[AnyForm], forms: list[AnyForm]) -> bool:
+    def _may_be_anybody(self, form: AnyForm, linked: list[AnyForm], forms: list[AnyForm]) -> bool:
         """Return whether a birthday without a name may be that of somebody whose birthday is not known.
 
         What is said beside a number may be said of others with whom it has nothing in common.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphmem.model import ids, shared_addresses
-from graphmem.model.shared_addresses import Form, Parting
+from graphmem.model.shared_addresses import AnyForm, Parting
 from tests.support import audits
 from tests.support.dumps import Dumps
 from tests.support.faces import Call
@@ -25,7 +25,7 @@ class History:
     def __init__(self, run: Call, chance: random.Random) -> None:
         self.run, self.chance = run, chance
         self.transactions: list[str] = []
-        self.forms: dict[str, set[Form]] = {}
+        self.forms: dict[str, set[AnyForm]] = {}
         # A type of which all is withdrawn keeps its discovered fields.
         run("store", entities=[{"entity_type": "company", "name": name} for name in ("Acme", "Beta")])
 

@@ -186,23 +186,23 @@ def test_a_withdrawn_candidate_is_none(run: Call, audited: Audited) -> None:
 
 
 def test_a_registered_rule_merges_by_its_alternatives(run: Call, audited: Audited) -> None:
-    book = {"entity_type": "book", "title": "Dune"}
-    by_title = store(run, book)[0]["entity_id"]
-    by_isbn = store(run, {**book, "isbn": "1"})[0]["entity_id"]
-    assert by_title == by_isbn
+    album = {"entity_type": "album", "title": "Dune"}
+    by_title = store(run, album)[0]["entity_id"]
+    by_barcode = store(run, {**album, "barcode": "1"})[0]["entity_id"]
+    assert by_title == by_barcode
     run(
-        "schemas.register", entity_type="book",
+        "schemas.register", entity_type="album",
         schema_definition={
-            "fields": {"title": {"type": "string"}, "isbn": {"type": "string"}},
-            "canonical_name_fields": [{"composite": ["isbn"]}, {"composite": ["title"]}],
+            "fields": {"title": {"type": "string"}, "barcode": {"type": "string"}},
+            "canonical_name_fields": [{"composite": ["barcode"]}, {"composite": ["title"]}],
         },
     )  # fmt: skip
-    by_isbn = store(run, {**book, "isbn": "1"})[0]["entity_id"]
-    assert by_isbn != by_title
-    assert store(run, book)[0]["entity_id"] == by_isbn
+    by_barcode = store(run, {**album, "barcode": "1"})[0]["entity_id"]
+    assert by_barcode != by_title
+    assert store(run, album)[0]["entity_id"] == by_barcode
     assert audited(True) == {}
-    dunes = [store(run, {**book, "title": "Dune 2", **more})[0] for more in ({}, {"isbn": "2"})]
-    assert shown_as(run, dunes[0]["entity_id"]) == [dunes[1]["entity_id"]]
+    albums = [store(run, {**album, "title": "Dune 2", **more})[0] for more in ({}, {"barcode": "2"})]
+    assert shown_as(run, albums[0]["entity_id"]) == [albums[1]["entity_id"]]
     assert audited(True) == {}
 
 

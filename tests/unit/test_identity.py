@@ -127,7 +127,7 @@ def is_complete(entity_type, fields, names):
     """Return whether an alternative is all there; a number without its vendor has a digit."""
     values = [identifying(entity_type, fields, name) for name in names]
     has_number = {"number", "vat_number"} & {*names} and "vendor" not in names
-    return None not in values and (not has_number or any(map(str.isdigit, values[-1])))
+    return None not in values and (not has_number or any(map(str.isdigit, values[-1] or "")))
 
 
 @pytest.mark.parametrize("entity_type", TYPES)
