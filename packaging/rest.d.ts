@@ -55,7 +55,7 @@ interface S {
   "FieldEquals": { "field": string; "value": any };
   "FieldSummary": { "type": string; "required": boolean; "description"?: string; "merge"?: string; "mismatch"?: string; "converters"?: Array<string>; "constraints"?: Record<string, any> };
   "FindContested": { "entity_type"?: string | null; "limit"?: number; "max_characters"?: number | null };
-  "FindDuplicates": { "entity_type"?: string | null; "entity_id"?: string | null; "threshold"?: number; "include_dismissed"?: boolean | 0 | 1; "limit"?: number; "offset"?: number; "cursor"?: string | null; "include_total_count"?: boolean | 0 | 1; "max_characters"?: number | null };
+  "FindDuplicates": { "entity_type"?: string | null; "entity_id"?: string | null; "threshold"?: number; "include_dismissed"?: boolean | 0 | 1; "parted"?: boolean | 0 | 1; "limit"?: number; "offset"?: number; "cursor"?: string | null; "include_total_count"?: boolean | 0 | 1; "max_characters"?: number | null };
   "FindEntity": { "identifier": string; "entity_type"?: string | null; "fields"?: Array<string>; "provenance"?: "none" | "ids" | "full"; "at"?: string | null; "at_ingested"?: string | null; "limit"?: number; "offset"?: number; "cursor"?: string | null; "include_total_count"?: boolean | 0 | 1; "max_characters"?: number | null };
   "FoundPassage": { "source_id": string; "original_filename": string | null; "title"?: string; "page"?: number; "line": number; "start": number; "end": number; "quote": string; "score": number; "created_at": string };
   "GetEntity": { "entity_id": string; "include_deleted"?: boolean | 0 | 1; "fields"?: Array<string>; "provenance"?: "none" | "ids" | "full"; "max_characters"?: number | null };

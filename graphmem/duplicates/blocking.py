@@ -64,22 +64,29 @@ class Proposals(NamedTuple):
     complete: bool
 
 
+def types_like(entity_type: str) -> frozenset[str]:
+    """Return the types whose entities are compared with those of one type, itself among them."""
+    if entity_type in similarity.COMPANIES:
+        return similarity.COMPANIES
+    # A contact that was stored before this was another name of person may be a person.
+    kind = identity.SHIPPED_ALIASES.get(entity_type, entity_type)
+    return frozenset({kind, *(each for each, of in identity.SHIPPED_ALIASES.items() if of == kind)})
+
+
 def propose(
     profiles: Sequence[Profile],
     threshold: float,
     around: Collection[str] | None = None,
     pairs_limit: int = PAIRS_LIMIT,
 ) -> Proposals:
-    """Return the pairs of entities of one type that are likely duplicates.
+    """Return the pairs of entities of one type, or of two that are alike, that are likely duplicates.
 
     Args:
         around: ids; only pairs with one of these entities, each compared with all others of its type.
     """
     by_type: dict[str, dict[str, Profile]] = {}
     for profile in profiles:
-        # A contact that was stored before this was another name of person may be a person.
-        kind = identity.SHIPPED_ALIASES.get(profile.entity_type, profile.entity_type)
-        by_type.setdefault(kind, {})[profile.entity_id] = profile
+        by_type.setdefault(min(types_like(profile.entity_type)), {})[profile.entity_id] = profile
     similar: list[Pair] = []
     compared, complete = 0, True
     for _, group in sorted(by_type.items()):

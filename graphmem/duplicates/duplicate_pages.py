@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final, NamedTuple, Self
 
 from graphmem.arguments import invalid
 from graphmem.context import Context
 from graphmem.database.left_out import Json
+from graphmem.duplicates import similarity
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.persons import DECLARED_TEXT, DECLARED_VALUE
 from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
+from graphmem.model import canonical, identity, ids, shared_addresses
 from graphmem.model.schema import SchemaDocument, shipped
 from graphmem.reading import answers
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
@@ -160,6 +163,39 @@ async def scan(
             batch = []
         batch.append(entity_type)
     return DuplicateScan(profiles + (await _of_types(context, batch, detections) if batch else []))
+
+
+async def parted(context: Context, profiles: Iterable[Profile]) -> list[Pair]:
+    """Return the pairs of entities that an e-mail address or a number which they share parted, by ids."""
+    by_id = {each.entity_id: each for each in profiles}
+    homes = {home for each in by_id.values() if (home := _home(context.actor.owner, each))}
+    rows = await context.graph.only("parting.parts", list[list[str]], entity_ids=sorted(homes))
+    pairs = {
+        pair for parts in rows for pair in combinations(sorted(by_id.keys() & {*parts}), 2)
+    }  # fmt: skip
+    return [Pair(by_id[a], by_id[b], similarity.score(by_id[a], by_id[b])) for a, b in sorted(pairs)]
+
+
+def are_parted(owner: str, pair: Pair) -> bool:
+    """Return whether two people have nothing in common but the e-mail address that parted them."""
+    return pair.score.matched_fields == ["email"] and all(_is_part(owner, each) for each in (pair.a, pair.b))
+
+
+def _is_part(owner: str, profile: Profile) -> bool:
+    values = {name: canonical.decode(text) for name, text in profile.texts.items()}
+    form = shared_addresses.form_of(profile.entity_type, values)
+    said = {**(form._asdict() if form else {}), "email": identity.identity_value(values.get("email"))}
+    evidence = frozenset((name, value) for name, value in said.items() if value)
+    return shared_addresses.is_part(owner, profile.entity_type, profile.entity_id, evidence)
+
+
+def _home(owner: str, profile: Profile) -> str | None:
+    """Return the id that the address or the number of an entity makes alone."""
+    basis = shared_addresses.basis_of(profile.entity_type)
+    values = {name: canonical.decode(text) for name, text in profile.texts.items()}
+    read = identity.read_fields(profile.entity_type, values)
+    value = identity.identifying_value(profile.entity_type, basis, read) if basis else None
+    return ids.entity_id(owner, profile.entity_type, basis, [value]) if basis and value else None
 
 
 async def dismissed(context: Context, pairs: Iterable[Pair]) -> dict[tuple[str, str], DismissedPair]:

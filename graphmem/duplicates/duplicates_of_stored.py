@@ -103,9 +103,11 @@ async def _likely(
     async with asyncio.timeout(await _seconds(context, "dismissal.of_entities")):
         dismissed = await duplicate_pages.dismissed(context, chain.from_iterable(proposed.values()))
     return {
-        entity_id: [_likeness(pair, entity_id) for pair in pairs if pair.ids not in dismissed][
-            :CANDIDATES_PER_ENTITY
-        ]
+        entity_id: [
+            _likeness(pair, entity_id)
+            for pair in pairs
+            if pair.ids not in dismissed and not duplicate_pages.are_parted(context.actor.owner, pair)
+        ][:CANDIDATES_PER_ENTITY]
         for entity_id, pairs in proposed.items()
     }
 
@@ -151,7 +153,7 @@ def _probe(entity: Profile, reach: int) -> dict[str, Any]:
             beside.add((kind, identity.index_key(" ".join(parts))))
     return {
         "id": entity.entity_id,
-        "type": entity.entity_type,
+        "types": sorted(blocking.types_like(entity.entity_type)),
         "exact": sorted(map(list, exact | beside)),
         "beside": sorted(map(list, beside)),
         "reach": reach,

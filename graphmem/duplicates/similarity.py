@@ -97,11 +97,13 @@ class Rule(NamedTuple):
     needed: frozenset[str] = frozenset()
 
 
+COMPANIES = frozenset({"company", "customer", "client", "organization", "organisation", "vendor", "supplier"})
+"""Types that are compared with each other: one company is stored as what it is to somebody."""
 _PERSON = Rule("person", frozenset(), soft=frozenset({"email"}))
 _COMPANY = Rule("company", frozenset({"number"}), doubt=frozenset({"url", "domain"}))
 RULES: dict[str, Rule] = {
     **dict.fromkeys(sorted(PEOPLE), _PERSON),
-    **dict.fromkeys(("company", "organization", "organisation", "vendor", "supplier"), _COMPANY),
+    **dict.fromkeys(sorted(COMPANIES), _COMPANY),
     "event": Rule(hard=frozenset({"date"}), needed=frozenset({"date"})),
     "task": Rule(hard=frozenset({"date"}), needed=frozenset({"date"})),
     "invoice": Rule(hard=frozenset({"number", "vendor", "date"}), needed=frozenset({"number", "vendor"})),

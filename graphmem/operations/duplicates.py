@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, EntityType, NoBool
 from graphmem.context import Context
 from graphmem.duplicates import blocking, duplicate_pages, similarity
-from graphmem.duplicates.blocking import Pair
+from graphmem.duplicates.blocking import Pair, Proposals
 from graphmem.duplicates.duplicates_of_stored import reason_of
 from graphmem.duplicates.similarity import Profile
 from graphmem.errors import NotFound
@@ -38,6 +38,7 @@ class FindDuplicates(Paged):
         NoBool,
     ] = 0.85
     include_dismissed: bool = Field(default=False, description="Whether to list dismissed pairs too.")
+    parted: bool = Field(default=False, description="Only pairs that a shared address or number parted.")
 
 
 class Call(TypedDict):
@@ -102,6 +103,8 @@ class Duplicates(LeavesOut, PageEnvelope):
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
 
+    Companies, customers, vendors and organizations are compared with each other.
+
     These are proposals: compare the two, then merge them by `merge_entities` with the arguments of `merge`,
     or say by `dismiss_duplicates` that they are two. Names match in any order, spelling or abbreviation of
     their words. Equal e-mails, phones, addresses and ids count more. Different values of a field that a thing
@@ -113,9 +116,9 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
     named: list[Profile] = []
     if arguments.entity_id is not None:
         named = [await duplicate_pages.profile_of(context, arguments.entity_id, detections)]
-        counts = {named[0].entity_type: counts.get(named[0].entity_type, 0)}
-    if arguments.entity_type is not None:
-        counts = {name: count for name, count in counts.items() if name == arguments.entity_type}
+    about = named[0].entity_type if named else arguments.entity_type
+    if about is not None:
+        counts = {name: count for name, count in counts.items() if name in blocking.types_like(about)}
     query = cursors.fingerprint(context, "entities.duplicates", arguments)
     name, skip = _start(query, arguments)
     scan = await duplicate_pages.scan(context, counts, name, detections)
@@ -123,14 +126,29 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
     thresholds = dict.fromkeys(counts, arguments.threshold)
     if "threshold" not in arguments.model_fields_set:
         thresholds |= {name: least for name, least in detections.thresholds.items() if name in counts}
-    # This takes seconds for many entities: a thread keeps the event loop free for other calls.
-    proposals = await asyncio.to_thread(
-        blocking.propose,
-        list(entities.values()),
-        min(thresholds.values(), default=arguments.threshold),
-        {profile.entity_id for profile in named} if named else None,
-    )
-    pairs = [pair for pair in proposals.pairs if pair.score.score >= thresholds[pair.a.entity_type]]
+    around = {profile.entity_id for profile in named} if named else None
+    if arguments.parted:
+        parted = await duplicate_pages.parted(context, entities.values())
+        proposals = Proposals(
+            [pair for pair in parted if not around or around & {*pair.ids}], len(parted), True
+        )
+        thresholds = dict.fromkeys(counts, 0.0)
+    else:
+        # This takes seconds for many entities: a thread keeps the event loop free for other calls.
+        proposals = await asyncio.to_thread(
+            blocking.propose,
+            list(entities.values()),
+            min(thresholds.values(), default=arguments.threshold),
+            around,
+        )
+    wanted = {arguments.entity_type} if arguments.entity_type else counts.keys()
+    pairs = [
+        pair
+        for pair in proposals.pairs
+        if pair.score.score >= thresholds[pair.a.entity_type]
+        and wanted & {pair.a.entity_type, pair.b.entity_type}
+        and (arguments.parted or not duplicate_pages.are_parted(context.actor.owner, pair))
+    ]
     dismissed = await duplicate_pages.dismissed(context, pairs)
     if not arguments.include_dismissed:
         pairs = [pair for pair in pairs if pair.ids not in dismissed]

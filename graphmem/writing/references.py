@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from graphmem.model import canonical, discovery, facts, identity, ids, ranks
+from graphmem.model import canonical, discovery, facts, identity, ids, numbers, ranks
 from graphmem.model.items import Item
 from graphmem.model.links import End, Link
 from graphmem.model.schema.schema_document import Reference
@@ -143,7 +143,8 @@ def _identifying(state: State, entity_type: str, value: Any) -> str | None:
     """Return the field by which a value alone identifies an entity of a type; ``None`` if none does."""
     active = state.head(entity_type).active
     registered = active.document.canonical_name_fields if active else ()
-    rule = registered or identity.own_rule(entity_type) or (("name",),)
+    own = identity.own_rule(entity_type) if entity_type in identity.SHIPPED else ()
+    rule = registered or [names for names in own if names[0] not in numbers.FIELDS] or (("name",),)
     is_email = isinstance(value, str) and _EMAIL.fullmatch(value.strip()) is not None
     single = [names[0] for names in rule if len(names) == 1 and (is_email or names[0] != "email")]
     return min(single, key=lambda name: (name != "email", name not in identity.NAME_FIELDS), default=None)

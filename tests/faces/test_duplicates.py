@@ -451,3 +451,43 @@ def test_entities_of_another_owner_are_never_named_as_duplicates(
     (entry,) = run("store", entities=[person("Ada Lovelace", phone="+44 1234567")])["entities"]
     assert "duplicate_candidates" not in entry
     assert run("entities.duplicates")["candidates"] == []
+
+
+NILS = {"entity_type": "person", "name": "Nils Holmvik", "email": "post@holmvik.example"}
+BERIT = {**NILS, "name": "Berit Holmvik"}
+
+
+def test_people_whom_an_address_parted_are_listed_and_not_proposed(run: Call) -> None:
+    parted = [run("store", entities=[each])["entities"][0]["entity_id"] for each in (NILS, BERIT)]
+    ids = {each["entity_id"] for each in run("entities.query", entity_type="person")["entities"]}
+    assert not run("entities.duplicates", threshold=0.5)["candidates"]
+    (pair,) = run("entities.duplicates", parted=True)["candidates"]
+    assert {pair["entity_a"], pair["entity_b"]} == ids
+    assert run("entities.duplicates", parted=True, entity_id=parted[1])["candidates"] == [pair]
+    run("entities.dismiss_duplicates", entity_a=pair["entity_a"], entity_b=pair["entity_b"], reason="two")
+    assert not run("entities.duplicates", parted=True)["candidates"]
+
+
+def test_people_at_one_address_whose_names_are_near_are_proposed(run: Call) -> None:
+    for name in ("Berit Holmvik", "Nils Holmvik", "Neils Holmvik"):
+        run("store", entities=[{**NILS, "name": name, "email": "info@holmvik.example"}])
+    (pair,) = run("entities.duplicates", threshold=0.8)["candidates"]
+    assert {pair["canonical_name_a"], pair["canonical_name_b"]} == {"Nils Holmvik", "Neils Holmvik"}
+
+
+def test_numbers_that_are_parted_are_listed_too(run: Call) -> None:
+    for currency in ("EUR", "USD"):
+        run("store", entities=[{"entity_type": "invoice", "number": "R-17", "currency": currency}])
+    assert len(run("entities.duplicates", parted=True)["candidates"]) == 1
+
+
+def test_a_company_is_proposed_as_one_with_the_customer_of_its_name(run: Call) -> None:
+    types = ("customer", "company", "organization")
+    stored = [run("store", entities=[{"entity_type": each, "name": "Kern Logistik"}]) for each in types]
+    assert [len(each["entities"][0].get("duplicate_candidates", ())) for each in stored] == [0, 1, 2]
+    assert len(run("entities.duplicates")["candidates"]) == 3
+    assert len(run("entities.duplicates", entity_type="customer")["candidates"]) == 2
+    customer = stored[0]["entities"][0]["entity_id"]
+    (pair, *_) = run("entities.duplicates", entity_id=customer)["candidates"]
+    run("entities.merge", **pair["merge"]["arguments"])
+    assert len(run("entities.duplicates")["candidates"]) == 1

@@ -1,6 +1,6 @@
 // The live entities near each of `$probes`: those that share an exact identifier with the probe, and those whose
 // names are next to its name in the order of names. `near` pairs each probe's id with the ids near it; `profiles`
-// holds each of these entities once. A probe has an id, a type, `exact` and `beside` (pairs of kind and value), and
+// holds each of these entities once. A probe has an id, types, `exact` and `beside` (pairs of kind and value), and
 // `reach` (the number of names to read on each side). `$reach` is the greatest reach, because a LIMIT cannot differ
 // by probe. The query excludes the probe itself without comparing ids: otherwise the planner may read all ids. At
 // most 200 entities with one identifier are read, deleted ones and those of other types included, because this runs
@@ -13,7 +13,7 @@ CALL () {
     CALL (probe, identifier) {
       MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
       WITH probe, entity LIMIT 200
-      WHERE entity.listed = probe.type AND CASE entity.id WHEN probe.id THEN false ELSE true END
+      WHERE entity.listed IN probe.types AND CASE entity.id WHEN probe.id THEN false ELSE true END
       RETURN entity LIMIT 20
     }
     RETURN entity
@@ -40,7 +40,7 @@ CALL () {
     CALL (probe, identifier) {
       MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
       WITH probe, entity LIMIT 200
-      WHERE entity.listed = probe.type AND CASE entity.id WHEN probe.id THEN false ELSE true END
+      WHERE entity.listed IN probe.types AND CASE entity.id WHEN probe.id THEN false ELSE true END
       RETURN entity LIMIT 5
     }
     RETURN entity
