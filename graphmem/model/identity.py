@@ -139,6 +139,30 @@ def read_fields(entity_type: str, fields: Mapping[str, Any], *, with_id: bool = 
     return read
 
 
+FORMER = "former_name"
+FORMER_NAMES = ("formername", "formerly", "formerlyknownas", "previousname", "previously", "oldname", "fka")
+"""The squeezed names of fields that hold an earlier name of a company."""
+_RENAMED = re.compile(
+    r"(?P<former>.+?),? (?:now|jetzt|heute|désormais|ahora|ora|agora) (?P<name>.+)"
+    r"|(?P<new>.+?),? \(?(?:formerly|previously|fka|früher|vormals|ehemals|anciennement|antes) "
+    r"(?P<old>[^()]+)\)?",
+    re.IGNORECASE,
+)
+"""The name of a company that says another one: ``Alfa, now Beta``, ``Beta (formerly Alfa)``."""
+
+
+def company_names(fields: Mapping[str, Any]) -> tuple[str | None, list[str]]:
+    """Return the folded name of a company without what it says of a former one, and its former names."""
+    said = identity_value(fields.get("name")) or ""
+    renamed = _RENAMED.fullmatch(said)
+    names = [renamed["name"] or renamed["new"]] if renamed else [said]
+    values = [value for label, value in fields.items() if squeezed(label) in FORMER_NAMES]
+    listed = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    former = [*filter(None, map(identity_value, listed))]
+    former += [renamed["former"] or renamed["old"]] if renamed else []
+    return names[0] or None, former
+
+
 _PERSON_NAMES = (CANONICAL_NAME, "name", "full_name")
 _BEFORE_PARTS = (*_PERSON_NAMES, *(name for names in _EXPLICIT for name in names))
 """With one of these, the first and last name of a person do not identify it."""
@@ -312,6 +336,8 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
     contact point, an explicit id, the type with the beginning of the id.
     """
     snapshot = read_fields(entity_type, snapshot, with_id=True)
+    if entity_type == "company" and (renamed := _RENAMED.fullmatch(_plain_text(snapshot.get("name")))):
+        snapshot["name"] = renamed["name"] or renamed["new"]
     own = [names for names in own_rule(entity_type) if names[0] != numbers.CUSTOMER]
     for names in (*_NAMES, *own, *_CONTACT, *_EXPLICIT):
         parts = [_plain_text(snapshot.get(name)) for name in names]

@@ -37,6 +37,8 @@ INSTANT: Final = "instant"
 TWIN_LEVEL: Final = 1
 """The level of an event with such a start, and of the alternative of its title and instant: the events of
 one title and instant are one, the one with the smallest id."""
+RENAMED_LEVEL: Final = 1
+"""The level of a company that says what it was called before; one of that name is merged into it."""
 CONTENT_LEVEL: Final = 50
 """The level of a person that its content made, although the content has a name; and of a thing with a number
 that something else made."""
@@ -63,6 +65,8 @@ def alternatives(entity_type: str, registered: Alternatives | None) -> Alternati
     own = identity.merging(entity_type) if registered is None else registered
     if registered is None and ("title", "date_start") in own:
         own = (own[0], ("title", INSTANT), *own[TWIN_LEVEL:])
+    if registered is None and entity_type == "company":
+        own = (*own[:RENAMED_LEVEL], ("name", identity.FORMER), *own[RENAMED_LEVEL:])
     return () if own == identity.GENERAL[:-1] else own
 
 
@@ -190,10 +194,19 @@ class OwnRule:
     def evidence(self, fields: Mapping[str, Any]) -> Evidence:
         """Return the evidence that one observation adds; see :func:`evidence`."""
         own = evidence(self.entity_type, fields, self.alternatives)
+        if own and self.tells_former:
+            name, former = identity.company_names(fields)
+            own |= {("name", name)} if name else set[tuple[str, str]]()
+            own |= {(field, each) for each in former for field in ("name", identity.FORMER) if each != name}
         if not self.is_dated:
             return own
         beside = shared_addresses.beside_number(identity.read_fields(self.entity_type, fields))
         return own | {(name, value) for name, value in beside._asdict().items() if value}
+
+    @cached_property
+    def tells_former(self) -> bool:
+        """Whether entities of the type say what they were called before."""
+        return ("name", identity.FORMER) in self.alternatives
 
     @cached_property
     def is_dated(self) -> bool:
@@ -244,6 +257,9 @@ class OwnRule:
 
     def identified(self, entity_id: str, evidence: Evidence) -> Identified:
         level = self.borne(evidence).get(entity_id)
+        if self.tells_former and level == RENAMED_LEVEL + 1:
+            former = {self.id_of_name(level, value) for name, value in evidence if name == identity.FORMER}
+            level = RENAMED_LEVEL if former and entity_id not in former else level
         number, level_of_number = self.number(evidence) or (None, 0)
         if (level is None or number) and not self.joins and evidence >= BY_CONTENT:
             level = CONTENT_LEVEL
@@ -317,6 +333,7 @@ class OwnRule:
         """The identifying fields, under both names where one has two, as queries compare them."""
         alternatives = (*self.alternatives, numbers.BESIDE) if self.is_dated else self.alternatives
         names = identity.identifying_names(self.entity_type, alternatives)
+        names += identity.FORMER_NAMES if self.tells_former else ()
         return tuple(sorted({*names, *map(identity.squeezed, names)}))
 
 

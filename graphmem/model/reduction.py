@@ -180,6 +180,11 @@ def greatest(holder: Winner | None, challenger: Winner) -> Winner:
     return max(holder, challenger)
 
 
+def merge_rule_of(entity_type: str, *, by_rule: bool) -> str | None:
+    """Return the version by which a merge by rule is folded: a renamed company shows its new name."""
+    return "2" if by_rule and entity_type == "company" else None
+
+
 def merged_fold(
     survivor_id: str, folds: Mapping[str, Fold], into: Mapping[str, str], merge_rules: Mapping[str, str]
 ) -> Fold:

@@ -15,6 +15,7 @@ from graphmem.model import person_names
 from graphmem.model.identity_rules import (
     CONTENT_LEVEL,
     JOINING_LEVEL,
+    RENAMED_LEVEL,
     TWIN_LEVEL,
     Evidence,
     Identified,
@@ -106,6 +107,9 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
             for concerned_id, level in concerned.items():
                 if level > above:
                     waiting.setdefault(level, set()).add(concerned_id)
+                if level == RENAMED_LEVEL + 1 and above < RENAMED_LEVEL:
+                    # Its name made the id of a renamed company too.
+                    waiting.setdefault(RENAMED_LEVEL, set()).add(concerned_id)
 
     for entity_id in entity_ids:
         with merges.noting_needs():

@@ -97,6 +97,11 @@ async def entities(
     }
     if more := sorted({member for group in members.values() for member in group} - own.keys()):
         own |= (await _own(context, more, at, known))[0]
+    by_fact = replace(merges, rules=()).merged_into(at, known)
+    by_rule = {
+        each.id: reduction.merge_rule_of(each.type, by_rule=each.id not in by_fact) for each in own.values()
+    }
+    merge_rules |= {each: rule for each, rule in by_rule.items() if rule and each in into}
     once_merged = [survivor_id for survivor_id in members if survivor_id in merges.entity_ids]
     changes = await refolding.changes(context.graph, merges, once_merged, at, known)
     # A survivor without a node is damage: there is nothing to show.

@@ -224,6 +224,9 @@ class EvidenceReader:
             ends.append(identified.same)
         if level == CONTENT_LEVEL and identified.number is not None:
             level, ends = identified.level_of_number, [identified.number]
+        if rule.tells_former:
+            # The keys of a renamed company are those of its name.
+            level = rule.borne(identified.evidence).get(entity_id, level)
         if not level or level in (CONTENT_LEVEL, JOINING_LEVEL):
             return True
         bearers = [self._look_up(KEY_KIND + rule.basis(level), each) for each in ends]

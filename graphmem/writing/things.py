@@ -406,7 +406,11 @@ class Things:
 
 def _merged_fold(root: str, members: Iterable[Thing]) -> Fold | None:
     """Return the fold of a survivor by rule version 2; ``None`` where no member was merged by it."""
-    merge_rules = {each.subject_id: each.merge_rule for each in members if each.merge_rule}
+    rules = (
+        (each.subject_id, each.merge_rule or reduction.merge_rule_of(each.kind, by_rule=bool(each.merged_by)))
+        for each in members
+    )
+    merge_rules = {subject_id: rule for subject_id, rule in rules if rule}
     if not merge_rules:
         return None
     folds = {each.subject_id: each.fold for each in members if each.observation_count}
