@@ -18,6 +18,9 @@ def parse(
     mime_type: Annotated[
         str | None, typer.Option(help="Its mime type, such as text/csv, where its name does not say it.")
     ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Its encoding, such as cp1250, where the guess of it is wrong.")
+    ] = None,
     offset: Annotated[int, typer.Option(min=0, help="Characters of the text to skip.")] = 0,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Characters of the text to print. Default: all.")
@@ -31,12 +34,14 @@ def parse(
     Examples:
       graphmem parse report.docx
       graphmem parse export --mime-type text/csv
+      graphmem parse contacts.csv --encoding cp1250
       graphmem parse book.pdf --offset 20000 --limit 20000 --json
     """
     import asyncio
     import hashlib
 
     from graphmem.ingest.document import ParseFailed, text_page
+    from graphmem.ingest.encodings import with_charset
     from graphmem.ingest.own_files import read_file
     from graphmem.ingest.parsing import Terms, parsed
 
@@ -44,7 +49,8 @@ def parse(
     path = Path(file).expanduser()
     try:
         terms = Terms(confine=session.settings().confine)
-        document = asyncio.run(parsed(path, mime_type, path.name, terms=terms))
+        declared = with_charset(mime_type, encoding)
+        document = asyncio.run(parsed(path, declared, path.name, terms=terms))
     except ParseFailed as exc:
         raise FileNotParsed(f"{file} cannot be read: {exc.reason}", reason=exc.code, file=file) from None
     page = text_page(document, hashlib.sha256(data).hexdigest(), len(data), offset, limit)

@@ -38,13 +38,14 @@ STORE: Final = SessionCall("store.unstructured", (("POST", "/store/unstructured"
 class LocalFile(NamedTuple):
     """A file to upload: its path, the name under which it is stored, and its bytes if these are read.
 
-    ``interpret``: whether what it says is stored as well.
+    ``interpret``: whether what it says is stored as well. ``mime_type``: what it is declared to be.
     """
 
     path: str
     name: str
     data: bytes | None = None
     interpret: bool = True
+    mime_type: str | None = None
 
     def content(self) -> bytes:
         """Return its bytes, read from its path if need be; raise as :func:`own_files.read_file`."""
@@ -69,6 +70,10 @@ def upload(
     recursive: Annotated[
         bool, typer.Option("--recursive/--no-recursive", help="Also the directories in a directory.")
     ] = True,
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="The encoding of texts, such as cp1250: a stored file is read again by it."),
+    ] = None,
 ) -> None:
     """Store files, each once however often it is uploaded.
 
@@ -81,8 +86,12 @@ def upload(
       graphmem upload invoice.pdf
       graphmem upload scans notes.md
       graphmem upload --no-recursive scans --json
+      graphmem upload contacts.csv --encoding cp1250
     """
-    files = list(files_of(paths, recursive))
+    from graphmem.ingest.encodings import with_charset
+
+    declared = with_charset(None, encoding)
+    files = [file._replace(mime_type=declared) for file in files_of(paths, recursive)]
     if not files:
         raise InvalidInput("there is no file to upload")
 
@@ -145,11 +154,13 @@ def warned(texts: Sequence[str]) -> dict[str, Any]:
 
 def _stored(session: Session, data: bytes, file: LocalFile) -> dict[str, Any]:
     """Store a file once, by a key of its bytes and its name."""
-    key = hashlib.sha256(data + b"\0" + file.name.encode(errors="surrogateescape")).hexdigest()
+    name = file.name if file.mime_type is None else f"{file.name}\0{file.mime_type}"
+    key = hashlib.sha256(data + b"\0" + name.encode(errors="surrogateescape")).hexdigest()
     raw = {
         "file_content": base64.b64encode(data).decode("ascii"),
         "original_filename": file.name.encode(errors="replace").decode(),
         "idempotency_key": f"{'upload' if file.interpret else 'kept'}:{key}",
+        **({} if file.mime_type is None else {"mime_type": file.mime_type}),
         **({} if file.interpret else {"interpret": False}),
     }
     return patiently(session, STORE, raw)

@@ -24,7 +24,7 @@ from typing import Any, NoReturn, TypeVar
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.confinement import confine
-from graphmem.ingest.decoding import without_zero_tail
+from graphmem.ingest.decoding import in_utf_8, is_text, without_zero_tail
 from graphmem.ingest.detection import contradicts, detect, essence, hinted
 from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
@@ -32,6 +32,8 @@ from graphmem.ingest.pipe import lines
 from graphmem.ingest.processes import MEMORY_STATUS
 
 T = TypeVar("T")
+TEXT_TYPES = ("text/", "application/json")
+"""How the types of formats begin whose files have one encoding."""
 OPEN_FILES_LIMIT = 64
 IDLE_SECONDS = 300.0
 """A server that nobody asks for so long ends."""
@@ -191,12 +193,18 @@ def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLi
     sound = without_zero_tail(data)
     format = _guarded(lambda: detect(sound, declared, name, limits), "file")
     parse = format.load()
+    text, encoding, warnings = sound, None, tuple[str, ...]()
+    if is_text(sound) and format.media_types[0].startswith(TEXT_TYPES):
+        text, encoding, warnings = in_utf_8(sound, declared)
 
     def document() -> ParsedDocument:
         builder = Builder(limits, format)
+        builder.warn(*warnings)
         if sound != data:
             builder.warn(f"The file ends with {len(data) - len(sound):,} zero bytes: they are left out.")
-        parse(builder, sound, name)
+        parse(builder, text, name)
+        if encoding is not None:
+            builder.metadata["encoding"] = encoding
         return builder.document()
 
     return with_declared(_guarded(document, format.title), declared)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, normal
+from graphmem.ingest.encodings import meant
 
 LINE = re.compile(r'(?:[\w-]+\.)?([\w-]+)((?:;(?:[^":;]|"[^"]*")*)*):(.*)', re.DOTALL)
 UNPAIRED_QUOTES = re.compile(r"(?:[\w-]+\.)?([\w-]+)((?:;[^:;]*)*):(.*)", re.DOTALL)
@@ -53,15 +54,19 @@ class ContentLine(NamedTuple):
     def _decoded(self, text: str) -> str:
         if not self.is_quoted:
             return text
-        charset = self.params.get("CHARSET", "utf-8") if not self.is_guessed else "cp1252"
+        charset = self._charset if not self.is_guessed else "cp1252"
         return quopri.decodestring(text.encode()).decode(charset, "replace")
+
+    @property
+    def _charset(self) -> str:
+        return meant(self.params.get("CHARSET")) or "utf-8"
 
     @property
     def is_guessed(self) -> bool:
         """Whether its value is not what it says: UTF-8, or of the encoding that it names."""
         try:
-            quopri.decodestring(self.value.encode()).decode(self.params.get("CHARSET", "utf-8"))
-        except (UnicodeDecodeError, LookupError):
+            quopri.decodestring(self.value.encode()).decode(self._charset)
+        except UnicodeDecodeError:
             return True
         return False
 

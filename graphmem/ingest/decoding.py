@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.document import ParseFailed
+from graphmem.ingest.encodings import WESTERN, charset_of, has_several_bytes, likely, meant
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -18,23 +20,23 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 GUESS_BYTES = 65_536
-"""How much of a file a guess of its encoding looks at."""
-GUESSED = (
-    "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874", "koi8_r",
-    "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr",
-)  # fmt: skip
-"""The encodings among which a guess chooses: among all of Python, short texts would get rare ones."""
+"""How much of a file a guess of its encoding looks at, from the first line that is beyond ASCII."""
+SCRIPT_SHARE = 0.4
+"""So many characters of a text in UTF-16 have one first byte, as those of most scripts have."""
+BEYOND_ASCII = re.compile(rb"[^\0-\x7f]")
+ISO_2022 = (b"\x1b$", b"\x1b(")
+"""How ISO-2022-JP and ISO-2022-KR begin, which have no byte beyond ASCII."""
+DECLARED = re.compile(rb"""\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9_.:-]{1,40})["']""")
+"""The encoding that an XML declaration names."""
 LINES_SHOWN = 20
 """Lines that a warning names."""
-NEAR_WESTERN = {"cp1250", "cp1257"}
-"""Encodings that a guess takes for that of Western Europe, and the other way round, where a text is short."""
-CENTRAL = re.compile("[ŠšŽž]|[A-Za-z][¹³¿Ÿ]|[¹³¿£][a-z]")
-"""What hardly stands in a Western text: letters of Central Europe, or what they become there."""
 CONTROL_SHARE_LIMIT = 0.02
 """A text has fewer control characters than this share of its first bytes."""
 ZERO_TAIL_BYTES = 4
 """So many zero bytes at the end are no character of a text."""
-CONTROLS = bytes({*range(0x20), 0x7F} - {0x09, 0x0A, 0x0C, 0x0D, 0x1B})
+WHITE_SPACE = "\t\n\f\r\x1b"
+"""Control characters that a text may have; the last one changes the alphabet."""
+CONTROLS = bytes({*range(0x20), 0x7F} - set(WHITE_SPACE.encode()))
 
 
 class Decoded(NamedTuple):
@@ -46,7 +48,11 @@ class Decoded(NamedTuple):
 
 
 def decoded(data: bytes, declared: str | None = None) -> Decoded:
-    """Return the text of ``data``. ``declared`` is the encoding that the file itself names, if it does."""
+    """Return the text of ``data``. ``declared`` is the encoding that the file itself names, if it does.
+
+    A byte order mark comes first, then UTF-16 by its zeros, UTF-8, and what is declared: many files of UTF-8
+    declare another encoding. Text of ISO-2022 and of encodings of several bytes may look like UTF-8.
+    """
     for mark, encoding in MARKS:
         if data.startswith(mark):
             return _strict_or_replaced(data[len(mark) :], encoding, ())
@@ -56,6 +62,15 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
         return _strict_or_replaced(
             data, encoding, (f"The file has no byte order mark: it is read as {encoding}.",)
         )
+    if declared is None and (declaration := DECLARED.match(data)) is not None:
+        declared = declaration[1].decode()
+    encoding = meant(declared)
+    if encoding is not None and has_several_bytes(encoding) and _decodes(data, encoding):
+        return _strict_or_replaced(data, encoding, ())
+    if any(each in data for each in ISO_2022):
+        for each in ("iso2022_jp_ext", "iso2022_kr"):
+            if _decodes(data, each):
+                return _strict_or_replaced(data, each, ())
     try:
         return _finished(data.decode(), "utf-8", ())
     except UnicodeDecodeError as exc:
@@ -65,22 +80,47 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
         raise ParseFailed(
             "The file has control characters as binary files have: it is no text.", "unsupported"
         )
-    if declared is not None and known(declared):
-        return _strict_or_replaced(data, declared, ())
-    encoding = _guess(data[:GUESS_BYTES])
-    return _strict_or_replaced(data, encoding, (f"The encoding is a guess: {encoding}.",))
+    if encoding is not None:
+        return _strict_or_replaced(data, encoding, ())
+    return _guessed(data)
 
 
-def _guess(sample: bytes) -> str:
-    """Return the most likely encoding; where others are as likely, that of Western Europe."""
-    from charset_normalizer import from_bytes
+def _guessed(data: bytes) -> Decoded:
+    """Return a text by the likeliest encoding; a warning names it, and the next one."""
+    first = BEYOND_ASCII.search(data)
+    line = data.rfind(b"\n", 0, first.start()) + 1 if first is not None else 0
+    encoding, *others = likely(data[line : line + GUESS_BYTES]) or [WESTERN]
+    after = f", the next likely one is {others[0]}" if others else ""
+    warning = (
+        f"The encoding is a guess: {encoding}{after}. To read the file by another one, name it as the "
+        f"charset of the mime type, such as text/plain; charset={others[0] if others else 'cp1250'}."
+    )
+    return _strict_or_replaced(data, encoding, (warning,))
 
-    best = from_bytes(sample, cp_isolation=list(GUESSED)).best()
-    western = sample.decode("cp1252", "replace")
-    is_central = best is not None and best.encoding in NEAR_WESTERN and CENTRAL.search(western) is not None
-    if best is None or (best.encoding in NEAR_WESTERN and not is_central and "\ufffd" not in western):
-        return "cp1252"
-    return best.encoding
+
+def in_utf_8(data: bytes, declared: str | None) -> tuple[bytes, str | None, tuple[str, ...]]:
+    """Return a text in UTF-8 with a byte order mark, read by the charset of a declared mime type.
+
+    Returns:
+        the bytes, the encoding by which they were read, and warnings. Bytes without a charset, and those that
+        are none of it, stay as they are.
+    """
+    charset = charset_of(declared)
+    if charset is None:
+        return data, None, ()
+    encoding = meant(charset)
+    if encoding is None or not _decodes(data, encoding):
+        what = "is unknown" if encoding is None else "does not fit the file"
+        return data, None, (f"The charset {charset} {what}: the encoding is found by the bytes.",)
+    return codecs.BOM_UTF8 + data.decode(encoding).removeprefix("\ufeff").encode(), encoding, ()
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def whole_text(builder: Builder, data: bytes) -> str:
@@ -125,16 +165,29 @@ def without_zero_tail(data: bytes) -> bytes:
 
 
 def _utf_16(data: bytes) -> str | None:
-    """Return the form of UTF-16 whose high bytes are often zero, as those of spaces and line ends are."""
-    sample = data[:4096]
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
-    fewer, more = sorted((even, odd))
-    if more < max(2, 0.1 * (len(sample) // 2)) or fewer > 0.05 * more:
+    """Return the form of UTF-16 of bytes without a mark, ``None`` if they are no text in it.
+
+    Text of one byte a character has no zeros; that of UTF-16 has them in its line ends and spaces.
+    """
+    sample = data[:GUESS_BYTES]
+    if b"\0" not in sample:
         return None
-    encoding = "utf-16-le" if odd > even else "utf-16-be"
-    text = sample.decode(encoding, "ignore")
-    controls = len(text) - len(text.translate(dict.fromkeys(CONTROLS)))
-    return encoding if controls <= CONTROL_SHARE_LIMIT * len(text) else None
+    plain: dict[str, int] = {}
+    for encoding, high_bytes in (("utf-16-le", sample[1::2]), ("utf-16-be", sample[::2])):
+        text = sample.decode(encoding, "replace")
+        # In a damaged text of another encoding a zero stands beside few of the line feeds.
+        is_parted = 2 * text.count("\n") >= max(2, sample.count(b"\n"))
+        is_of_script = max(map(high_bytes.count, set(high_bytes))) >= SCRIPT_SHARE * len(high_bytes)
+        is_text = sum(map(_is_no_text, text)) <= CONTROL_SHARE_LIMIT * len(text)
+        if is_text and (is_parted or is_of_script):
+            plain[encoding] = sum(map(str.isascii, text))
+    return max(plain, key=plain.__getitem__, default=None)
+
+
+def _is_no_text(character: str) -> bool:
+    """Return whether a character is a control, unassigned, private, or stands for what could not be read."""
+    is_control = unicodedata.category(character) in ("Cc", "Cn", "Co", "Cs")
+    return character == "\ufffd" or (is_control and character not in WHITE_SPACE)
 
 
 def _is_damaged_utf_8(data: bytes, error: UnicodeDecodeError) -> bool:
@@ -143,14 +196,6 @@ def _is_damaged_utf_8(data: bytes, error: UnicodeDecodeError) -> bool:
     cut = error.reason == "unexpected end of data"
     damage = text.count("\ufffd")
     return len(text) - len(text.encode("ascii", "ignore")) - damage > damage - cut
-
-
-def known(encoding: str) -> bool:
-    try:
-        # Codecs such as "hex" decode bytes to bytes.
-        return codecs.lookup(encoding)._is_text_encoding
-    except (LookupError, ValueError):
-        return False
 
 
 def _strict_or_replaced(data: bytes, encoding: str, warnings: tuple[str, ...]) -> Decoded:

@@ -14,8 +14,9 @@ from email.message import Message
 from itertools import chain, groupby
 
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.decoding import decoded, known
+from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import ParseFailed
+from graphmem.ingest.encodings import has_several_bytes, meant
 
 HEADER_CHARACTERS_LIMIT = 100_000
 WORD = r"=\?([\w-]+)(?:\*[\w-]+)?\?([bq])\?([^?]*)\?="
@@ -25,11 +26,6 @@ ENCODED_WORDS = re.compile(rf"{WORD}(?:\s*{WORD})*", re.IGNORECASE)
 PLAIN_CHARSETS = {None, "ascii", "us-ascii", "utf-8", "iso-8859-1"}
 JAPANESE = "\x1b$"
 """How ISO-2022-JP begins, which has no byte beyond ASCII."""
-WIDER = {
-    "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
-    "euc_kr": "cp949",
-}  # fmt: skip
-"""What programs mean by the name of an encoding."""
 
 
 class MailTexts:
@@ -83,12 +79,12 @@ class MailTexts:
             charset = "iso2022_jp"
         if data.isascii() and charset in PLAIN_CHARSETS:
             return data.decode()
-        codec = codecs.lookup(charset).name if charset is not None and known(charset) else None
-        own = {WIDER.get(codec, codec): False, codec: False} if codec is not None else {}
+        wider = meant(charset)
+        codec = codecs.lookup(charset).name if charset is not None and wider is not None else None
+        # A text that says that it is ASCII and is not says nothing.
+        own = {wider if codec != "ascii" else codec: False, codec: False} if codec is not None else {}
         utf_8 = {"utf-8": codec not in (None, "ascii", "utf-8")}
-        is_utf_8_last = codec is not None and (
-            data.isascii() or len(bytes(range(0x80, 0x100)).decode(codec, "replace")) != 0x80
-        )
+        is_utf_8_last = codec is not None and (data.isascii() or has_several_bytes(codec))
         tried = own | utf_8 if is_utf_8_last else utf_8 | own
         for encoding, is_told in chain(tried.items(), self._declared()):
             try:
@@ -112,8 +108,8 @@ class MailTexts:
         """Yield the encodings of all parts; that one of them is used is told."""
         for part in self._message.walk():
             charset = part.get_content_charset()
-            if charset is not None and known(charset):
-                yield charset, True
+            if (encoding := meant(charset)) is not None and charset != "us-ascii":
+                yield encoding, True
 
     def _sample(self) -> bytes:
         """Return all that has no encoding or a wrong one: the more there is, the better is the guess."""

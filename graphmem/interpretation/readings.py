@@ -14,6 +14,7 @@ from graphmem.database.jobs import caller_is_gone
 from graphmem.errors import ObjectDamaged, ObjectMissing, ObjectStoreUnavailable, ParserUnconfined
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
 from graphmem.ingest.document import ParsedDocument, ParseFailed
+from graphmem.ingest.encodings import charset_of
 from graphmem.interpretation import language_model
 from graphmem.interpretation.model_prompt import known_types
 from graphmem.model import schema
@@ -75,7 +76,7 @@ async def reader_of(context: Context, source: SourceRow, interpreter: str | None
             name = await parsing.format_of(file, source.declared_type, source.name or "", _terms(context))
         if _asks_model(context, name, interpreter):
             return _model_reader(context, await known_schemas(context))
-        return _reader(name, interpreter)
+        return _reader(source, name, interpreter)
     except (ParseFailed, InterpretationFailed) as exc:
         raise ReadingFailed(exc.reason, SourceReader(interpreter or UNKNOWN, "0")) from exc
 
@@ -121,7 +122,7 @@ async def read(
             chosen = _model_reader(context, schemas, parser)
             proposal = await language_model.propose(document, schemas, settings, config, tracer)
         else:
-            chosen = reader = _reader(document.format, interpreter, parser)
+            chosen = reader = _reader(source, document.format, interpreter, parser)
             proposal = await asyncio.to_thread(
                 propose, document, reader.interpreter, file_name=source.name or None, configuration=config
             )
@@ -149,9 +150,12 @@ def _model_reader(context: Context, schemas: list[schema.SchemaDocument], parser
     return SourceReader(language_model.NAME, language_model.VERSION, parser, settings.llm_model, config)
 
 
-def _reader(format: str, interpreter: str | None, parser: str = "") -> SourceReader:
+def _reader(source: SourceRow, format: str, interpreter: str | None, parser: str = "") -> SourceReader:
     chosen = interpreter_for(format, interpreter)
-    return SourceReader(chosen.name, str(chosen.version), parser)
+    # What was read by another encoding is another reading.
+    charset = charset_of(source.declared_type)
+    version = str(chosen.version) if charset in (None, "utf-8") else f"{chosen.version} {charset}"
+    return SourceReader(chosen.name, version, parser)
 
 
 @contextlib.asynccontextmanager

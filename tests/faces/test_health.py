@@ -314,7 +314,7 @@ def test_the_worker_folds_entities_again_that_nobody_reads(
         return row["n"]
 
     while run("server.stats")["types_pending"]:
-        # Other owners of this database may have types that wait as well, and a service of another test may be first.
+        # Types of other owners may wait as well, and a service of another test may be first.
         loop.run(refold_stale(services))
     assert folded() == 5
     assert run("entities.get", entity_id=ids[1])["snapshot"] == {"year": 1991}

@@ -19,7 +19,7 @@ from tests.contract.snapshots import ROOT
 from tests.support.walks import walk_over
 
 LIBRARIES = {
-    "PIL", "charset_normalizer", "dateutil", "docx", "email.parser",
+    "PIL", "chardet", "dateutil", "docx", "email.parser",
     "lxml", "markdown_it", "odfdo", "openpyxl", "pptx", "puremagic", "pypdfium2",
     "striprtf",
 }  # fmt: skip

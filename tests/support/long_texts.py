@@ -279,7 +279,7 @@ def _caches() -> list[Any]:
     return [
         value
         for name, module in list(sys.modules.items())
-        if name.startswith(("graphmem.", "charset_normalizer."))
+        if name.startswith(("graphmem.", "chardet."))
         for value in vars(module).values()
         if hasattr(value, "cache_parameters") and (value.cache_parameters() or {}).get("maxsize") is not None
     ]
