@@ -33,16 +33,14 @@ def iso(text: str, path: str, *, is_end: bool) -> str:
 
 
 def _of_words(text: str, path: str, *, is_end: bool) -> str:
-    from graphmem.search.kinds import kind_times
-    from graphmem.text import words
+    from graphmem.search.questions import times_in_words
 
-    now, parts = times.now(), text.split()
+    now = times.now()
     if ago := _AGO.fullmatch(text.strip().lower()):
         return times.render(now - int(ago[1]) * _UNITS[ago[2]])
     if text.strip().lower() == "now":
         return times.render(now)
-    tokens = [part if kind_times.is_iso(part) else " ".join(words.tokens(part)) for part in parts]
-    period = kind_times.period(tokens, now) if tokens and all(tokens) else None
+    period = times_in_words.of_words(text, now)
     # "soon" and "past" say no more than a side of now.
     if period is None or {period.start, period.end} == {None, now}:
         message = (

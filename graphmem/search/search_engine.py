@@ -19,12 +19,13 @@ from graphmem.reading.entity_pages import EntityRequest
 from graphmem.reading.pages import Page
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.reading.shared_rows import EntityRow
-from graphmem.search import asked_times, passage_search, what_is_meant, written_identifiers
+from graphmem.search import passage_search, what_is_meant, written_identifiers
 from graphmem.search.context.context_lines import with_histories
 from graphmem.search.owner_copy import FollowRows, OwnerCopy, OwnerState
 from graphmem.search.questions import mentions, naming
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Asking, Named
+from graphmem.search.questions.reading import Reading
 from graphmem.search.search_by_copy import by_copy
 from graphmem.search.search_by_identifier import by_identifier
 from graphmem.search.search_copies import SearchCopies
@@ -63,7 +64,7 @@ async def search(context: Context, search: Search) -> Results:
         results = await by_identifier(context, search, copy, sought, exact if whole else None)
         return await _with_passages(context, search, results, rows.state, identifies=True)
     question = mentions.names_in(search.query, region)
-    pairs = whole | question.pairs | ({identifiers.ME} if question.selves else set())
+    pairs = whole | question.pairs | ({identifiers.ME} if question.is_about_own else set())
     # What is named need not be of the types: "Tom's tasks" are, and Tom is not.
     copy, rows = await _follow(context, pairs, [], limits.search_list)
     results = await _results(context, search, question, copy, rows)
@@ -103,14 +104,19 @@ async def _results(
     context: Context, search: Search, question: AskedNames, copy: OwnerCopy, rows: FollowRows
 ) -> Results:
     exact = rows.exact
-    past = asked_times.asked_past(question, times.now())
     named = naming.by_names(question, search.query, exact)
     unknown = question.unknown_identifier((each.start, each.end) for each in named)
     holders = None if unknown is None else await _holders(context, search, copy, unknown)
     first = question.unknown_identifier()
     me = await naming.who_asks(context, exact)
+    question, in_use = await copy.look(
+        lambda documents: (naming.with_genitives(documents, question), documents.types)
+    )
+    types = [name for name in in_use if not search.types or name in search.types]
+    reading = Reading(question, types, dict(rows.aliases), times.now())
+    past = reading.past()
     asking = Asking(context, copy, question, search.types, past, me)
-    meant = await what_is_meant.meant(asking, named, dict(rows.aliases))
+    meant = await what_is_meant.meant(asking, reading, named)
     named, kind, of_kind = meant.named, meant.kind, [] if meant.kind is None else meant.kind.named
     if meant.leads_nowhere:
         # What is similar to the question is not what is at the end of the relationships.

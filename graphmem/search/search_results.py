@@ -18,12 +18,12 @@ from graphmem.arguments import Text
 from graphmem.model import times
 from graphmem.reading.as_of import NOW, Clocks
 from graphmem.reading.shared_rows import EntityRow
-from graphmem.search.asked_times import AskedPast
 from graphmem.search.kinds.kind_plans import KindPlan
-from graphmem.search.kinds.kind_times import Period
 from graphmem.search.kinds.kind_words import State
 from graphmem.search.passage_search import NO_PASSAGES, FoundPassages
 from graphmem.search.questions.naming import Named
+from graphmem.search.questions.phrases import AskedPast
+from graphmem.search.questions.times_in_words import Period
 
 
 class UnderstoodState(TypedDict):

@@ -17,13 +17,14 @@ from graphmem.model import canonical, comparison, times
 from graphmem.model.comparison import Filter
 from graphmem.reading import names_in_use
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
-from graphmem.search.kinds import kind_lookup, kind_plans, kind_times, kind_words
+from graphmem.search.kinds import kind_lookup, kind_plans, kind_words
 from graphmem.search.kinds.kind_lookup import SchemaShape
 from graphmem.search.kinds.kind_plans import KindPlan, Member, TypeShape
-from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_words import State
-from graphmem.search.questions import mentions
+from graphmem.search.questions import mentions, times_in_words
 from graphmem.search.questions.mentions import AskedNames
+from graphmem.search.questions.phrases import Phrase
+from graphmem.search.questions.reading import Reading
 from graphmem.search.search_results import understood_of
 from graphmem.text import words
 
@@ -83,7 +84,7 @@ class KeptQuery:
         for name in {*dated.times, *dated.due} if dated else ():
             if name in row.fields:
                 value = canonical.decode(row.values[row.fields.index(name)])
-                yield from kind_times.moment(value) or ()
+                yield from times_in_words.moment(value) or ()
 
     def spans(self, start: int, end: int) -> list[tuple[int, int]]:
         """Return where dates lie of which the answer changes from one time to another, by the clock alone."""
@@ -105,7 +106,7 @@ class _AskedKind:
             if len(self._plans) >= _PLANS_LIMIT:
                 self._plans.clear()
             types = [shape.entity_type for shape in self.shapes]
-            phrases = kind_lookup.phrases(self.question, (), types, self.aliases, clock)
+            phrases = kind_lookup.phrases(Reading(self.question, types, self.aliases, clock), ())
             made = (self._plan_of(reading, clock) for phrase in phrases for reading in phrase.readings)
             self._plans[clock] = next((each for each in made if each is not None), None)
         return self._plans[clock]
@@ -114,7 +115,7 @@ class _AskedKind:
         types = phrase.kind.types
         shapes = [each for each in self.shapes if not types or each.entity_type in types]
         plan = kind_plans.plan(phrase, shapes, clock, refers=False)
-        if plan is None or phrase.kind.singular == kind_words.CHANGES:
+        if plan is None or phrase.kind.singular == kind_words.CHANGES or phrase.measure or phrase.debts:
             return None
         return plan if _values(phrase).keys() <= plan.declared else None
 

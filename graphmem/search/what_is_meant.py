@@ -8,13 +8,11 @@ milliseconds among those of 100,000 entities.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from graphmem.model import times
 from graphmem.search.copy_documents import IN_LABEL, IN_NAMES
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds import kind_lookup, kind_words
@@ -24,6 +22,7 @@ from graphmem.search.questions import asked_relationships, chains, lexicon, nami
 from graphmem.search.questions.chains import Chain
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Asking, Named
+from graphmem.search.questions.reading import Reading
 
 LETTERS_LEAST: Final = 5
 """Letters of a word that may have a slip, and of the word that is meant."""
@@ -142,14 +141,12 @@ class Meant(NamedTuple):
     leads_nowhere: bool = False
 
 
-async def meant(asking: Asking, by_names: list[Named], aliases: Mapping[str, str]) -> Meant:
+async def meant(asking: Asking, reading: Reading, by_names: list[Named]) -> Meant:
     """Return what a question means; ``by_names`` is what whole names in it name."""
-    question = await asking.copy.look(lambda documents: naming.with_genitives(documents, asking.question))
-    now, asking = times.now(), replace(asking, question=question)
-    in_use = await asking.copy.look(lambda documents: documents.types)
-    types = [name for name in in_use if not asking.types or name in asking.types]
-    every_self = naming.selves(question, asking.me)
-    for phrase in kind_lookup.phrases(question, by_names, types, aliases, now)[:PHRASES_LIMIT]:
+    question, now = asking.question, reading.now
+    every_self = naming.selves(question, question.selves, asking.me)
+    ours = naming.selves(question, question.ours, asking.me)
+    for phrase in kind_lookup.phrases(reading, by_names)[:PHRASES_LIMIT]:
         # The words that say a kind name nothing.
         named = await _named(asking, by_names, phrase.places)
         followed = await asked_relationships.by_relationships(asking, named, phrase.places)
@@ -162,9 +159,9 @@ async def meant(asking: Asking, by_names: list[Named], aliases: Mapping[str, str
     # "My Brother's House" may be a name.
     used_places = {place for each in named for place in range(each.start, each.end)}
     selves = [each for each in every_self if each.start not in used_places]
-    chain = chains.longest_chain(question, [*named, *selves])
-    is_about_own = await _is_about_own(asking, types, aliases)
-    decided = None if chain is None else await _by_chain(asking, chain, named, selves)
+    chain = chains.longest_chain(question, [*named, *selves, *ours])
+    is_about_own = await _is_about_own(asking, reading.types, reading.aliases)
+    decided = None if chain is None else await _by_chain(asking, chain, named, [*selves, *ours])
     # "My cat" may be one of which nothing says whose it is.
     if decided and not (is_about_own and {each.id for each in decided.named} <= {asking.me}):
         return decided
@@ -174,7 +171,7 @@ async def meant(asking: Asking, by_names: list[Named], aliases: Mapping[str, str
     return await _by_relationships(asking, named, selves, chain, is_about_self=is_about_self)
 
 
-async def _is_about_own(asking: Asking, types: Sequence[str], aliases: Mapping[str, str]) -> bool:
+async def _is_about_own(asking: Asking, types: Collection[str], aliases: Mapping[str, str]) -> bool:
     """Return whether a question asks for something of what is behind "my": "the number plate of my car".
 
     Where who asks has such a word too, as a field, it has to ask for something else that who asks has not:
@@ -214,6 +211,10 @@ async def _by_relationships(
         # "Before Bremen" does not ask for Bremen.
         start, end = asking.past.span
         before = {each.id for each in named if start <= each.start and each.end <= end}
+        if len(named) > len(before):
+            # "Who had the number before Tom?", where the number is that of Tom.
+            words = asking.past.before
+            before |= {each.id for each in named if await asking.have_any([each.id], words, IN_NAMES)}
         named = [each for each in named if each.id not in before]
     described = chains.described(question)
     unsure = question.pieces[described].token if described >= 0 else ""
@@ -313,7 +314,8 @@ async def _by_chain(
     asking: Asking, chain: Chain, named: Sequence[Named], selves: Sequence[Named]
 ) -> Meant | None:
     """Return what a chain of relationships in a question leads to, ``None`` if its words are none."""
-    if not (chain.decides or chain.start in asking.question.mine):
+    is_own = chain.start in asking.question.mine or chain.start in asking.question.ours
+    if not (chain.decides or is_own):
         return None
     bases = [each for each in (*named, *selves) if each.start == chain.start]
     way = await chains.follow(asking, chain, bases)

@@ -24,8 +24,8 @@ from graphmem.ingest.document import DocumentLimits
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.interpreters import interpreter_table
 from graphmem.model.schema.shapes import Issues
-from graphmem.search.kinds import kind_questions
 from graphmem.search.questions import mentions
+from graphmem.search.questions.reading import Reading
 from graphmem.text import languages
 
 ROOMS: Final = (
@@ -200,7 +200,7 @@ def _read(text: str) -> object:
     return (
         parts,
         question.unknown_identifier(),
-        kind_questions.kinds(question, {"person", "task"}, {}, NOW),
+        Reading(question, {"person", "task"}, {}, NOW).kinds(),
     )
 
 

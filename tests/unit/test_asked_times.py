@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from graphmem.model import ending, times
-from graphmem.search import asked_times
-from graphmem.search.asked_times import AskedPast
 from graphmem.search.questions import mentions
+from graphmem.search.questions.phrases import AskedPast
+from graphmem.search.questions.reading import Reading
 from tests.support.walks import walk_over
 
 NOW = times.parse("2026-11-25T12:00:00Z")
@@ -15,7 +15,7 @@ NOW = times.parse("2026-11-25T12:00:00Z")
 
 
 def read(question: str) -> AskedPast | None:
-    return asked_times.asked_past(mentions.names_in(question), NOW)
+    return Reading(mentions.names_in(question), (), {}, NOW).past()
 
 
 @walk_over(

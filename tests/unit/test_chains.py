@@ -21,7 +21,7 @@ def read(question: str) -> Chain | None:
         for place in range(len(texts))
         if texts[place : place + len(name.split())] == name.split()
     ]
-    return chains.longest_chain(names, [*named, *naming.selves(names, "me")])
+    return chains.longest_chain(names, [*named, *naming.selves(names, names.selves, "me")])
 
 
 @walk_over(
@@ -76,7 +76,7 @@ def test_other_words_beside_a_name_are_no_chain(question: str) -> None:
 
 def test_a_name_that_begins_with_my_is_no_chain() -> None:
     names = mentions.names_in("My Brother's House")
-    me, house = naming.selves(names, "me"), Named("house", 0, "My Brother's House", 0, 3)
+    me, house = naming.selves(names, names.selves, "me"), Named("house", 0, "My Brother's House", 0, 3)
     assert chains.longest_chain(names, me) is not None
     assert chains.longest_chain(names, [house, *me]) is None
 

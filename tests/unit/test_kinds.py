@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from graphmem.model import times
-from graphmem.search.kinds import kind_agenda, kind_lookup, kind_plans, kind_questions, kind_times, kind_words
+from graphmem.search.kinds import kind_lookup, kind_plans, kind_words
 from graphmem.search.kinds.kind_plans import Member, TypeShape
-from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_words import State
-from graphmem.search.questions import mentions
+from graphmem.search.questions import mentions, times_in_words
 from graphmem.search.questions.naming import Named
+from graphmem.search.questions.phrases import Phrase
+from graphmem.search.questions.reading import Reading
 from tests.support.walks import walk_over
 
 NOW = times.parse("2026-11-25T12:00:00Z")
@@ -18,8 +19,18 @@ NOW = times.parse("2026-11-25T12:00:00Z")
 TYPES = ("car", "company", "event", "invoice", "message", "person", "pet", "project", "sales_order", "task")
 
 
+def read(question: str) -> Reading:
+    return Reading(mentions.names_in(question), TYPES, {"errand": "task"}, NOW)
+
+
 def phrases(question: str) -> list[Phrase]:
-    return kind_questions.kinds(mentions.names_in(question), TYPES, {"errand": "task"}, NOW)
+    return read(question).kinds()
+
+
+def agenda(question: str) -> Phrase:
+    phrase = read(question).agenda()
+    assert phrase is not None
+    return phrase
 
 
 @walk_over(
@@ -156,7 +167,7 @@ def test_deadlines_are_of_every_type() -> None:
     ],
 )  # fmt: skip
 def test_what_is_due_may_be_of_every_type(question: str, meanings: list[str], time: str | None) -> None:
-    (phrase,) = kind_agenda.kinds(mentions.names_in(question), TYPES, {}, NOW)
+    phrase = agenda(question)
     assert (phrase.kind.types, phrase.rest) == ((), ())
     assert [state.meaning for state in phrase.states] == meanings
     assert (phrase.period.words if phrase.period else None) == time
@@ -190,7 +201,7 @@ def test_what_is_due_may_be_of_every_type(question: str, meanings: list[str], ti
 def test_a_question_without_a_type_asks_for_an_agenda(
     question: str, kind: str, time: str | None, anchored: bool
 ) -> None:
-    (phrase,) = kind_agenda.kinds(mentions.names_in(question), TYPES, {}, NOW)
+    phrase = agenda(question)
     assert phrase.kind.singular == kind
     assert (phrase.period.words if phrase.period else None) == time
     assert (bool(phrase.anchors), phrase.needs_name) == (anchored, anchored)
@@ -206,7 +217,7 @@ def test_a_question_without_a_type_asks_for_an_agenda(
     ],
 )  # fmt: skip
 def test_other_sentences_ask_for_no_agenda(question: str) -> None:
-    assert kind_agenda.kinds(mentions.names_in(question), TYPES, {}, NOW) == []
+    assert read(question).agenda() is None
 
 
 @pytest.mark.parametrize(
@@ -218,21 +229,20 @@ def test_other_sentences_ask_for_no_agenda(question: str) -> None:
     ],
 )  # fmt: skip
 def test_an_agenda_is_to_come_unless_the_question_is_in_the_past(question: str, start: str) -> None:
-    (phrase,) = kind_agenda.kinds(mentions.names_in(question), TYPES, {}, NOW)
+    phrase = agenda(question)
     assert phrase.period is not None
     assert times.render(phrase.period.start or 0)[:10] == start
 
 
 def test_a_whole_name_is_no_time() -> None:
-    question = mentions.names_in("Friday")
-    assert kind_lookup.phrases(question, [], TYPES, {}, NOW) != []
-    assert kind_lookup.phrases(question, [Named("ent_1", 0, "Friday", 0, 1)], TYPES, {}, NOW) == []
+    assert kind_lookup.phrases(read("Friday"), []) != []
+    assert kind_lookup.phrases(read("Friday"), [Named("ent_1", 0, "Friday", 0, 1)]) == []
 
 
 def test_the_agenda_has_what_is_due_and_the_dates_of_occasions_alone() -> None:
     fields = {"date", "due_date", "sent_at", "starts_at"}
-    assert kind_times.agenda_fields("invoice", fields) == ["due_date", "starts_at"]
-    assert kind_times.agenda_fields("ferry_trip", fields) == ["due_date", "starts_at", "date", "sent_at"]
+    assert kind_plans.agenda_fields("invoice", fields) == ["due_date", "starts_at"]
+    assert kind_plans.agenda_fields("ferry_trip", fields) == ["due_date", "starts_at", "date", "sent_at"]
 
 
 def test_the_words_beside_a_kind_are_left() -> None:
@@ -249,7 +259,7 @@ def test_the_words_beside_a_kind_are_left() -> None:
     ],
 )  # fmt: skip
 def test_a_time_is_an_interval_in_utc(phrase: str, start: str, end: str) -> None:
-    period = kind_times.period(phrase.split(), NOW)
+    period = times_in_words.of_words(phrase, NOW)
     assert period is not None
     assert (period.start, period.end) == (times.parse(start), times.parse(end))
 
@@ -280,7 +290,7 @@ def test_a_time_is_an_interval_in_utc(phrase: str, start: str, end: str) -> None
 def test_a_day_or_a_month_may_be_of_several_years(
     phrase: str, readings: list[tuple[str | None, str | None]]
 ) -> None:
-    period = kind_times.period(phrase.split(), NOW)
+    period = times_in_words.of_words(phrase, NOW)
     read = [] if period is None else period.readings
     assert [(each.start, each.end) for each in read] == [
         tuple(None if bound is None else times.parse(bound) for bound in pair) for pair in readings
@@ -299,9 +309,9 @@ def test_what_is_due_in_a_month_is_rather_to_come() -> None:
     [("2026-11-25", True, False), ("2026-11-25T08:00:00Z", False, True), ("2026-11-24", False, True)],
 )
 def test_a_date_without_a_time_of_day_is_the_whole_day(value: str, upcoming: bool, past: bool) -> None:
-    moment = kind_times.moment(value)
+    moment = times_in_words.moment(value)
     assert moment is not None
-    periods = [kind_times.period([phrase], NOW) for phrase in ("upcoming", "past")]
+    periods = [times_in_words.of_words(phrase, NOW) for phrase in ("upcoming", "past")]
     assert [moment.is_within(period) for period in periods if period] == [upcoming, past]
 
 
@@ -374,7 +384,7 @@ def test_a_name_is_compared_with_fields_that_refer_to_somebody() -> None:
 )
 def test_a_day_that_is_not_over_is_within_the_next_days(day: str, next_days: bool, last_days: bool) -> None:
     now = times.parse("2026-11-29T21:49:00Z")
-    moment = kind_times.moment(day)
+    moment = times_in_words.moment(day)
     assert moment is not None
-    periods = [kind_times.period(words.split(), now) for words in ("next 2 days", "last 3 days")]
+    periods = [times_in_words.of_words(words, now) for words in ("next 2 days", "last 3 days")]
     assert [period is not None and moment.is_within(period) for period in periods] == [next_days, last_days]

@@ -15,8 +15,9 @@ from graphmem.search import search_ranking
 from graphmem.search import terms as search_terms
 from graphmem.search.copy_documents import EntityText
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.kinds import kind_questions
 from graphmem.search.questions import mentions
+from graphmem.search.questions.phrases import Phrase
+from graphmem.search.questions.reading import Reading
 from graphmem.text import words as wording
 from tests.bench.retrieval import (
     ablation,
@@ -255,15 +256,21 @@ def test_a_part_that_is_left_out_is_one_of_the_product(part: str) -> None:
 
 @pytest.mark.parametrize(
     ("language", "question"),
-    [("German", "offene Aufgaben"), ("French", "factures impayées"), ("Spanish", "tareas abiertas")],
+    [
+        ("German", "offene Aufgaben"),
+        ("French", "factures impayées"),
+        ("Spanish", "tareas abiertas"),
+        ("Italian", "compiti aperti"),
+        ("Portuguese", "faturas por pagar"),
+    ],
 )
 def test_a_language_that_is_left_out_is_not_read(language: str, question: str) -> None:
-    def phrases() -> list[kind_questions.Phrase]:
-        return kind_questions.kinds(mentions.names_in(question), ["task", "invoice"], {}, 0)
+    def phrases(text: str = question) -> list[Phrase]:
+        return Reading(mentions.names_in(text), ["task", "invoice"], {}, 0).kinds()
 
     assert phrases()
     with pytest.MonkeyPatch.context() as patch:
         ablation.PARTS[language](patch)
         assert not phrases()
-        assert kind_questions.kinds(mentions.names_in("open tasks"), ["task"], {}, 0)
+        assert phrases("open tasks")
     assert phrases()

@@ -12,8 +12,8 @@ from graphmem.reading import recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.relationship_pages import EdgeRequest, relationship_page
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
-from graphmem.search.asked_times import AskedPast
 from graphmem.search.context.context_ranking import Focus, Line, Observed
+from graphmem.search.questions.phrases import AskedPast
 from graphmem.text import words
 
 ORIGINS_LIMIT: Final = 3

@@ -130,6 +130,8 @@ class TextSheet:
             text = _relationship(line, question_words, limit)
         elif line.value == canonical.encode(line.about.name) and not line.contested:
             text = line.field if self._view.with_ids else ""
+        elif line.value == "null":
+            return f"{line.field}: {line.note}"
         else:
             text = f"{line.field}: {_plain(line.value, question_words, limit)}"
             text = f"formerly {text}" if line.until is not None else text

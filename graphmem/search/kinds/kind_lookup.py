@@ -4,146 +4,37 @@ name."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from graphmem.changes import change_pages
+from graphmem.changes.change_pages import NewestFirst
+from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.model import canonical, schema, times
 from graphmem.model.reduction import paired
 from graphmem.model.schema import SchemaDocument
 from graphmem.reading.entity_pages import EntityRequest, Order
-from graphmem.reading.scan import Scan, ScannedEntity, rows_of
-from graphmem.reading.shared_rows import snapshot_of
-from graphmem.search.kinds import kind_agenda, kind_plans, kind_questions, kind_words
+from graphmem.reading.scan import Scan, ScannedEntity
+from graphmem.search.kinds import anchors as related_names
+from graphmem.search.kinds import kind_plans, kind_words, measures
+from graphmem.search.kinds.anchors import Anchor, KindLookup, of_span
 from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypeShape
-from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_words import State
+from graphmem.search.kinds.measures import Quantity
 from graphmem.search.owner_copy import KindKey
-from graphmem.search.questions import asked_relationships, naming
-from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT
-from graphmem.search.questions.mentions import AskedNames
+from graphmem.search.questions import naming
 from graphmem.search.questions.naming import KIND, Asking, Named
-from graphmem.search.questions.pieces import Piece
-from graphmem.search.search_results import Understood, understood_of
-from graphmem.text import words
-
-RELATED_LIMIT: Final = 5_000
-"""Relationships of a named entity in each direction that are compared, the newest first."""
-_NAME_FIELDS: Final = ("email", "aliases", "nickname", "also_known_as")
-
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """A name that a kind is related to: its words, and the ids of what is related to what bears it.
-
-    ``is_strict``: what is not related to it is not meant. Otherwise the words may be no name.
-    ``is_cut``: it has so many relationships that older ones may be left out.
-    """
-
-    words: str
-    spellings: Spellings
-    related: frozenset[str]
-    is_strict: bool
-    is_cut: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class KindLookup:
-    """A phrase, and what a question names beside it.
-
-    ``beside`` has the places of names that no word joins to the phrase: "Has Globex any unpaid invoices?".
-    """
-
-    asking: Asking
-    phrase: Phrase
-    named: Sequence[Named]
-    followed: Sequence[Named]
-    beside: Collection[tuple[int, int]] = ()
-
-
-def of_span(named: Iterable[Named], span: tuple[int, int]) -> list[Named]:
-    start, end = span
-    return [each for each in named if each.end and start <= each.start and each.end <= end]
-
-
-async def anchors_of(lookup: KindLookup, types: Sequence[str]) -> list[Anchor]:
-    """Return the names that a kind is related to, with what relationships join to them."""
-    spans = [*lookup.phrase.anchors, *lookup.beside]
-    if not spans:
-        return []
-    ids_by_span = {span: await _ids(lookup, span, types) for span in spans}
-    every = list(dict.fromkeys(each for ids in ids_by_span.values() for each in ids))[:FOLLOWED_LIMIT]
-    related: dict[str, set[str]] = {}
-    spellings: dict[str, list[Collection[str]]] = {}
-    is_cut = False
-    if every:
-        joined, (rows, _) = await asyncio.gather(
-            asked_relationships.related(
-                lookup.asking, every, outgoing=None, incoming=None, types=list(types),
-                scanned=RELATED_LIMIT, limit=RELATED_LIMIT,
-            ),
-            rows_of(lookup.asking.context, every),
-        )  # fmt: skip
-        is_cut = joined.cut
-        for each in joined.related:
-            related.setdefault(each.entity_id, set()).add(each.other_id)
-        for row in rows:
-            values = snapshot_of(row)
-            texts = [row.name, row.id]
-            for name in _NAME_FIELDS:
-                texts += words.strings(canonical.decode(values[name])) if name in values else []
-            spellings[row.id] = [words.tokens(text) for text in texts]
-    return [
-        _anchor(lookup, span, [spelling for each in ids for spelling in spellings.get(each, [])],
-                frozenset().union(*(related.get(each, ()) for each in ids)), is_named=bool(ids),
-                is_cut=is_cut)
-        for span, ids in ids_by_span.items()
-    ]  # fmt: skip
-
-
-def _anchor(
-    lookup: KindLookup, span: tuple[int, int], spellings: list[Collection[str]], related: frozenset[str], *,
-    is_named: bool, is_cut: bool,
-) -> Anchor:  # fmt: skip
-    pieces = lookup.asking.question.pieces[slice(*span)]
-    named = of_span(lookup.named, span)
-    tokens = words.tokens(named[0].words if named else _written(pieces))
-    has_relationship = bool(spellings and _followed_of(lookup, span))
-    text = _written(pieces) if has_relationship or not named else named[0].words
-    is_written_as_name = any(
-        piece.is_possessive or (lookup.asking.question.has_case and piece.is_capital) for piece in pieces
-    )
-    # Of "Tom's boss", the tasks of the boss are meant, and not those of Tom.
-    is_strict = span not in lookup.beside and (is_named or is_written_as_name)
-    is_self = any(each.kind == naming.SELF for each in named)
-    known = spellings if has_relationship or is_self else [tokens, *spellings]
-    return Anchor(text, frozenset(map(frozenset, known)), related, is_strict, is_cut)
-
-
-def _written(pieces: Sequence[Piece]) -> str:
-    """Return words as a question writes them."""
-    last = len(pieces) - 1
-    return " ".join(
-        f"{piece.text}'s" if piece.is_possessive and place < last else piece.text
-        for place, piece in enumerate(pieces)
-    )
-
-
-def _followed_of(lookup: KindLookup, span: tuple[int, int]) -> list[Named]:
-    ids = {each.id for each in of_span(lookup.named, span)}
-    return [each for each in lookup.followed if each.related_to in ids]
-
-
-async def _ids(lookup: KindLookup, span: tuple[int, int], types: Sequence[str]) -> list[str]:
-    """Return the ids of what a span names: by a relationship, or else by a name."""
-    followed = [each.id for each in _followed_of(lookup, span)]
-    if followed:
-        of_kind = await lookup.asking.copy.look(lambda documents: documents.having_types(followed, types))
-        followed = [each for each in followed if each not in of_kind]
-    return followed or [each.id for each in of_span(lookup.named, span)]
-
+from graphmem.search.questions.phrases import Measure, Phrase
+from graphmem.search.questions.reading import Reading
+from graphmem.search.search_results import (
+    Understood,
+    understood_of,
+    understood_sentence,
+    understood_time,
+)
 
 READ_BY_ID_LIMIT: Final = 1_000
 """If the values of more entities than this are to be read, those of all of their types are read."""
@@ -177,22 +68,16 @@ class Kind:
     note: str = ""
 
 
-def phrases(
-    question: AskedNames, named: Sequence[Named], types: Collection[str], aliases: Mapping[str, str], now: int
-) -> list[Phrase]:
+def phrases(reading: Reading, named: Sequence[Named]) -> list[Phrase]:
     """Return the kinds that a question may ask for, the likeliest first; a name is no kind."""
     spans = [(each.start, each.end) for each in named if each.end]
-    phrases: list[Phrase] = []
-    for kinds in (kind_questions.kinds, kind_agenda.kinds):
-        phrases += [
-            phrase
-            for phrase in kinds(question, types, aliases, now)
-            if not any(_covers(span, phrase) for span in spans)
-        ]
-        # Of "bills to pay", "pay" may be a name.
-        if not all(phrase.needs_name for phrase in phrases):
-            break
-    return phrases
+
+    def kept(phrases: Iterable[Phrase | None]) -> list[Phrase]:
+        return [each for each in phrases if each and not any(_covers(span, each) for span in spans)]
+
+    kinds = kept(reading.kinds())
+    # Of "bills to pay", "pay" may be a name.
+    return kinds if any(not each.needs_name for each in kinds) else kinds + kept([reading.agenda()])
 
 
 def _covers(name: tuple[int, int], phrase: Phrase) -> bool:
@@ -212,10 +97,7 @@ async def of_phrase(
     type.
     """
     if phrase.kind.singular == kind_words.CHANGES:
-        newest, changed = await kind_agenda.changes(asking, phrase)
-        of_kind = [Named(each, KIND, phrase.text) for each in newest]
-        by_id = {each: points(at, latest_first=True) for each, at in newest.items()}
-        return Kind(of_kind, by_id, changed, kind_agenda.CHANGES_NOTE)
+        return await _changed(asking, phrase)
     beside = _spans_beside(phrase, named)
     names = {asking.question.pieces[place].token for span in beside for place in range(*span)}
     phrase = replace(phrase, rest=tuple(word for word in phrase.rest if word not in names))
@@ -223,7 +105,9 @@ async def of_phrase(
     if phrase.needs_name and not any(of_span(named, span) for span in phrase.anchors):
         return None
     types = list(phrase.kind.types) or await asking.copy.look(lambda documents: sorted(documents.types))
-    rows, anchors = await asyncio.gather(shapes_of(asking.context, types), anchors_of(lookup, types))
+    rows, (anchors, own) = await asyncio.gather(
+        shapes_of(asking.context, types), related_names.anchors_of(lookup, types)
+    )  # fmt: skip
     shapes = [shape_of(row) for row in rows]
     made = (kind_plans.plan(each, shapes, now, refers=bool(anchors)) for each in phrase.readings)
     plans = [plan for plan in made if plan is not None]
@@ -232,26 +116,62 @@ async def of_phrase(
     members, is_truncated = await _members(lookup, plans, rows)
     in_thread = len(members) > THREAD_MEMBERS
     fitting = (
-        await asyncio.to_thread(_first_fits, plans, members, anchors)
+        await asyncio.to_thread(_first_fits, plans, members, anchors, own)
         if in_thread
-        else _first_fits(plans, members, anchors)
+        else _first_fits(plans, members, anchors, own)
     )
     if fitting is None:
         return None
     plan, fits = fitting
-    left = [word for anchor in anchors if anchor.words not in fits.related for word in anchor.words.split()]
-    rest = " ".join([*phrase.rest, *left])
-    is_past, listed = plan.is_past, fits.listed
-    if not any(fit.at is not None for fit in listed):
-        ids = [fit.id for fit in listed]
+    unrelated = [each for each in anchors if each.words not in fits.related and not each.is_self]
+    left = [word for anchor in unrelated for word in anchor.words.split()]
+    consumed = {word for each in plan.types.values() if each.measured for word in each.measured.words}
+    rest = " ".join([*(word for word in phrase.rest if word not in consumed), *left])
+    if phrase.measure is not None and rest and not (phrase.states or phrase.period):
+        return None
+    if not any(fit.at is not None for fit in fits.listed):
+        ids = [fit.id for fit in fits.listed]
         newest = await asking.copy.look(lambda documents: documents.times_of(ids))
-        is_past, listed = True, [Fit(*each) for each in newest.items()]
+        fits = replace(fits, listed=[Fit(*each) for each in newest.items()], is_undated=True)
     last_ids = {each.id for each in members if each.entity_type in phrase.last_types}
-    by_id = {} if rest else {fit.id: points(fit.at, is_past) - (fit.id in last_ids) for fit in listed}
-    ordered = sorted((-by_id.get(fit.id, 0.0), fit.id) for fit in listed)
+    is_past = plan.is_past or fits.is_undated
+    by_id = {} if rest else {fit.id: points(fit.at, is_past) - (fit.id in last_ids) for fit in fits.listed}
     is_truncated = is_truncated or any(anchor.is_cut for anchor in anchors)
-    understood = understood_of(plan, fits.used, fits.related, rest, len(listed), is_truncated=is_truncated)
-    return Kind([Named(entity_id, KIND, phrase.text) for _, entity_id in ordered], by_id, understood)
+    understood = understood_of(
+        plan, fits.used, fits.related, rest, len(fits.listed), is_truncated=is_truncated
+    )
+    note = ""
+    if phrase.measure is not None and not rest:
+        listed_ids = {fit.id for fit in fits.listed}
+        quantities = plan.quantities(each for each in members if each.id in listed_ids)
+        by_id = _measured(phrase.measure, quantities, by_id, understood)
+        if len({each.unit for each in quantities.values()}) > 1:
+            note = "values of several currencies or units are not compared"
+    ordered = sorted((-by_id.get(fit.id, 0.0), fit.id) for fit in fits.listed if not by_id or fit.id in by_id)
+    return Kind([Named(entity_id, KIND, phrase.text) for _, entity_id in ordered], by_id, understood, note)
+
+
+def _measured(
+    measure: Measure, quantities: Mapping[str, Quantity], by_id: dict[str, float], understood: Understood
+) -> dict[str, float]:
+    """Return the points of the entities that a measure asks for, and say what it is of the others."""
+    if measure.how not in ("max", "min"):
+        sums = [each.text for each in measures.totals(measure, quantities.values())]
+        what = "sum" if measure.how == "sum" else "mean"
+        understood["sentence"] += (
+            f"; {measure.words}: the {what} of {len(quantities)} is {' and '.join(sums)}"
+        )
+        return by_id
+    best = measures.extremes(measure, quantities)
+    chosen = best[: measure.most]
+    while chosen and len(chosen) < len(best) and quantities[best[len(chosen)]] == quantities[chosen[-1]]:
+        chosen.append(best[len(chosen)])
+    values = dict.fromkeys(quantities[each].text for each in chosen if quantities[each].unit != measures.DATE)
+    understood["sentence"] += f"; {measure.words}: {len(chosen)}" + (
+        f", {', '.join(values)}" if values else ""
+    )
+    share = SPREAD / max(len(chosen), 1)
+    return {each: round(naming.KIND_WEIGHT + SPREAD - share * place, 9) for place, each in enumerate(chosen)}
 
 
 def _spans_beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
@@ -261,6 +181,37 @@ def _spans_beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int
         {(each.start, each.end) for each in named if used_places.isdisjoint(range(each.start, each.end))}
     )
     return [(start, end) for start, end in spans if end]
+
+
+CHANGES_LIMIT: Final = 100
+"""Changes that a question for changes looks for."""
+CHANGED_TRANSACTIONS: Final = 200
+"""Transactions that it looks through."""
+CHANGES_NOTE: Final = (
+    "these are the entities that changed last; GET /changes lists what changed of them, and who wrote it"
+)
+
+
+async def _changed(asking: Asking, phrase: Phrase) -> Kind:
+    """Return what changed last, the newest first."""
+    period = phrase.period
+    request = NewestFirst(
+        WantedChanges(), since=(period and period.start) or times.EARLIEST,
+        until=(period and period.end) or times.LATEST, place=None, count=CHANGES_LIMIT,
+        transactions=CHANGED_TRANSACTIONS,
+    )  # fmt: skip
+    page = await change_pages.newest_first(asking.context, request)
+    changed_at: dict[str, int] = {}
+    for change in page.changes:
+        for entity_id in change.entity_ids:
+            changed_at.setdefault(entity_id, change.transaction.recorded_at)
+    known = await asking.copy.look(lambda documents: documents.times_of(list(changed_at)))
+    by_id = {each: points(at, latest_first=True) for each, at in changed_at.items() if each in known}
+    understood: Understood = {"words": phrase.text, "entity_types": [], "count": len(by_id), "sentence": ""}
+    if period is not None:
+        understood["time"] = understood_time(period, ["recorded_at"])
+    understood["sentence"] = understood_sentence(understood)
+    return Kind([Named(each, KIND, phrase.text) for each in by_id], by_id, understood, CHANGES_NOTE)
 
 
 async def shapes_of(context: Context, types: Iterable[str]) -> list[SchemaShape]:
@@ -338,15 +289,16 @@ class _Fits:
     listed: list[Fit]
     related: list[str]
     used: frozenset[State]
+    is_undated: bool = False
 
 
 def _first_fits(
-    plans: Sequence[KindPlan], members: Sequence[Member], anchors: Sequence[Anchor]
+    plans: Sequence[KindPlan], members: Sequence[Member], anchors: Sequence[Anchor], own: Spellings
 ) -> tuple[KindPlan, _Fits] | None:
     """Return the first plan that something fits, or else the first one, with what fits."""
     first: tuple[KindPlan, _Fits] | None = None
     for plan in plans:
-        fits = _fits(plan, members, anchors)
+        fits = _fits(plan, members, anchors, own)
         if fits is not None and fits.listed:
             return plan, fits
         if fits is not None and first is None:
@@ -354,12 +306,18 @@ def _first_fits(
     return first
 
 
-def _fits(plan: KindPlan, members: Sequence[Member], anchors: Sequence[Anchor]) -> _Fits | None:
+def _fits(
+    plan: KindPlan, members: Sequence[Member], anchors: Sequence[Anchor], own: Spellings
+) -> _Fits | None:
     """Return the entities that fit a plan and are related to what is named.
 
     A word that may be a name, and to which nothing refers, is none.
     """
     members = [each for each in members if each.entity_type in plan.types]
+    if debts := plan.phrase.debts:
+        members = [
+            each for each in members if kind_plans.is_owed(each, plan.types[each.entity_type], debts, own)
+        ]
     used = plan.values_in_use(members)
     if used is None:
         return None

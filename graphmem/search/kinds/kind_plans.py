@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from graphmem.search.kinds import kind_times, kind_words
-from graphmem.search.kinds.kind_questions import Phrase
-from graphmem.search.kinds.kind_times import Moment
+from graphmem.search.kinds import kind_words, measures
 from graphmem.search.kinds.kind_words import State
-from graphmem.search.questions import lexicon
+from graphmem.search.kinds.measures import Measured, Quantity
+from graphmem.search.questions import lexicon, times_in_words
+from graphmem.search.questions.phrases import Debts, Phrase
+from graphmem.search.questions.times_in_words import Moment, Period
 from graphmem.text import words
 
 _MAY_BE_VALUES: Final = frozenset({"active", "inactive", "pending", "value"})
@@ -24,6 +25,13 @@ REFERENCE_FIELDS_LIMIT: Final = 12
 _FREE_TEXT: Final = lexicon.fields("other")["free_text"]
 """Fields whose words refer to nobody: a task may be to call Tom, and be somebody else's."""
 _SORT_FIELDS: Final = lexicon.fields("other")["sorts"]
+_TIMES: Final = lexicon.fields("times")
+"""Fields of dates, the best first: those that say when something is due, begins, ends …"""
+_OCCASIONS: Final = frozenset(lexicon.fields("other")["occasions"])
+"""Words of types of what takes place at a time."""
+_NO_TIME_OF_ITS_OWN: Final = lexicon.fields("other")["no_time_of_its_own"]
+_DEBTS: Final = lexicon.fields("debts")
+"""Fields that say who owes something, and to whom."""
 
 
 class TypeShape(NamedTuple):
@@ -44,8 +52,11 @@ class TypeShape(NamedTuple):
 
 @dataclass(frozen=True)
 class TypePlan:
-    """The fields of one type that answer a question: those of its states, of its time, of its sort, and those
-    that may refer to what it is related to."""
+    """The fields of one type that answer a question.
+
+    They are those of its states, of its time, of its sort, those that may refer to what it is related to,
+    those that say who owes it to whom, and the measured one.
+    """
 
     states: Mapping[str, str]
     valued: tuple[str, ...] = ()
@@ -53,6 +64,9 @@ class TypePlan:
     due: Sequence[str] = ()
     sorts: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    payers: Sequence[str] = ()
+    payees: Sequence[str] = ()
+    measured: Measured | None = None
 
     @cached_property
     def state_fields(self) -> dict[str, str]:
@@ -61,7 +75,9 @@ class TypePlan:
 
     @property
     def fields(self) -> set[str]:
-        return {*self.states, *self.valued, *self.times, *self.due, *self.sorts, *self.references}
+        fields = {*self.states, *self.valued, *self.times, *self.due, *self.sorts, *self.references}
+        units = () if self.measured is None else (self.measured.field, *measures.UNIT_FIELDS)
+        return fields.union(self.payers, self.payees, units)
 
 
 class Member(NamedTuple):
@@ -139,10 +155,28 @@ class KindPlan:
                 fits.append(Fit(member.id, None if moment is None else moment.start))
         return fits
 
+    def quantities(self, members: Iterable[Member]) -> dict[str, Quantity]:
+        """Return the quantity that is measured of each of some entities that have one, by id."""
+        quantities: dict[str, Quantity] = {}
+        for member in members:
+            field = self.types[member.entity_type].measured
+            quantity = None if field is None else measures.quantity(field.field, member.values)
+            if quantity is not None:
+                quantities[member.id] = quantity
+        return quantities
+
     def _in_states(self, members: Sequence[Member], used: Collection[State]) -> Sequence[Member]:
         states = [(state, state in used) for state in self.phrase.states]
         if not states:
-            return members
+            period = self.phrase.period
+            is_next = period is not None and period.direction == "future" and period.end is None
+            if self.phrase.measure is None and not is_next:
+                return members
+            # What was cancelled is neither the largest one, nor in a sum, nor the next one.
+            return [
+                each for each in members
+                if not kind_words.is_void(self.types[each.entity_type].states, each.values)
+            ]  # fmt: skip
         depends_on_time = any(state.meaning == "overdue" for state, _ in states)
         # Many entities have the same values, and so the same answer. Without a key, each is compared.
         known: dict[tuple[Any, ...] | None, bool] = {}
@@ -201,7 +235,7 @@ _OPEN: Final = State("open", "open")
 
 def _first_moment(fields: Sequence[str], values: Mapping[str, Any]) -> Moment | None:
     for name in fields:
-        if (moment := kind_times.moment(values.get(name))) is not None:
+        if (moment := times_in_words.moment(values.get(name))) is not None:
             return moment
     return None
 
@@ -235,14 +269,14 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
         )
     )
     meanings = {state.meaning for state in phrase.states}
-    due = kind_times.listed(kind_times.FIELDS["due"], shape.fields) if "overdue" in meanings else []
+    due = _listed(_TIMES["due"], shape.fields) if "overdue" in meanings else []
     times: list[str] = []
     if phrase.period is not None:
         meaning = next(iter(meanings), None)
         times = (
-            kind_times.agenda_fields(shape.entity_type, shape.fields)
+            agenda_fields(shape.entity_type, shape.fields)
             if phrase.kind.singular == kind_words.AGENDA
-            else kind_times.time_fields(shape.entity_type, shape.fields, shape.dated, phrase.period, meaning)
+            else _time_fields(shape, phrase.period, meaning)
         )
         if not times:
             return None
@@ -254,13 +288,23 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
         needs = needs and ("overdue" not in meanings or bool(states or due))
     if not needs:
         return None
+    measured = None
+    if phrase.measure is not None:
+        timed = _time_fields(shape, Period("", "future", None, None), None)
+        measured = measures.measured(phrase.measure, shape.fields, timed, phrase.rest)
+        if measured is None:
+            return None
     is_due = phrase.period is not None and phrase.period.is_due
-    reads_states = bool(meanings) or is_due or not phrase.kind.types
+    reads_states = bool(meanings) or is_due or not phrase.kind.types or measured is not None
+    reads_states = reads_states or (phrase.period is not None and phrase.period.end is None)
     texts = sorted(shape.texts - shape.dated - states.keys())
     references = [name for name in texts if name.lower() not in _FREE_TEXT]
     return TypePlan(
         states if reads_states else {}, valued, times, due, _sorts(phrase, shape),
         tuple(references[:REFERENCE_FIELDS_LIMIT]) if refers else (),
+        _listed(_DEBTS["payers"], shape.fields) if phrase.debts else (),
+        _listed(_DEBTS["payees"], shape.fields) if phrase.debts else (),
+        measured,
     )  # fmt: skip
 
 
@@ -290,3 +334,59 @@ def refers(member: Member, fields: Iterable[str], names: Spellings) -> bool:
 def _refers(text: str, names: Spellings) -> bool:
     value_words = frozenset(words.tokens(text))
     return bool(value_words) and any(name <= value_words or value_words <= name for name in names if name)
+
+
+def is_owed(member: Member, plan: TypePlan, debts: Debts, own: Spellings) -> bool:
+    """Return whether who asks owes something, or is owed it, by the roles of its fields.
+
+    What names nobody who is paid is owed by who asks, and what names somebody else who pays it is owed to
+    them.
+
+    Args:
+        own: the names of who asks, and of what is theirs.
+    """
+    payers, payees = (
+        [each for each in fields if member.values.get(each)] for fields in (plan.payers, plan.payees)
+    )
+    is_payer, is_payee = refers(member, payers, own), refers(member, payees, own)
+    if debts == "ours":
+        return is_payer or not (payers or is_payee)
+    return is_payee or bool(payers and not (is_payer or payees))
+
+
+def _time_fields(shape: TypeShape, period: Period, state: str | None) -> list[str]:
+    """Return the fields of a type whose dates a time is about, the best first; only the first of them counts
+    that an entity has.
+
+    Args:
+        state: the meaning of the state that is asked for, if one is.
+    """
+    groups = {name: list(names) for name, names in _TIMES.items()}
+    own = [f"{shape.entity_type}_{name}" for name in ("date", "at", "time")]
+    groups["own"] = [*own, *groups["own"]]
+    if period.is_due:
+        order = ["due"]
+    elif period.direction == "past":
+        order = ["own", "due", "start", "end"]
+    else:
+        order = ["due", "start", "own", "end"]
+    if period.direction == "past" and state in ("done", "ended", "paid") and not period.is_due:
+        order = [*(["paid"] if state == "paid" else ["done", "paid"]), *order]
+    for group in order:
+        if named := _listed(groups[group], shape.fields):
+            return named
+    if period.is_due:
+        return []
+    return sorted(name for name in shape.dated if "_".join(words.tokens(name)) not in _NO_TIME_OF_ITS_OWN)[:1]
+
+
+def agenda_fields(entity_type: str, fields: Collection[str]) -> list[str]:
+    """Return the fields of a type that say when something is on or due; that of an occasion may be any."""
+    is_occasion = not _OCCASIONS.isdisjoint(entity_type.split("_"))
+    groups = ("due", "start", *(["own"] if is_occasion else []), "end")
+    return _listed((name for group in groups for name in _TIMES[group]), fields)
+
+
+def _listed(names: Iterable[str], fields: Collection[str]) -> list[str]:
+    by_name = {"_".join(words.tokens(name)): name for name in sorted(fields, reverse=True)}
+    return [by_name[name] for name in names if name in by_name]

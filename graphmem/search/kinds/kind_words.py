@@ -254,6 +254,14 @@ def is_value_in_use(state: State, kinds: Mapping[str, str], values: Mapping[str,
     return bool(_flags(state, kinds, values)) or any(plain(value) == state.value for value in texts)
 
 
+def is_void(kinds: Mapping[str, str], values: Mapping[str, Any]) -> bool:
+    """Return whether a field says that something was cancelled, or is no more what it was to be."""
+    return any(
+        not _VOID.isdisjoint(words.tokens(each)) or {*words.tokens(each)} >= _WRITTEN_OFF
+        for each in _texts(kinds, values)
+    )
+
+
 def _flags(state: State, kinds: Mapping[str, str], values: Mapping[str, Any]) -> list[bool]:
     """Return what the flags that are named as a state say of it: ``read`` also says what is unread."""
     verdicts: list[bool] = []

@@ -6,13 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import ending, times
+from graphmem.model.identity import squeezed
 from graphmem.model.relationship import BUILTIN
 from graphmem.model.shipped_relationships import MEANINGS, SOURCE_ROLE, TARGET_ROLE
 from graphmem.reading.shared_rows import refuse_stale_keys
-from graphmem.search.asked_times import AskedPast
 from graphmem.search.questions import lexicon, question_words
 from graphmem.search.questions.mentions import ATTRIBUTES
 from graphmem.search.questions.naming import RELATIONSHIP, Asking, Named
+from graphmem.search.questions.phrases import AskedPast
 from graphmem.search.questions.question_words import FollowedRole
 from graphmem.text import words
 
@@ -48,6 +49,12 @@ class RelatedEntity(NamedTuple):
     is_source: bool
     described: list[str]
 
+    def is_called(self, title: Sequence[str]) -> bool:
+        """Return whether the relationship or the other entity says that it is something: a master joiner."""
+        texts = [text.strip('"') for name, text in self.metadata if squeezed(name) in ending.ROLES]
+        said = [word for text in (*texts, *self.described[1:]) for word in words.tokens(text)]
+        return all(any(question_words.is_same(each, word) for word in said) for each in title)
+
 
 class _Holder(NamedTuple):
     """An entity whose relationships were read, and its fields of some names, with their canonical JSON."""
@@ -82,7 +89,14 @@ async def by_relationships(
     outgoing, incoming = sorted(followed.outgoing), sorted(followed.incoming)
     rows = await related(asking, ids, outgoing=outgoing, incoming=incoming, types=list(asking.types))
     people = [each for each in rows.related if not described or each.described[0] in question_words.PERSONS]
-    return in_role(people, {each.id: each for each in named}, followed.words, described)
+    bases = {each.id: each for each in named}
+    hits = in_role(people, bases, followed.words, described)
+    roles = [word for word in followed.words if question_words.says_role(word)]
+    if hits or not roles:
+        return hits
+    # "The driver of the hotel": what somebody is may stand in the relationship.
+    every = await related(asking, ids, outgoing=None, incoming=None, types=list(asking.types))
+    return in_role([each for each in every.related if each.is_called(roles)], bases, [""])
 
 
 def in_role(
@@ -144,7 +158,7 @@ async def related(
     refuse_stale_keys((each.relationship_key, each.refold) for each in row.related)
     now, past = times.now(), asking.past
     with_former = past is not None or any(
-        piece.token in question_words.FORMER for piece in asking.question.pieces
+        token in question_words.FORMER for piece in asking.question.pieces for token in piece.tokens
     )
     current = [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
     if past is not None and past.end:

@@ -7,18 +7,17 @@ or by a field of that name whose value is the name of an entity.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from graphmem.model import canonical
 from graphmem.search.copy_documents import IN_NAMES
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.questions import asked_relationships, lexicon, question_words
 from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT
+from graphmem.search.questions.chart import Chart, Edge
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames
 from graphmem.search.questions.naming import RELATIONSHIP, Asking, Named
-from graphmem.search.questions.pieces import Piece
 from graphmem.text import words
 
 STEPS_LIMIT: Final = 2
@@ -77,23 +76,75 @@ class Way(NamedTuple):
     note: str = ""
 
 
+def _paths(question: AskedNames, names: Mapping[int, int], mine: Collection[int]) -> list[Chain]:
+    """Return the chains that the words of a question make."""
+    pieces = question.pieces
+    named_places = {place for start, end in names.items() for place in range(start, end)}
+    words = [Edge("name", start, end, (start, end)) for start, end in names.items() if start not in mine]
+    words += [Edge("mine", place, place + 1, (place, place + 1)) for place in mine]
+    for place, piece in enumerate(pieces):
+        for category, table in (("article", _ARTICLES), ("of", _OF), ("former", question_words.FORMER)):
+            if piece.token in table and place not in names:
+                words.append(Edge(category, place, place + 1))
+        word = "_".join(piece.tokens)
+        if piece.is_word and place not in named_places and word not in _NO_STEP:
+            words.append(Edge("noun", place, place + 1, (word, place)))
+            # "My master joiner".
+            before = words[-2] if len(words) > 1 else words[-1]
+            is_behind = before.symbol == "noun" and before[1:3] == (place - 1, place)
+            if is_behind and _is_title(before, word) and not (
+                pieces[place - 1].ends or pieces[place - 1].is_possessive
+            ):  # fmt: skip
+                words.append(Edge("noun", place - 1, place + 1, (f"{before.value[0]}_{word}", place)))
+
+    def owned(_start: int, _end: int, base: Any, *others: Any) -> Chain:
+        chain = base if isinstance(base, Chain) else Chain(base[0], base[1], (), ())
+        step, place = others[-1]
+        # "My former husband" is an ex-husband.
+        former = f"ex_{step}" if len(others) > 1 else ""
+        step = former if question_words.says_role(former) else step
+        return chain._replace(steps=(*chain.steps, step), places=(*chain.places, place))
+
+    chart = Chart(
+        [piece.ends for piece in pieces],
+        [piece.is_possessive for piece in pieces],
+        {
+            "same": lambda _start, _end, chain: chain,
+            "owned": owned,
+            "of": lambda start, end, noun, *others: owned(start, end, others[-1], noun),
+        },
+    )
+    return [edge.value for edge in chart.parse("paths", words) if edge.symbol == "PATH"]
+
+
+def _is_title(before: Edge, word: str) -> bool:
+    """Return whether two words may say together what somebody is."""
+    return not any(question_words.says_role(each) or each in ATTRIBUTES for each in (before.value[0], word))
+
+
 def longest_chain(question: AskedNames, named: Iterable[Named]) -> Chain | None:
     """Return the longest chain of a question, ``None`` if it has none; ``named``: with who asks."""
     # Of names that begin with one word, the longest counts.
     names = dict(sorted((each.start, each.end) for each in named if each.end))
-    mine = [place for place in question.mine if names.get(place) == place + 1]
-    reader = _Reader(question.pieces, names, mine)
+    mine = [place for place in (*question.mine, *question.ours) if names.get(place) == place + 1]
     chains: list[Chain] = []
-    for place in range(len(question.pieces)):
-        if (chain := reader.phrase(place)) is not None:
-            every = steps = chain.steps
-            # Of "the list of Tom's friends" the last noun says what is asked of the end.
-            while steps and not reader.is_step(chain, len(steps) - 1):
-                steps = steps[:-1]
-            if steps and all(reader.is_step(chain, place) for place in range(len(steps))):
-                beside = every[len(steps) :]
-                chains.append(chain._replace(steps=steps, has_more=bool(beside), beside=beside))
-    chain = max(chains, key=lambda each: (len(each.steps), each.has_more), default=None)
+    for chain in _paths(question, names, mine):
+        every = steps = chain.steps
+        is_step = [
+            question_words.says_role(step)
+            or (number + 1 < len(every) and _is_owned(question, chain, number, mine))
+            or (chain.start in question.ours and not number)
+            for number, step in enumerate(every)
+        ]
+        # Of "the list of Tom's friends" the last noun says what is asked of the end.
+        while steps and not is_step[len(steps) - 1]:
+            steps = steps[:-1]
+        if steps and all(is_step[: len(steps)]):
+            beside = every[len(steps) :]
+            chains.append(chain._replace(steps=steps, has_more=bool(beside), beside=beside))
+    chain = max(
+        chains, key=lambda each: (len(each.steps), each.has_more, "_" in each.steps[-1]), default=None
+    )
     if chain is None or chain.decides:
         return chain
     # "My old address" asks for no age.
@@ -101,8 +152,9 @@ def longest_chain(question: AskedNames, named: Iterable[Named]) -> Chain | None:
     used_places = {
         *chain.places,
         *former,
+        *(chain.places[0] - place for place in range(1, chain.steps[0].count("_") + 1)),
         *question.selves,
-        *(at for span in reader.names.items() for at in range(*span)),
+        *(at for span in names.items() for at in range(*span)),
     }
     others = [
         piece.token
@@ -113,6 +165,12 @@ def longest_chain(question: AskedNames, named: Iterable[Named]) -> Chain | None:
     asks = all(word in _FACTS or question_words.says_role(word, with_types=True) for word in others)
     beside = (*chain.beside, *others)
     return chain._replace(has_more=bool(others) and asks, is_beside=not asks, beside=beside)
+
+
+def _is_owned(question: AskedNames, chain: Chain, number: int, mine: Collection[int]) -> bool:
+    """Return whether a noun stands behind a possessive: it may be a field, as in "Tom's plumber's phone"."""
+    before = chain.places[number] - 1
+    return before in mine or question.pieces[before].is_possessive
 
 
 def described(question: AskedNames) -> int:
@@ -132,64 +190,25 @@ def described(question: AskedNames) -> int:
     return -1
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads nouns and their owners. ``names``: the ends of names by their beginning; ``mine``: as "my"."""
-
-    pieces: Sequence[Piece]
-    names: Mapping[int, int]
-    mine: Collection[int]
-
-    def phrase(self, place: int) -> Chain | None:
-        """Return the phrase at a place: a name and the nouns behind it, or a noun of such a phrase."""
-        place = self._past(place, _ARTICLES)
-        if place in self.names:
-            end = self.names[place]
-            nouns = self._owned(end) if place in self.mine or self.pieces[end - 1].is_possessive else ()
-            return Chain(place, end, tuple(map(self._noun, nouns)), nouns)
-        noun = self._noun(place)
-        if not noun or self.pieces[place].ends or self.pieces[place].is_possessive:
-            return None
-        inner_place = self._past(place + 1, _OF)
-        # "Chef meiner Schwester": the possessive joins them.
-        inner = self.phrase(inner_place) if inner_place > place + 1 or inner_place in self.mine else None
-        return inner and inner._replace(steps=(*inner.steps, noun), places=(*inner.places, place))
-
-    def is_step(self, chain: Chain, number: int) -> bool:
-        """Return whether a noun says a relationship, or may be a field: "Tom's plumber's phone"."""
-        before = chain.places[number] - 1
-        is_owned = before in self.mine or self.pieces[before].is_possessive
-        is_last = number + 1 == len(chain.steps)
-        return question_words.says_role(chain.steps[number]) or (is_owned and not is_last)
-
-    def _owned(self, place: int) -> tuple[int, ...]:
-        """Return the places of the nouns behind a possessive, each but the last one possessive itself."""
-        place = self._past(place, question_words.FORMER)
-        if self.pieces[place - 1].ends or not self._noun(place):
-            return ()
-        return (place, *(self._owned(place + 1) if self.pieces[place].is_possessive else ()))
-
-    def _past(self, place: int, passed: Collection[str]) -> int:
-        while place < len(self.pieces) and self.pieces[place].token in passed and place not in self.names:
-            place += 1
-        return place
-
-    def _noun(self, place: int) -> str:
-        """Return the word at a place if it may be a noun: "mother-in-law" is one word."""
-        if place >= len(self.pieces) or not self.pieces[place].is_word:
-            return ""
-        if any(start <= place < end for start, end in self.names.items()):
-            return ""
-        word = "_".join(self.pieces[place].tokens)
-        return "" if word in _NO_STEP else word
+_OWNING_TYPES: Final = ["FOUNDED", "MANAGES", "OWNS", "WORKS_AT"]
+"""Relationships of somebody who says "our" to the company that is theirs."""
 
 
 async def follow(asking: Asking, chain: Chain, bases: Sequence[Named]) -> Way:
-    """Follow a chain from what bears the name at its beginning: one round trip for each step."""
+    """Follow a chain from what bears the name at its beginning: one round trip for each step.
+
+    "Our" is what is of who asks, or of the company that is theirs: that is one round trip more.
+    """
     if len(chain.steps) > STEPS_LIMIT:
         return Way(
             [], [], f"{STEPS_LIMIT} steps of relationships are followed: ask from there for the others"
         )
+    bases = list(bases)
+    if chain.start in asking.question.ours and bases:
+        rows = await asked_relationships.related(
+            asking, [bases[0].id], outgoing=_OWNING_TYPES, incoming=[], types=[], is_between=True
+        )
+        bases += [bases[0]._replace(id=each.other_id) for each in rows.related]
     ends, between, known = {each.id: each for each in bases[:FOLLOWED_LIMIT]}, list[str](), list[str]()
     for number, step in enumerate(chain.steps, 1):
         is_between = number < len(chain.steps)
@@ -217,11 +236,18 @@ async def _step(
 ) -> tuple[dict[str, Named], dict[str, str], str, str]:
     """Return what a step leads to, the names of that, what it is, and a value of a field, if one says it."""
     role = question_words.role_of(step)
+    asked: dict[str, Any] = {"types": [], "fields": list(role.words), "is_between": is_between}
     rows = await asked_relationships.related(
-        asking, list(ends), outgoing=sorted(role.outgoing), incoming=sorted(role.incoming), types=[],
-        fields=list(role.words), is_between=is_between,
-    )  # fmt: skip
+        asking, list(ends), outgoing=sorted(role.outgoing), incoming=sorted(role.incoming), **asked
+    )
     reached = {each.id: each for each in asked_relationships.in_role(rows.related, ends, [step])}
+    if not (reached or any(each.held for each in rows.entities)):
+        # "Our driver": what somebody is may stand in the relationship.
+        every = await asked_relationships.related(asking, list(ends), outgoing=None, incoming=None, **asked)
+        titles = [each.split("_") for each in role.words]
+        called = [each for each in every.related if any(map(each.is_called, titles))]
+        rows = every._replace(related=called)
+        reached = {each.id: each for each in asked_relationships.in_role(called, ends, [""])}
     names = {each.other_id: each.other_name for each in rows.related}
     value = ""
     for entity in rows.entities if not reached else ():

@@ -44,6 +44,8 @@ _COMMANDS: Final = lexicon.words("commands")
 """Words that begin an order or a greeting; a capital letter there says nothing."""
 
 _SELF: Final = lexicon.words("self")
+_SELF_PLURAL: Final = lexicon.words("self_plural")
+_OURS: Final = lexicon.words("our")
 _SELF_OBJECT: Final = lexicon.words("self_object")
 """Words after which "me" is who is to be told something: "show me"."""
 _APOSTROPHE = re.compile("['’]")
@@ -152,9 +154,19 @@ class AskedNames:
         ]
 
     @property
+    def is_about_own(self) -> bool:
+        """Whether a word means who asks, alone or with others: "I", "my", "our"."""
+        return bool(self.selves) or not _SELF_PLURAL.isdisjoint(self._bare)
+
+    @property
     def mine(self) -> list[int]:
         """The places of words such as "my"."""
         return [place for place in self.selves if self._bare[place] in MY]
+
+    @property
+    def ours(self) -> list[int]:
+        """The places of words such as "our"."""
+        return [place for place, word in enumerate(self._bare) if word in _OURS]
 
     @cached_property
     def _bare(self) -> list[str]:

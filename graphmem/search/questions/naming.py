@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from graphmem.context import Context
-from graphmem.search.asked_times import AskedPast
 from graphmem.search.copy_documents import COUNTED, IN_LABEL, IN_NAMES
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy
 from graphmem.search.questions import mentions, question_words
 from graphmem.search.questions.mentions import AskedNames, NamePart, WordRun
+from graphmem.search.questions.phrases import AskedPast
 from graphmem.text import identifiers
 
 RESEMBLANCE: Final = "resemblance"
@@ -222,12 +222,10 @@ def doubts(named: Iterable[Named]) -> list[str]:
     return [f'nothing that is stored says "{word}" of this: it is a resemblance' for word in unsure]
 
 
-def selves(question: AskedNames, me: str | None) -> list[Named]:
-    """Return the words of a question that mean who asks."""
+def selves(question: AskedNames, places: Iterable[int], me: str | None) -> list[Named]:
+    """Return the words of a question at some places as who asks."""
     return [
-        Named(me, SELF, question.pieces[place].text, place, place + 1)
-        for place in question.selves
-        if me is not None
+        Named(me, SELF, question.pieces[place].text, place, place + 1) for place in places if me is not None
     ]
 
 

@@ -110,11 +110,17 @@ def shared(question_words: Collection[str], words: Collection[str]) -> int:
     return sum(word in words or any(is_same(word, other) for other in near) for word in question_words)
 
 
-_WORDS: Final[Mapping[str, frozenset[tuple[str, str]]]] = {
+_WORDS: Final[dict[str, frozenset[tuple[str, str]]]] = {
     word: frozenset(key for key, words in ROLES.items() if word in words)
     for word in {word for words in ROLES.values() for word in words}
 }
 """For a word for the entity at the other end of relationships: their types, each with its direction."""
+_MARRIED: Final = "MARRIED_TO"
+_WORDS.update({
+    f"ex_{word}": keys | {("DIVORCED_FROM", "outgoing"), ("DIVORCED_FROM", "incoming")}
+    for word, keys in list(_WORDS.items())
+    if any(name == _MARRIED for name, _ in keys)
+})  # fmt: skip
 
 
 LABELS: Final[Mapping[str, frozenset[str]]] = lexicon.synonyms("labels_asked", "kinds", "kinds_singular")
@@ -130,6 +136,10 @@ _ASKED_BY: Final[Mapping[str, frozenset[str]]] = {
     label: frozenset(word for word, labels in LABELS.items() if label in labels)
     for label in frozenset[str]().union(*LABELS.values())
 }
+
+
+FIELD_WORDS: Final = lexicon.words("attributes") | LABELS.keys() | _ASKED_BY.keys()
+"""Words that ask for a field."""
 
 
 def asked_by(labels: Iterable[str]) -> list[str]:

@@ -22,7 +22,7 @@ from graphmem.model import times
 from graphmem.search import search_engine, search_ranking, terms
 from graphmem.search.context import context_lines
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.kinds import kind_agenda, kind_lookup, kind_plans, kind_questions, kind_times, kind_words
+from graphmem.search.kinds import anchors, kind_lookup, kind_plans, kind_words
 from graphmem.search.questions import (
     asked_identifiers,
     asked_relationships,
@@ -30,7 +30,10 @@ from graphmem.search.questions import (
     mentions,
     naming,
     pieces,
+    question_chart,
     question_words,
+    reading,
+    times_in_words,
 )
 from graphmem.search.term_vocabulary import TermVocabulary
 from graphmem.text import languages
@@ -109,6 +112,10 @@ def _without(*places: tuple[Any, str, Any]) -> Callable[[Patch], None]:
     return leave_out
 
 
+async def _no_anchor(*_: Any) -> tuple[list[Any], frozenset[Any]]:
+    return [], frozenset()
+
+
 async def _nothing(*_: Any) -> list[Any]:
     return []
 
@@ -118,11 +125,11 @@ def _no_kinds(patch: Patch) -> None:
 
 
 def _no_times(patch: Patch) -> None:
-    patch.setattr(kind_times, "period", lambda *_: None)
+    patch.setattr(times_in_words.Calendar, "words_at", lambda *_: iter(()))
 
 
 def _no_anchors(patch: Patch) -> None:
-    patch.setattr(kind_lookup, "anchors_of", _nothing)
+    patch.setattr(anchors, "anchors_of", _no_anchor)
 
 
 def _no_identifiers(patch: Patch) -> None:
@@ -135,8 +142,7 @@ def _no_whole_identifiers(patch: Patch) -> None:
 
 
 LEXICON: Final = (
-    kind_questions, kind_times, kind_words, mentions, pieces, question_words,
-    asked_identifiers,
+    reading, question_chart, times_in_words, kind_words, mentions, pieces, question_words, asked_identifiers,
 )  # fmt: skip
 """The modules that have tables of the lexicon."""
 
@@ -163,10 +169,9 @@ def _no_language(language: str) -> Callable[[Patch], None]:
                     patch.setattr(module, name, value - left_out)
                 elif isinstance(value, dict) and any(map(is_left_out, value)):
                     patch.setattr(module, name, {k: v for k, v in value.items() if not is_left_out(k)})
-        known = tuple(each for each in kind_times.LANGUAGES if each != language)
-        patch.setattr(kind_times, "LANGUAGES", known)
-        for names in (kind_times.months, kind_times.weekdays):
-            patch.setattr(kind_times, names.__name__, names.__wrapped__)
+        known = {name: each for name, each in lexicon.LANGUAGES.items() if name != language}
+        patch.setattr(lexicon, "LANGUAGES", known)
+        patch.setattr(times_in_words, "names_of", times_in_words.names_of.__wrapped__)
 
     return leave_out
 
@@ -199,13 +204,13 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "times of kinds": _no_times,
     "names beside kinds": _no_anchors,
     "names that no word joins to a kind": _without((kind_lookup, "_spans_beside", lambda *_: [])),
-    "what is due, of any type": _without((kind_agenda, "_due", lambda _: None)),
+    "what is due, of any type": _without((reading.Reading, "_due", lambda *_: None)),
     "sorts of a type (meetings)": _without((kind_plans, "_sorts", lambda *_: ())),
     "values in use as states": _without(
-        (kind_questions.Reader, "_unknown_before", lambda *_: None),
+        (question_chart.QuestionChart, "_may_be_value", lambda *_: False),
         (kind_plans, "_MAY_BE_VALUES", frozenset()),
     ),
-    "other years and weeks": _without((kind_times.Period, "readings", property(lambda period: [period]))),
+    "other years and weeks": _without((times_in_words.Period, "readings", property(lambda period: [period]))),
     "whole names": _without((naming, "by_names", lambda *_: [])),
     "parts of names": _without((naming, "by_parts", _nothing)),
     "relationships": _without((asked_relationships, "by_relationships", _nothing)),

@@ -163,7 +163,7 @@ QUESTIONS: Final = (
         ("Where did Carla work in 2019?", "Carla Hartung / PlanSoft", "PlanSoft"),
         ("old interest rate of the Roth loan", "Roth loan", "3 %"),
         ("What was the mileage of the Ford Transit last year?", "Ford Transit", "184000"),
-        ("Carla's former employer", "PlanSoft", ""),
+        ("Carla's former employer", "PlanSoft / Carla Hartung", "PlanSoft"),
     ),
     *_asked(
         "me",

@@ -1,0 +1,145 @@
+"""The names that a kind is related to: "unpaid invoices from Acme", and who asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from graphmem.model import canonical
+from graphmem.reading.scan import rows_of
+from graphmem.reading.shared_rows import snapshot_of
+from graphmem.search.kinds.kind_plans import Spellings
+from graphmem.search.questions import asked_relationships, naming
+from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT
+from graphmem.search.questions.naming import Asking, Named
+from graphmem.search.questions.phrases import Phrase
+from graphmem.search.questions.pieces import Piece
+from graphmem.text import words
+
+RELATED_LIMIT: Final = 5_000
+"""Relationships of a named entity in each direction that are compared, the newest first."""
+_NAME_FIELDS: Final = ("email", "aliases", "nickname", "also_known_as")
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A name that a kind is related to: its words, and the ids of what is related to what bears it.
+
+    ``is_strict``: what is not related to it is not meant. Otherwise the words may be no name, or mean who
+    asks (``is_self``).
+    ``is_cut``: it has so many relationships that older ones may be left out.
+    """
+
+    words: str
+    spellings: Spellings
+    related: frozenset[str]
+    is_strict: bool
+    is_cut: bool = False
+    is_self: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KindLookup:
+    """A phrase, and what a question names beside it.
+
+    ``beside`` has the places of names that no word joins to the phrase: "Has Globex any unpaid invoices?".
+    """
+
+    asking: Asking
+    phrase: Phrase
+    named: Sequence[Named]
+    followed: Sequence[Named]
+    beside: Collection[tuple[int, int]] = ()
+
+
+def of_span(named: Iterable[Named], span: tuple[int, int]) -> list[Named]:
+    start, end = span
+    return [each for each in named if each.end and start <= each.start and each.end <= end]
+
+
+async def anchors_of(lookup: KindLookup, types: Sequence[str]) -> tuple[list[Anchor], Spellings]:
+    """Return the names that a kind is related to, with what relationships join to them; and who asks.
+
+    Where a question is for debts, the names of what who asks owns count as theirs.
+    """
+    spans = [*lookup.phrase.anchors, *lookup.beside]
+    owner = [lookup.asking.me] if lookup.phrase.debts and lookup.asking.me else []
+    if not (spans or owner):
+        return [], frozenset()
+    ids_by_span = {span: await _ids(lookup, span, types) for span in spans}
+    every = [*owner, *dict.fromkeys(each for ids in ids_by_span.values() for each in ids)][:FOLLOWED_LIMIT]
+    own_names: list[Collection[str]] = []
+    related: dict[str, set[str]] = {}
+    spellings: dict[str, list[Collection[str]]] = {}
+    is_cut = False
+    if every:
+        joined, (rows, _) = await asyncio.gather(
+            asked_relationships.related(
+                lookup.asking, every, outgoing=None, incoming=None, types=[] if owner else list(types),
+                scanned=RELATED_LIMIT, limit=RELATED_LIMIT,
+            ),
+            rows_of(lookup.asking.context, every),
+        )  # fmt: skip
+        is_cut = joined.cut
+        for each in joined.related:
+            related.setdefault(each.entity_id, set()).add(each.other_id)
+            if each.entity_id in owner and each.is_source and each.relationship_type == "OWNS":
+                own_names.append(words.tokens(each.other_name))
+        for row in rows:
+            values = snapshot_of(row)
+            texts = [row.name, row.id]
+            for name in _NAME_FIELDS:
+                texts += words.strings(canonical.decode(values[name])) if name in values else []
+            spellings[row.id] = [words.tokens(text) for text in texts]
+    own_names += spellings.get(owner[0], []) if owner else []
+    anchors = [
+        _anchor(lookup, span, [spelling for each in ids for spelling in spellings.get(each, [])],
+                frozenset().union(*(related.get(each, ()) for each in ids)), is_named=bool(ids),
+                is_cut=is_cut)
+        for span, ids in ids_by_span.items()
+    ]  # fmt: skip
+    return anchors, frozenset(map(frozenset, own_names))
+
+
+def _anchor(
+    lookup: KindLookup, span: tuple[int, int], spellings: list[Collection[str]], related: frozenset[str], *,
+    is_named: bool, is_cut: bool,
+) -> Anchor:  # fmt: skip
+    pieces = lookup.asking.question.pieces[slice(*span)]
+    named = of_span(lookup.named, span)
+    tokens = words.tokens(named[0].words if named else _written(pieces))
+    has_relationship = bool(spellings and _followed_of(lookup, span))
+    text = _written(pieces) if has_relationship or not named else named[0].words
+    is_written_as_name = any(
+        piece.is_possessive or (lookup.asking.question.has_case and piece.is_capital) for piece in pieces
+    )
+    is_self = any(each.kind == naming.SELF for each in named)
+    # Of "Tom's boss", the tasks of the boss are meant, and not those of Tom.
+    is_strict = not is_self if span in lookup.beside else is_named or is_written_as_name
+    known = spellings if has_relationship or is_self else [tokens, *spellings]
+    return Anchor(text, frozenset(map(frozenset, known)), related, is_strict, is_cut, is_self)
+
+
+def _written(pieces: Sequence[Piece]) -> str:
+    """Return words as a question writes them."""
+    last = len(pieces) - 1
+    return " ".join(
+        f"{piece.text}'s" if piece.is_possessive and place < last else piece.text
+        for place, piece in enumerate(pieces)
+    )
+
+
+def _followed_of(lookup: KindLookup, span: tuple[int, int]) -> list[Named]:
+    ids = {each.id for each in of_span(lookup.named, span)}
+    return [each for each in lookup.followed if each.related_to in ids]
+
+
+async def _ids(lookup: KindLookup, span: tuple[int, int], types: Sequence[str]) -> list[str]:
+    """Return the ids of what a span names: by a relationship, or else by a name."""
+    followed = [each.id for each in _followed_of(lookup, span)]
+    if followed:
+        of_kind = await lookup.asking.copy.look(lambda documents: documents.having_types(followed, types))
+        followed = [each for each in followed if each not in of_kind]
+    return followed or [each.id for each in of_span(lookup.named, span)]

@@ -1,0 +1,376 @@
+"""What the words of a question say of kinds and times: "unpaid invoices", "the largest one", "before Bremen".
+
+The rules make phrases of the words (:mod:`graphmem.search.questions.question_chart`). Here is which phrases
+count: a word for a type alone, somewhere in a sentence, asks for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from graphmem.model import times
+from graphmem.search.kinds import kind_words
+from graphmem.search.kinds.kind_words import AGENDA, CHANGES, OWED, KindName, State
+from graphmem.search.questions import lexicon, question_words
+from graphmem.search.questions.chart import Edge
+from graphmem.search.questions.mentions import ATTRIBUTES
+from graphmem.search.questions.phrases import AskedPast, Debts, Measure, Phrase
+from graphmem.search.questions.question_chart import (
+    ASKING,
+    BEFORE,
+    BEFORE_MONTHS,
+    DUE,
+    LINKS,
+    NAMING,
+    TOTALS,
+    Feature,
+    QuestionChart,
+)
+from graphmem.search.questions.times_in_words import Period
+
+_THINGS: Final = lexicon.words("things")
+_EMPTY: Final = (_THINGS | ASKING | BEFORE | NAMING | question_words.EMPTY) - lexicon.words("no_agenda")
+"""Words that say nothing of what is asked for."""
+_PAST_TENSE: Final = lexicon.words("past_tense")
+_OWED_TO: Final = lexicon.words("owed_to")
+_CHANGING: Final = lexicon.words("changing")
+_ARTICLES: Final = lexicon.words("articles")
+
+
+class Reading(QuestionChart):
+    """What the words of a question ask for."""
+
+    def kinds(self) -> list[Phrase]:
+        """Return the kinds that the words may ask for, the one that says most first."""
+        best: dict[tuple[int, int], Edge] = {}
+        for edge in self.edges:
+            if edge.symbol == "KIND":
+                noun = next(each for each in edge.value if each.name == "type")
+                key = noun.start, noun.end
+                if key not in best or _weight(edge) > _weight(best[key]):
+                    best[key] = edge
+        phrases = [(edge.start, self._phrase(edge)) for _, edge in sorted(best.items())]
+        whole = [(start, phrase) for start, phrase in phrases if phrase is not None]
+        whole.sort(key=lambda each: (-len(each[1].states) - (each[1].period is not None), each[0]))
+        return [phrase for _, phrase in whole]
+
+    def _phrase(self, edge: Edge) -> Phrase | None:
+        features: dict[str, list[Feature]] = {}
+        for each in edge.value:
+            features.setdefault(each.name, []).append(each)
+        (noun,) = features["type"]
+        states = tuple(each.value for each in features.get("state", ()))
+        periods = [each.value for each in features.get("period", ())]
+        if "blocked" in features or len(periods) > 1 or len(states) > 2:
+            return None
+        kind: KindName = noun.value
+        period = periods[0] if periods else None
+        if not kind.types:
+            period = period and period._replace(is_due=True)
+        elif period is not None and not DUE.isdisjoint(self.tokens[edge.start : edge.end]):
+            period = period._replace(is_due=True)
+        places = frozenset(place for each in edge.value for place in range(each.start, each.end))
+        phrase = Phrase(kind, states, period, places)
+        phrase = self._with_measure(phrase, features)
+        phrase = self._with_rest(phrase, edge.start, noun.end)
+        if not (states or period):
+            return self._of_all(phrase, noun.start, noun.end)
+        is_last = noun.end >= len(self.tokens) or noun.end in places
+        if kind.is_plural or is_last or self.question.pieces[noun.end - 1].ends or phrase.measure:
+            return phrase
+        # "The open task list" asks for no task.
+        is_alone = self.question.pieces[noun.end].is_stop_word or self.tokens[noun.end] in LINKS | NAMING
+        return phrase if is_alone else None
+
+    def _with_measure(self, phrase: Phrase, features: Mapping[str, Sequence[Feature]]) -> Phrase:
+        """Return a phrase with the extreme, the sum or the mean that the question asks of it."""
+        runs = [(each.start, each.end, each.value) for each in features.get("extreme", ())]
+        runs += [
+            (edge.start, edge.end, edge.value[0].value) for edge in self.edges if edge.symbol == "extreme"
+        ]
+        runs += [
+            (start, start + len(run), means)
+            for run, means in TOTALS.items()
+            for start in range(len(self.tokens))
+            if tuple(self.tokens[start : start + len(run)]) == run
+        ]
+        if not runs or (runs[0][2] == "sum" and len(runs) == 1 and not phrase.kind.is_plural):
+            return phrase
+        start, end, means = max(runs, key=lambda each: (each[1] - each[0], -each[0]))
+        about, _, how = means.rpartition(" ")
+        count = next((each.value for each in features.get("count", ())), 1)
+        places = {place for each in runs for place in range(each[0], each[1])}
+        measure = Measure(how, about, " ".join(self.tokens[start:end]), count)
+        return replace(phrase, measure=measure, places=phrase.places | places)
+
+    def _with_rest(self, phrase: Phrase, start: int, end: int) -> Phrase:
+        """Return a phrase with the names that may follow or precede its type, and the other words."""
+        anchors: list[tuple[int, int]] = []
+        pieces = self.question.pieces
+        if start and pieces[start - 1].is_possessive:
+            anchors.append((self._name_start(start), start))
+        for place in range(end, len(pieces)):
+            if self.tokens[place] in NAMING and place + 1 < len(pieces) and place not in phrase.places:
+                stop = self._name_end(place + 1, phrase.places)
+                if stop > place + 1:
+                    anchors.append((place + 1, stop))
+        among = {place for span in anchors for place in range(*span)} | phrase.places
+        rest = [
+            self.tokens[place]
+            for place, piece in enumerate(pieces)
+            if place not in among and self.tokens[place] and not piece.is_stop_word
+            if self.tokens[place] not in ASKING | LINKS | BEFORE
+        ]  # fmt: skip
+        text = " ".join(pieces[place].text for place in sorted(phrase.places))
+        return replace(phrase, anchors=tuple(anchors), rest=tuple(rest), text=text)
+
+    def _name_start(self, end: int) -> int:
+        """Return where a name with a possessive begins at most: at the last stop word before it."""
+        start, pieces = end - 1, self.question.pieces
+        while start and not (pieces[start - 1].is_stop_word or pieces[start - 1].ends):
+            if self.tokens[start - 1] in ASKING:
+                break
+            start -= 1
+        return start
+
+    def _name_end(self, start: int, used_places: Collection[int]) -> int:
+        end, pieces = start, self.question.pieces
+        while end < len(pieces) and end not in used_places and not pieces[end].is_stop_word:
+            if self.tokens[end] in LINKS:
+                break
+            end += 1
+            if pieces[end - 1].ends:
+                break
+        return end
+
+    def _of_all(self, phrase: Phrase, start: int, end: int) -> Phrase | None:
+        """Return a phrase that asks for all of a type, or for all that is related to a name."""
+        if phrase.measure is not None:
+            return phrase
+        is_role = any(question_words.says_role(token, no_kind=True) for token in self.tokens[start:end])
+        if not phrase.kind.is_plural:
+            # "Nadia's car" and "my car" ask for cars, and "Nadia's email" for an address.
+            before = self.question.pieces[start - 1 : start]
+            is_owned = any(piece.is_possessive or piece.token in _OWNING for piece in before)
+            if not is_owned or is_role or not ATTRIBUTES.isdisjoint(self.tokens[start:end]):
+                return None
+        if not phrase.kind.types or (phrase.rest and (phrase.kind.is_plural or not phrase.anchors)):
+            return None
+        if phrase.anchors:
+            return None if is_role else replace(phrase, needs_name=True)
+        outside = [place for place in range(len(self.tokens)) if not start <= place < end]
+        is_asked = all(
+            self.tokens[place] in ASKING | LINKS | BEFORE | question_words.EMPTY
+            or self.question.pieces[place].is_stop_word
+            for place in outside
+        )
+        words = {self.tokens[place] for place in outside}
+        others = {"you", "did", *(() if words & _HAVING else ("we",))}
+        return phrase if is_asked and not others & words else None
+
+    # What is asked for without a word for a type: what is on or due, owed, changed.
+
+    def agenda(self) -> Phrase | None:
+        """Return what the words ask for that name no type."""
+        spans = self._spans()
+        if len(spans) > 1:
+            return None
+        span, period = spans[0] if spans else (range(0), None)
+        return self._due(span, period) or self._changes(span, period) or (
+            self._owed() or self._to_do() if period is None else self._on(span, period)
+        )  # fmt: skip
+
+    def _spans(self) -> list[tuple[range, Period]]:
+        """Return the longest times, with the places of their words."""
+        spans: list[tuple[range, Period]] = []
+        for edge in sorted(self.edges, key=lambda each: (each.start, -each.end)):
+            is_behind = not spans or edge.start >= spans[-1][0].stop
+            if edge.symbol == "PERIOD" and is_behind and edge.value.words not in _PAST:
+                spans.append((range(edge.start, edge.end), edge.value))
+        # "What is coming up in the next ten days?"
+        return [each for each in spans if each[1].end is not None] or spans
+
+    def _without_type(
+        self, singular: str, places: Collection[int], known: Collection[str], **more: Any
+    ) -> Phrase | None:
+        """Return a phrase of some words, if all others say nothing or may be names that it is related to."""
+        anchors: list[tuple[int, int]] = []
+        for place, piece in enumerate(self.question.pieces):
+            if place in places or all(token in known for token in piece.tokens):
+                continue
+            if not self.question.may_be_name(place):
+                return None
+            if anchors and anchors[-1][1] == place:
+                anchors[-1] = (anchors[-1][0], place + 1)
+            else:
+                anchors.append((place, place + 1))
+        text = " ".join(self.question.pieces[place].text for place in sorted(places))
+        phrase = Phrase(KindName((), singular, is_plural=True), places=frozenset(places), text=text)
+        return replace(phrase, **{"anchors": tuple(anchors), "needs_name": bool(anchors), **more})
+
+    def _due(self, span: range, period: Period | None) -> Phrase | None:
+        """Return what is due: "What is due this week?", "anything overdue?"."""
+        late = [edge for edge in self.edges if edge.symbol == "state"]
+        late = [edge for edge in late if edge.value[0].value.meaning == "overdue"][:1]
+        due = [place for place, token in enumerate(self.tokens) if token in DUE]
+        known = _EMPTY | LINKS
+        if late and period is None:
+            places = {*range(late[0].start, late[0].end)}
+            states = (late[0].value[0].value,)
+            return self._without_type("deadline", places, known, states=states, needs_name=False)
+        if late or len(due) != 1:
+            return None
+        period = period or Period(self.tokens[due[0]], "future", self.now, None)
+        period = period._replace(is_due=True)
+        return self._without_type("deadline", {*due, *span}, known, period=period, needs_name=False)
+
+    def _on(self, span: range, period: Period) -> Phrase | None:
+        """Return what is on or due at a time: what is to come, unless the question is in the past tense."""
+        if len(self.tokens) == 1 and not self.tokens[0].isalpha():
+            return None
+        meant = "future" if _PAST_TENSE.isdisjoint(self.tokens) else "past"
+        first, *others = [each for each in period.readings if each.direction == meant] or period.readings
+        if first.start is None and first.direction == "future":
+            first = first._replace(start=self.now)
+        period = first._replace(others=tuple(others))
+        known = _EMPTY | lexicon.words("agenda") | _PAST_TENSE
+        return self._without_type(AGENDA, span, known, period=period)
+
+    def _owed(self) -> Phrase | None:
+        """Return what is still to be paid, by who asks or to them, and what is to be done behind it."""
+        known = _EMPTY | lexicon.words("besides_owing")
+        payables, tasks = self._types_of("payables"), self._types_of("to_do")
+        debts: Debts = ""
+        places = range(0)
+        if not _OWED_TO.isdisjoint(self.tokens):
+            debts, places, tasks = "theirs", self._run_of("owed"), set[str]()
+            known = known | _OWED_TO | {"does"}
+        if not places:
+            debts, places = "ours", self._run_of("owing")
+        if not places:
+            debts, places = "", self._run_of("unsettled")
+        # "Which bills do I have to pay?" asks for bills alone.
+        kinds = [kind_words.named_kind([each], self.types, self.aliases) for each in self.tokens]
+        by_place = {at: {*each.types} for at, each in enumerate(kinds) if each and payables & {*each.types}}
+        owed_types = set[str]().union(*by_place.values()) or payables | tasks
+        if not places or not owed_types:
+            return None
+        phrase = self._without_type(OWED, {*places, *by_place}, known)
+        if phrase is None:
+            return None
+        states = (State(phrase.text, "unpaid"),)
+        kind = phrase.kind._replace(types=tuple(sorted(owed_types)))
+        phrase = replace(
+            phrase, kind=kind, states=states, last_types=frozenset(tasks - payables), debts=debts
+        )
+        return self._with_measure(phrase, {})
+
+    def _to_do(self) -> Phrase | None:
+        """Return the tasks that are open: "What do I have to do?"."""
+        places, types = self._run_of("doing"), self._types_of("to_do")
+        known = _EMPTY | (lexicon.words("besides_owing") - lexicon.words("no_agenda"))
+        phrase = self._without_type("task", places, known) if places and types else None
+        if phrase is None or phrase.anchors:
+            return None
+        kind = phrase.kind._replace(types=tuple(sorted(types)))
+        return replace(phrase, kind=kind, states=(State(phrase.text, "open"),))
+
+    def _changes(self, span: range, period: Period | None) -> Phrase | None:
+        """Return what was observed last, within a time if the question says one."""
+        changing = {place for place, token in enumerate(self.tokens) if token in _CHANGING}
+        if not changing or _CHANGING.union(_ARTICLES).issuperset(self.tokens):
+            return None
+        known = lexicon.words("besides_changing")
+        phrase = self._without_type(CHANGES, {*changing, *span}, known, period=period)
+        return None if phrase is None or phrase.anchors else phrase
+
+    def _run_of(self, table: str) -> range:
+        """Return the places of the first of the runs of words that a table has, the longest first."""
+        for run in sorted((each.split() for each in lexicon.words(table)), key=lambda run: (-len(run), run)):
+            for start in range(len(self.tokens) - len(run) + 1):
+                if self.tokens[start : start + len(run)] == run:
+                    return range(start, start + len(run))
+        return range(0)
+
+    def _types_of(self, table: str) -> set[str]:
+        """Return the types in use that some words of the lexicon name."""
+        named = (kind_words.named_kind([each], self.types, self.aliases) for each in lexicon.words(table))
+        return {name for each in named if each is not None for name in each.types}
+
+    # The past.
+
+    def past(self) -> AskedPast | None:
+        """Return what a question asks of the past, ``None`` if it asks for what is now or will be."""
+        is_past_tense = not _PAST_FORMS.isdisjoint(self.tokens)
+        spans = {
+            edge.start: edge
+            for edge in sorted(self.edges, key=lambda each: each.end)
+            if edge.symbol == "PERIOD"
+        }
+        read: list[AskedPast] = []
+        place = 0
+        while place < len(self.tokens):
+            each = self._time_at(spans.get(place), is_past_tense) or self._earlier_at(place)
+            read += [each] if each is not None and each.end <= self.now else []
+            place = place + 1 if each is None else max(each.span[1], place + 1)
+        # A time says more than a word such as "previously".
+        first = max(read, key=lambda each: (each.end > 0, -each.span[0]), default=None)
+        if first is None:
+            return None
+        words = " ".join(piece.text for piece in self.question.pieces[slice(*first.span)])
+        return first._replace(words=words, is_past_tense=is_past_tense)
+
+    def _time_at(self, edge: Edge | None, is_past_tense: bool) -> AskedPast | None:
+        if edge is None:
+            return None
+        start, period = edge.start, cast("Period", edge.value)
+        is_led = start > 0 and self.tokens[start - 1] in _BEFORE_TIMES
+        # A year, a month or a weekday alone may be a name or a number.
+        if not (edge.end - start > 1 or is_led or self.tokens[start] in _DAYS):
+            return None
+        readings = period.readings
+        if is_past_tense:
+            readings = sorted(readings, key=lambda each: (each.start or 0) > self.now)
+        first = readings[0]
+        until = times.LATEST if first.end is None else first.end
+        # What was before a time is what was at its beginning.
+        since = until - 1 if first.start is None else first.start
+        return AskedPast((start - is_led, edge.end), "", since, until)
+
+    def _earlier_at(self, start: int) -> AskedPast | None:
+        pieces = self.question.pieces
+        stop = next((place + 1 for place in range(start, len(pieces)) if pieces[place].ends), len(pieces))
+        if self.tokens[start] in _BEFORE_VALUES:
+            end = min(start + 1 + ANCHOR_WORDS, stop)
+            anchor = {
+                token for piece in pieces[start + 1 : end] if not piece.is_stop_word for token in piece.tokens
+            }
+            if anchor:
+                return AskedPast((start, end), before=frozenset(anchor))
+        for end in range(min(start + _EARLIER_WORDS, stop), start, -1):
+            if " ".join(self.tokens[start:end]) in _EARLIER:
+                return AskedPast((start, end))
+        return None
+
+
+def _weight(edge: Edge) -> tuple[int, int]:
+    return edge.end - edge.start, -len(edge.value)
+
+
+_OWNING: Final = lexicon.words("owning")
+_HAVING: Final = lexicon.words("having")
+_PAST: Final = lexicon.words("past") | {"last"}
+_DAYS: Final = lexicon.meanings("days_from_today").keys()
+_BEFORE_TIMES: Final = BEFORE_MONTHS | lexicon.words("before_times")
+"""Words before a year or a month alone that make it a time: "in 2023"."""
+_BEFORE_VALUES: Final = frozenset(
+    word for word, bound in lexicon.meanings("bounds").items() if bound == "before"
+)
+_EARLIER: Final = lexicon.words("earlier_values")
+"""Words for a value that something had before the one of now: "previously", "used to"."""
+_EARLIER_WORDS: Final = max(len(each.split()) for each in _EARLIER)
+_PAST_FORMS: Final = lexicon.words("past_forms")
+ANCHOR_WORDS: Final = 4
+"""Most words of a value behind "before"."""
