@@ -86,6 +86,7 @@ bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round t
 	@$(BIN)/python -m tests.bench.black_box
 	@$(BIN)/python -m tests.bench.trips
 	@$(BIN)/python -m tests.bench.cpu
+	@$(BIN)/python -m tests.bench.stores
 	@$(BIN)/python -m tests.bench.cold
 	@$(BIN)/python -m tests.bench.sealed
 	@$(BIN)/python -m tests.bench.credentials

@@ -203,7 +203,7 @@ class Stretch:
             merged = stored.merged_into
             node = turn_rows.Node.of(self.derived.entities, row["subject_id"], True)
             derived = node.identifiers if node else set()
-            row["meaning"] = vectors.row(node) if node else None
+            row["created"], row["meaning"] = False, vectors.row(node) if node else None
             stored_labels, labels = set(_display_labels(stored)), set(node.labels if node else ())
             row["labels_added"] = sorted(labels - stored_labels)
             row["labels_removed"] = sorted(stored_labels - labels)

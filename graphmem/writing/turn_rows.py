@@ -325,6 +325,7 @@ def _entity_row(
         old = {pair for pair in old if not pair[0].startswith(KEY_KIND)}
     text_changed = after.embedded_text != (before.embedded_text if before else None)
     return {
+        "created": before is None,
         "properties": dict(after.properties),
         "labels_added": after.labels if before is None else [],
         "labels_removed": [],

@@ -38,8 +38,8 @@ FIELDS = {"title": "Weekly", "event_type": "meeting", "attendees": ["Ada", "Bo"]
 class Service:
     """A connection to the service under measure."""
 
-    def __init__(self) -> None:
-        self.http = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
+    def __init__(self, port: int = PORT) -> None:
+        self.http = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 
     def __call__(self, method: str, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body)

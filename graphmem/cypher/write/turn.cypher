@@ -22,7 +22,8 @@
 // for a new plan whenever the data has grown. In a row of a relationship, `survivor_key` is the relationship that it
 // is newly merged into, and `former_survivor_key` the one that it was merged into before; both are null if that has
 // not changed. `labels_added` and `labels_removed` come from graphmem/model/display_labels.py alone; only the audit
-// removes labels. `rekeyed` is how the kinds of the identifiers begin that are written anew, '' of all. `changed` is the revision that an entity was last written at: copies in memory follow it
+// removes labels. Entities that are `created` were not there when the turn looked, and the owner's
+// revision says that nobody made them since: no node is searched for. `rekeyed` is how the kinds of the identifiers begin that are written anew, '' of all. `changed` is the revision that an entity was last written at: copies in memory follow it
 // (search/follow.cypher). That of the owner holds the last revision at which entities were written, and how many.
 CYPHER replan=skip
 MATCH (owner:Owner {id: $owner})
@@ -38,6 +39,33 @@ CALL () {
 }
 CALL () {
   UNWIND $entities AS row
+  WITH row WHERE row.created
+  CREATE (entity:Entity {id: row.subject_id})-[:HAS_HISTORY]->(history:History {home: row.subject_id})
+  SET entity += row.properties, entity:$(row.labels_added), entity.changed = $revision + 1
+  FOREACH (vectors IN CASE WHEN row.meaning.of IS NOT NULL THEN [row.meaning] END |
+    CREATE (meaning:Meaning {entity_id: row.subject_id, owner: $owner, type: row.properties.type})
+    SET meaning += vectors
+  )
+  FOREACH (pair IN row.identifiers_added |
+    MERGE (identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
+    CREATE (identifier)-[:IDENTIFIES]->(entity)
+  )
+  FOREACH (pair IN row.former_added |
+    MERGE (identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
+    CREATE (identifier)-[:identified]->(entity)
+  )
+  FOREACH (pair IN row.values |
+    CREATE (entity)-[:HAS_VALUE]->(:FieldValue {owner: $owner, type: row.properties.type, field: pair[0],
+      value: pair[1], entity_id: row.subject_id})
+  )
+  WITH row, history
+  CALL (row, history) {
+    <write._observe>
+  }
+}
+CALL () {
+  UNWIND $entities AS row
+  WITH row WHERE NOT row.created
   MERGE (entity:Entity {id: row.subject_id})
   SET entity += row.properties, entity:$(row.labels_added), entity.changed = $revision + 1
   // only whole
