@@ -121,7 +121,7 @@ def _quick(value: Any, levels: int) -> str:
             raise _Unusual
     # Where all are ASCII, the order of UTF-16 code units is that of the strings.
     ordered = sorted(value) if "".join(value).isascii() else sorted(value, key=name_order)
-    members = [f"{_quick(name, levels)}:{_quick(value[name], levels - 1)}" for name in ordered]
+    members = [f"{encode_basestring(name)}:{_quick(value[name], levels - 1)}" for name in ordered]
     return f"{{{','.join(members)}}}"
 
 

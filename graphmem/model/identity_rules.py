@@ -180,7 +180,7 @@ class OwnRule:
         """The alternatives as ``identity_basis`` names them."""
         return tuple("+".join(names) for names in self.alternatives)
 
-    @property
+    @cached_property
     def first(self) -> int:
         return JOINING_LEVEL if self.joins else 0
 

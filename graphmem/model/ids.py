@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from graphmem.model import canonical
@@ -82,7 +83,12 @@ def unplaced_observation_id(transaction_id: str, index: int) -> str:
     A hash of the transaction, then the index in eight hexadecimal digits: at equal times the later
     item of a request has the greater id and wins.
     """
-    return f"obs_{canonical.digest([transaction_id])[:24]}{index:08x}"
+    return f"obs_{_hash_of(transaction_id)}{index:08x}"
+
+
+@lru_cache(maxsize=8)
+def _hash_of(transaction_id: str) -> str:
+    return canonical.digest([transaction_id])[:24]
 
 
 def placed_observation_id(unplaced: str, earlier: str) -> str:

@@ -195,7 +195,7 @@ class ItemReader:
             kind: the kind of the observation; one that has values needs at least one field.
         """
         before = self._refused
-        fields = self._fields(index, fields_path, given_fields, needed=kind in facts.VALUE_KINDS)
+        fields, texts = self._fields(index, fields_path, given_fields, needed=kind in facts.VALUE_KINDS)
         entity_type = self._entity_type(index, path, about)
         target = self._target(index, path, about)
         observed_at = self._observed_at(index, path, about.get("observed_at"))
@@ -225,7 +225,7 @@ class ItemReader:
             entity_id=who.entity_id,
             basis=who.basis,
             stated=who.basis,
-            fields={name: canonical.encode(value) for name, value in fields.items()},
+            fields=texts,
             shapes={n: discovery.shape_of(v) for n, v in fields.items() if n != identity.CANONICAL_NAME}
             if kind in facts.VALUE_KINDS
             else {},
@@ -306,13 +306,15 @@ class ItemReader:
             }  # fmt: skip
         return meaning
 
-    def _fields(self, index: int, path: str, raw: Mapping[Any, Any], *, needed: bool) -> dict[str, Any]:
+    def _fields(
+        self, index: int, path: str, raw: Mapping[Any, Any], *, needed: bool
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the values by name, and their canonical JSON."""
         before = self._refused
-        fields: dict[str, Any] = {}
+        fields, texts = dict[str, Any](), dict[str, str]()
         for name, value in raw.items():
             if self._field_name(index, path, name):
-                self._encoded(index, f"{path}.{name}", value)
-                fields[name] = value
+                fields[name], texts[name] = value, self._encoded(index, f"{path}.{name}", value)
         name = fields.get(identity.CANONICAL_NAME)
         if name is not None and not (isinstance(name, str) and identity.fold_text(name)):
             message = "a canonical name is a string that is not blank, or null to retract it"
@@ -320,16 +322,15 @@ class ItemReader:
         if needed and not fields and self._refused == before:
             message = "the item is empty: give at least one field or a canonical_name"
             self.refuse("ERR_EMPTY_ITEM", path, message, index)
-        return fields
+        return fields, texts
 
     def _field_name(self, index: int, path: str, name: object) -> bool:
         if isinstance(name, str) and 0 < len(name) <= identity.NAME_LIMIT:
             try:
-                canonical.encode(name)
+                return name.isascii() or bool(canonical.encode(name))
             except canonical.NotCanonical as exc:
                 self.refuse("ERR_FIELD_NAME", path, f"a field name: {exc.reason}", index)
                 return False
-            return True
         printable = str(name)[: identity.NAME_LIMIT].encode(errors="replace").decode()
         message = f"a field name has 1 to {identity.NAME_LIMIT} characters"
         self.refuse("ERR_FIELD_NAME", f"{path}.{printable}", message, index)

@@ -31,10 +31,8 @@ def entry(
     """
     digest = hashlib.sha256(canonical.encode([subject_id, kind, live, into]).encode())
     for part in fields:
-        for text in part:
-            data = text.encode()
-            digest.update(len(data).to_bytes(8, "big"))
-            digest.update(data)
+        for data in map(str.encode, part):
+            digest.update(len(data).to_bytes(8, "big") + data)
     return int.from_bytes(digest.digest(), "big")
 
 

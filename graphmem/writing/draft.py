@@ -156,7 +156,7 @@ class Draft:
         if known is None:
             known = Thing(address_id, kind, rule=self.own_rule(kind))
         if known.parting != parting:
-            self.entities.put(replace(known, parting=parting))
+            self.entities.put(known.changed(parting=parting))
 
     def observe_relationship(self, observation: Observation) -> None:
         """Add an observation to its relationship, and show that where its ends are shown."""
@@ -197,9 +197,9 @@ class Draft:
         if things is self.entities and self.recorded_at < newest and not self.request.writes_facts:
             # What is folded in came earlier. The version may count that moment already, and now counts what
             # moved members were told since then: it is counted again.
-            things.put(replace(known, refold=known.refold + 1, projection=WAITING))
+            things.put(known.changed(refold=known.refold + 1, projection=WAITING))
             return
-        things.put(replace(known, version=known.version + 1, updated_at=self.recorded_at))
+        things.put(known.changed(version=known.version + 1, updated_at=self.recorded_at))
 
     def survivor_key(self, key: str) -> str:
         return placement.survivor_key(self.entities, self.relationships, key)

@@ -321,8 +321,10 @@ class StoreRequest(TransactionRequest):
 
     def item_observation(self, item: Item, entity_type: str, recorded_at: int) -> Observation:
         """Return the observation that an item makes; ``recorded_at`` is the time of the transaction."""
-        made = self._observation(item, self.item_observation_id(item), item.entity_id, recorded_at)
-        return replace(made, entity_type=entity_type, basis=item.basis, shapes=item.shapes, home=item.home)
+        return self._observation(
+            item, self.item_observation_id(item), item.entity_id, recorded_at,
+            entity_type=entity_type, basis=item.basis, shapes=item.shapes, home=item.home,
+        )  # fmt: skip
 
     def link_observation(
         self, link: Link, key: str, recorded_at: int, place: int = 0, after: int | None = None
@@ -332,7 +334,9 @@ class StoreRequest(TransactionRequest):
         Args:
             after: microseconds that it must lie after, where it takes its time from its transaction.
         """
-        made = self._observation(link, self.link_observation_id(link, key, place), key, recorded_at)
+        made = self._observation(
+            link, self.link_observation_id(link, key, place), key, recorded_at, entity_type=""
+        )
         if self.spoken and key == self.link_key(link) != (stored_key := self._stored_subject(link)):
             made = replace(made, home=stored_key)
         if after is None or link.observed_at is not None:
@@ -340,12 +344,12 @@ class StoreRequest(TransactionRequest):
         return replace(made, observed_at=max(recorded_at, after + 1))
 
     def _observation(
-        self, part: Item | Link, observation_id: str, subject_id: str, recorded_at: int
+        self, part: Item | Link, observation_id: str, subject_id: str, recorded_at: int, **of_item: Any
     ) -> Observation:
         return Observation(
             id=observation_id,
             subject_id=subject_id,
-            entity_type="",
+            **of_item,
             kind=part.kind,
             observed_at=recorded_at if part.observed_at is None else part.observed_at,
             recorded_at=recorded_at,

@@ -39,15 +39,10 @@ async def embed(params: dict[str, Any], embedder: Embedder) -> None:
     A text that the model has no vector for has none, and does not wait for one.
     """
     rows = [row["meaning"] for row in params["entities"] if row.get("meaning") and row["meaning"]["of"]]
-    if not embedder.at_once:
-        for row in rows:
-            row |= {"model": WAITING, "packed": None}
-    else:
-        made = await of_texts([row["text"] for row in rows], embedder)
-        for row, packed in zip(rows, made, strict=True):
-            row |= {"model": embedder.model, "packed": packed}
-    for row in rows:
-        del row["text"]
+    texts = [row.pop("text") for row in rows]
+    made = await of_texts(texts, embedder) if embedder.at_once else [None] * len(rows)
+    for row, packed in zip(rows, made, strict=True):
+        row |= {"model": embedder.model if embedder.at_once else WAITING, "packed": packed}
 
 
 async def of_texts(texts: Sequence[str], embedder: Embedder) -> list[bytes | None]:
@@ -92,11 +87,6 @@ class StoredVector(NamedTuple):
     model: str
     packed: bytes | None
 
-    @property
-    def summary(self) -> list[Any]:
-        """How a report shows it: the vectors are cut."""
-        return [self.kind, self.of, self.model, shown(self.packed)]
-
 
 class ExpectedVector(NamedTuple):
     """The vectors that an entity should have; they are known where this process makes them."""
@@ -106,10 +96,10 @@ class ExpectedVector(NamedTuple):
     model: str
     packed: bytes | None
 
-    @property
-    def summary(self) -> list[Any]:
-        """How a report shows it: the vectors are cut."""
-        return [self.kind, self.of, self.model, shown(self.packed)]
+
+def _summary(vector: StoredVector | ExpectedVector) -> list[Any]:
+    """Return how a report shows the vectors of an entity: cut."""
+    return [vector.kind, vector.of, vector.model, shown(vector.packed)]
 
 
 def shown(packed: bytes | None) -> str | None:
@@ -146,19 +136,8 @@ def differences(
     if not stored or expected is None:
         if not stored and expected is None:
             return []
-        summaries = [vector.summary for vector in stored]
-        return [(summaries or None, expected.summary if expected else None)]
+        return [([*map(_summary, stored)] or None, _summary(expected) if expected else None)]
     first = stored[0]
     same = (first.owner, first.kind, first.of) == (owner, expected.kind, expected.of)
-    if same and first.model == expected.model:
-        same = expected.packed is None or is_close(first.packed, expected.packed)
-    return [] if same else [(first.summary, expected.summary)]
-
-
-def is_close(vector: Sequence[float] | None, other: Sequence[float] | None) -> bool:
-    """Return whether two vectors differ in no more than the last digits, which another machine may round."""
-    if type(vector) is not type(other):
-        return False
-    if vector is None or other is None or len(vector) != len(other):
-        return vector is other
-    return all(abs(a - b) < 1e-4 for a, b in zip(vector, other, strict=True))
+    same = same and (first.model != expected.model or expected.packed in (None, first.packed))
+    return [] if same else [(_summary(first), _summary(expected))]
