@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from graphmem.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
-Lines = Annotated[int, typer.Option("--lines", "-n", min=1, max=10_000, help="Number of lines.")]
 
 
 def _embedded(session: Session) -> Settings:
@@ -96,17 +94,3 @@ def info(session: Session) -> dict[str, Any]:
     from graphmem import neo4j_local
 
     return asdict(neo4j_local.info(_embedded(session)))
-
-
-@command(app, has_json=False)
-def logs(session: Session, lines: Lines = 50) -> None:
-    """Print the last lines of the log of the embedded Neo4j.
-
-    \b
-    Example:
-      graphmem db logs -n 20
-    """
-    from graphmem import neo4j_local
-
-    for line in neo4j_local.logs(_embedded(session), lines):
-        sys.stdout.write(line + "\n")

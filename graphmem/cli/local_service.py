@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import typer
 
-from graphmem.cli.db import Lines
 from graphmem.cli.session import Session, command, tell_progress
 
 app = typer.Typer(no_args_is_help=True)
@@ -79,23 +77,3 @@ def status(session: Session) -> dict[str, Any]:
     from graphmem.service.place import place
 
     return row(greet(place(session.settings())))
-
-
-@command(app, has_json=False)
-def logs(session: Session, lines: Lines = 50) -> None:
-    """Print the last lines of the log, then those that the local service wrote to its console.
-
-    \b
-    Example:
-      graphmem server logs -n 20
-    """
-    from graphmem.neo4j_local.private_files import tail, used_as_data
-    from graphmem.observability.logs import FILE
-    from graphmem.service.place import place
-
-    settings = session.settings()
-    with used_as_data(settings.data_path):
-        log_lines = tail(settings.data_path / "logs" / FILE, lines)
-        console_lines = tail(place(settings).console, lines)
-    for line in [*log_lines, *console_lines][-lines:]:
-        sys.stdout.write(line + "\n")

@@ -79,6 +79,9 @@ def logs(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on as lines come, until Ctrl-C.")
     ] = False,
+    log: Annotated[
+        Literal["graphmem", "service", "neo4j"] | None, typer.Option(help="Only this log. Default: all.")
+    ] = None,
     level: Annotated[
         Literal["debug", "info", "warning", "error"] | None, typer.Option(help="Least severity.")
     ] = None,
@@ -97,6 +100,7 @@ def logs(
     \b
     Examples:
       graphmem logs --level warning
+      graphmem logs --log neo4j -n 20
       graphmem logs --trace 4bf92f3577b34da6a3ce929d0e0e4736
       graphmem logs --since 10m --follow --json
     """
@@ -111,11 +115,11 @@ def logs(
         return line.timestamp >= first and LEVELS.get(line.level, 1) >= least and is_of_trace
 
     limit = lines if lines is not None else LINES if since is None and trace is None else None
-    every = _logs_of(chosen)
+    every = [each for each in _logs_of(chosen) if log in (None, each.name)]
     # What comes while the files are read is read from here on.
     opened = contextlib.ExitStack()
-    tails = [opened.enter_context(contextlib.closing(_Tail(log))) for log in every] if follow else []
-    matches = [line for log in every for line in _last(log, first, is_wanted, limit)]
+    tails = [opened.enter_context(contextlib.closing(_Tail(each))) for each in every] if follow else []
+    matches = [line for each in every for line in _last(each, first, is_wanted, limit)]
     matches.sort(key=lambda line: line.timestamp)
     _print(matches if limit is None else matches[len(matches) - min(limit, len(matches)) :], session.as_json)
     with opened:

@@ -45,7 +45,7 @@ async def examine(where: InstanceLogin, settings: Settings, deep: bool) -> Found
         await database.verify()
     except GraphmemError as exc:
         fix = (
-            "Read graphmem db logs, then run graphmem db stop and graphmem db start."
+            "Read graphmem logs --log neo4j, then run graphmem db stop and graphmem db start."
             if settings.neo4j_uri is None
             else "Start that server, or correct NEO4J_URI, NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE."
         )

@@ -37,6 +37,8 @@ Probe = Callable[[InstanceLogin], None]
 
 PORT_MOVES = 3
 POLL_SECONDS = 0.1
+LINES = 20
+"""Lines of the logs that an error shows."""
 
 
 @dataclass(frozen=True)
@@ -196,12 +198,6 @@ def paged_bytes(settings: Settings) -> int:
     return private_files.disk_bytes(Instance(settings).home / "data" / "databases")
 
 
-def logs(settings: Settings, lines: int = 100) -> list[str]:
-    """Return the last lines of the server's log, oldest first; then those of Java itself."""
-    with _instance(settings) as instance:
-        return _last_lines(instance, lines=lines)
-
-
 @contextlib.contextmanager
 def _instance(settings: Settings) -> Iterator[Instance]:
     """Yield the files of the data directory. Errors of the file system are those of the directory."""
@@ -286,13 +282,10 @@ def _wait(
     ) from last
 
 
-def _last_lines(instance: Instance, offset: int = 0, lines: int = 20) -> list[str]:
+def _last_lines(instance: Instance, offset: int = 0) -> list[str]:
     """Return the server's last lines, its log's from byte ``offset`` on, then those of Java itself."""
-    log, console = (
-        private_files.tail(instance.log, lines, offset),
-        private_files.tail(instance.console, lines),
-    )
-    return [*log, *console][-lines:]
+    log = private_files.tail(instance.log, LINES, offset)
+    return [*log, *private_files.tail(instance.console, LINES)][-LINES:]
 
 
 def _stop(instance: Instance, timeout: float, only: int | None, on_purpose: bool) -> bool:

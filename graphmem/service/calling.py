@@ -254,7 +254,7 @@ def send(
                 "send it again, a store with the same idempotency_key",
                 reason=str(exc),
             ) from exc
-    ends = "the local service ends as soon as it is ready: `graphmem server logs` says why"
+    ends = "the local service ends as soon as it is ready: `graphmem logs` says why"
     raise ServiceUnreachable(ends if starts else "the local service does not answer")
 
 

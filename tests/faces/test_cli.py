@@ -542,7 +542,7 @@ def test_the_example_of_a_command_is_understood(command: Command, name: str) -> 
 
 
 @pytest.mark.parametrize(
-    "line", ["serve", "demo", "db start", "db stop", "db status", "db info", "db logs", "--env demo mcp"]
+    "line", ["serve", "demo", "db start", "db stop", "db status", "db info", "logs", "--env demo mcp"]
 )
 def test_the_other_commands_have_an_example_too(command: Command, line: str) -> None:
     shown = command(*line.split(), "--help", COLUMNS="200").stdout

@@ -68,6 +68,8 @@ def test_filters_leave_the_lines_that_are_wanted(chosen: Settings) -> None:
         (("--level", "warning"), problems),
         (("--level", "error", "-n", "1"), ["  File"]),
         (("--trace", TRACE[:8]), ["store"]),
+        (("--log", "neo4j"), ["Started.", "It is slow", "\tat org.neo4j.Main"]),
+        (("--log", "service"), ["Traceback", "  File"]),
         (("--since", "2026-11-05T10:00:05Z"), ["fault", "Traceback", "  File"]),
         (("--since", "2027-01-01"), []),
     ):
