@@ -14,7 +14,7 @@ import typer
 from graphmem.cli.progress import RATE_SECONDS, Remaining, counted_progress
 from graphmem.cli.session import Draw, Session, command, show, stderr, tell
 from graphmem.cli.tables import List, add, time_text
-from graphmem.errors import DumpConflicts, EncryptionKeyMissing, InvalidInput
+from graphmem.errors import DumpConflicts, DumpRefused, EncryptionKeyMissing, InvalidInput
 from graphmem.model import times
 
 if TYPE_CHECKING:
@@ -327,13 +327,11 @@ def _receive(
 ) -> VerifyResult:
     """Have the service at ``--base-url`` send a backup, verify it, and give it its name."""
     from graphmem import dump
-    from graphmem.dump.creating import new_file, refuse_empty_replacement
+    from graphmem.dump.creating import refuse_empty_replacement
+    from graphmem.neo4j_local.private_files import new_file
 
-    with (
-        session.remote(chosen.base_url or "", chosen) as client,
-        _Bars() as bars,
-        new_file(path, force) as file,
-    ):
+    client = session.remote(chosen.base_url or "", chosen)
+    with _Bars() as bars, new_file(path, force, DumpRefused) as file:
         bars.advance("receive", 0, None)
         request = {"owners": list(owners), "files": files}
         with client.stream("POST", "/backup", request, timeout=None) as (_, chunks):

@@ -13,7 +13,6 @@ import typer
 from graphmem.cli.people_times import iso
 from graphmem.cli.progress import counted_files
 from graphmem.cli.session import Session, stderr, tell_progress
-from graphmem.cli.source_content import whole_file
 from graphmem.cli.upload import patiently
 from graphmem.errors import InvalidInput
 
@@ -129,7 +128,7 @@ def _write(
 ) -> dict[str, Any]:
     """Write a format; return what else there is to tell."""
     from graphmem.cli.exporting import export_lines, export_notes, export_tables
-    from graphmem.neo4j_local.private_files import changing
+    from graphmem.neo4j_local.private_files import changing, new_file
 
     if format == "markdown":
         assert output is not None
@@ -149,13 +148,15 @@ def _write(
         "graphml": export_tables.graphml,
         "prov": export_tables.prov_json,
     }[format](spool)
-    with contextlib.nullcontext(sys.stdout.buffer) if output is None else whole_file(output, force) as file:
+    stdout = contextlib.nullcontext(sys.stdout.buffer)
+    with stdout if output is None else new_file(output, force, InvalidInput) as file:
         _send(made, file, advance)
     return {}
 
 
 def _write_tables(spool: ExportSpool, folder: Path, exact: bool, force: bool) -> dict[str, Any]:
     from graphmem.cli.exporting import export_tables
+    from graphmem.neo4j_local.private_files import new_file
 
     folder.mkdir(parents=True, exist_ok=True)
     cell = export_tables.exact_cell if exact else export_tables.safe_cell
@@ -163,7 +164,7 @@ def _write_tables(spool: ExportSpool, folder: Path, exact: bool, force: bool) ->
     for name, lines in export_tables.csv_tables(spool, cell):
         # An entity type may have the name of the table of relationships.
         clash = name == export_tables.RELATIONSHIPS and name in spool.types() and files == len(spool.types())
-        with whole_file(folder / f"{name}{'_' if clash else ''}.csv", force) as file:
+        with new_file(folder / f"{name}{'_' if clash else ''}.csv", force, InvalidInput) as file:
             _send(lines, file, lambda: None)
         files += 1
     return {"files": files}

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -49,7 +45,9 @@ def content(
         _receive(session, source_id, Received(sys.stdout.buffer))
         sys.stdout.buffer.flush()
         return None
-    with whole_file(output, force) as file:
+    from graphmem.neo4j_local.private_files import new_file
+
+    with new_file(output, force, InvalidInput) as file:
         received = Received(file)
         _receive(session, source_id, received)
     return {"file": str(output), "file_size": received.size, "content_hash": received.digest.hexdigest()}
@@ -73,8 +71,7 @@ def _receive(session: Session, source_id: str, received: Received) -> None:
     """Write the bytes of a source, from where the session's commands find their data."""
     chosen = session.settings()
     if chosen.base_url is not None:
-        with session.remote(chosen.base_url, chosen) as client:
-            _from_client(client, source_id, received)
+        _from_client(session.remote(chosen.base_url, chosen), source_id, received)
     elif uses_service(chosen):
         from graphmem.client import Client
         from graphmem.service.calling import account_headers, ensure
@@ -113,22 +110,3 @@ def _from_client(client: Client, source_id: str, received: Received) -> None:
     content_hash = headers.get("ETag", "").strip('"')
     if received.digest.hexdigest() != content_hash:
         raise ObjectDamaged(sha256=content_hash, size=received.size)
-
-
-@contextlib.contextmanager
-def whole_file(path: Path, force: bool) -> Iterator[IO[bytes]]:
-    """Yield a file that gets its name once it is complete; a partial file is removed."""
-    if os.path.isdir(path) or (os.path.exists(path) and not force):
-        kind = "is a directory" if os.path.isdir(path) else "exists"
-        raise InvalidInput(f"{path} {kind}: give another name, or --force to replace a file", file=str(path))
-    try:
-        handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                yield file
-            os.replace(partial, path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(partial)
-    except OSError as exc:
-        raise InvalidInput(f"{path} cannot be written: {exc.strerror or exc}", file=str(path)) from exc

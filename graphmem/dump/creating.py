@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import os
-import re
-import secrets
 import tempfile
-import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from graphmem.database.driver import Database
 from graphmem.database.owners import every_owner
@@ -24,7 +20,7 @@ from graphmem.model import canonical
 from graphmem.model.fact_records import SourceRecord, columns, line
 from graphmem.model.fact_table import OBSERVATION, PARTS, SCHEMA, SOURCE, TRANSACTION, no_counts
 from graphmem.model.schema import version_order
-from graphmem.neo4j_local.private_files import flush, flush_directory
+from graphmem.neo4j_local.private_files import flush, new_file
 from graphmem.objects import ObjectStore
 from graphmem.sealing import InstanceKeys
 from graphmem.sealing.sealed_dumps import DumpSealer
@@ -32,8 +28,6 @@ from graphmem.writing.state import LockedOwner
 
 PAGE_TRANSACTIONS: Final = 500
 """Transactions that one query reads; fewer where their values are large."""
-ABANDONED_AFTER_SECONDS: Final = 86_400.0
-"""A partial file that nobody has written to for this long belongs to no backup under way."""
 PENDING_RECORDS_LIMIT: Final = 500
 """Records that are held until a thread writes them."""
 SPOOL_BYTES: Final = 2 << 20
@@ -106,7 +100,7 @@ async def create(
             written; or an owner has stored nothing, or was erased meanwhile.
         Unavailable: the database or the object store failed.
     """
-    with new_file(path, force) as file:
+    with new_file(path, force, DumpRefused) as file:
         sealer = None if keys is None else DumpSealer(keys)
         writer = container.DumpWriter(file, files=objects is not None, sealer=sealer)
         creator = _Creator(database, objects, writer, progress or (lambda stage, done, total: None))
@@ -319,32 +313,6 @@ class _Creator:
         await asyncio.to_thread(write)
 
 
-@contextlib.contextmanager
-def new_file(path: Path, force: bool) -> Iterator[BinaryIO]:
-    """Yield a file that gets its name once it is complete; a partial file is removed."""
-    # Unlike Path's methods, these do not raise for an unusable path: opening the file reports the reason.
-    if os.path.isdir(path):
-        raise DumpRefused(f"{path} is a directory: give the name of a file in it", path=str(path))
-    if os.path.exists(path) and not force:
-        raise DumpRefused(f"{path} exists: give another name, or --force to replace it", path=str(path))
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        _remove_abandoned(path)
-        try:
-            with open(partial, "xb", opener=_opened_privately) as file:
-                yield file
-                flush(file)
-            _publish(partial, path, force)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as exc:
-        raise DumpRefused(f"{path} cannot be written: {exc.strerror or exc}", path=str(path)) from exc
-
-
-def _opened_privately(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
-
-
 def refuse_empty_replacement(path: Path, database_name: str) -> None:
     """Refuse to replace a file by an empty dump: that file may be the last copy of the facts."""
     if os.path.exists(path):
@@ -353,30 +321,3 @@ def refuse_empty_replacement(path: Path, database_name: str) -> None:
             "check that this is the right database, or give another name",
             path=str(path),
         )
-
-
-def _remove_abandoned(path: Path) -> None:
-    """Remove partial files of this name that nobody has written to for a day: their backups were killed."""
-    pattern = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}")
-    oldest = time.time() - ABANDONED_AFTER_SECONDS
-    for entry in os.scandir(path.parent):
-        with contextlib.suppress(OSError):
-            if pattern.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < oldest:
-                os.unlink(entry.path)
-
-
-def _publish(partial: Path, path: Path, force: bool) -> None:
-    """Give a complete file its name. A file that appeared meanwhile is replaced only by ``force``."""
-    refusal = DumpRefused(f"{path} was created meanwhile: give another name", path=str(path))
-    try:
-        if not force:
-            os.link(partial, path)
-    except FileExistsError:
-        raise refusal from None
-    except OSError:  # a file system without links, as of USB sticks
-        if path.exists():
-            raise refusal from None
-        force = True
-    if force:
-        partial.replace(path)
-    flush_directory(path.parent)

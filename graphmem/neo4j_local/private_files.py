@@ -6,16 +6,21 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
+import secrets
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from graphmem.errors import DataDirectoryRefused, GraphmemError
 
 LOCK_SECONDS = 60.0
+ABANDONED_AFTER_SECONDS = 86_400.0
+"""A partial file that nobody has written to for this long belongs to nothing under way."""
 _CAUSES = {
     errno.ENOSPC: "the disk is full: free some space there and run this again",
     errno.EDQUOT: "the disk quota is used up: free some space there and run this again",
@@ -137,3 +142,59 @@ def tail(path: Path, lines: int, start: int = 0) -> list[str]:
         return []
     filled = [line for line in text.splitlines() if any(c.isprintable() and not c.isspace() for c in line)]
     return filled[-lines:] if lines > 0 else []
+
+
+@contextmanager
+def new_file(path: Path, force: bool, refused: type[GraphmemError]) -> Iterator[BinaryIO]:
+    """Yield a file that gets its name once it is complete; a partial file is removed.
+
+    It is ``refused`` where it exists and is not replaced by ``force``, or cannot be written.
+    """
+    # Unlike Path's methods, these do not raise for an unusable path: opening the file reports the reason.
+    if os.path.isdir(path):
+        raise refused(f"{path} is a directory: give the name of a file in it", path=str(path))
+    if os.path.exists(path) and not force:
+        raise refused(f"{path} exists: give another name, or --force to replace it", path=str(path))
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        _remove_abandoned(path)
+        try:
+            with open(partial, "xb", opener=_opened_privately) as file:
+                yield file
+                flush(file)
+            _publish(partial, path, force, refused)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as exc:
+        raise refused(f"{path} cannot be written: {exc.strerror or exc}", path=str(path)) from exc
+
+
+def _opened_privately(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove partial files of this name that nobody has written to for a day: what wrote them was killed."""
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}")
+    oldest = time.time() - ABANDONED_AFTER_SECONDS
+    for entry in os.scandir(path.parent):
+        with contextlib.suppress(OSError):
+            if pattern.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                os.unlink(entry.path)
+
+
+def _publish(partial: Path, path: Path, force: bool, refused: type[GraphmemError]) -> None:
+    """Give a complete file its name. A file that appeared meanwhile is replaced only by ``force``."""
+    refusal = refused(f"{path} was created meanwhile: give another name", path=str(path))
+    try:
+        if not force:
+            os.link(partial, path)
+    except FileExistsError:
+        raise refusal from None
+    except OSError:  # a file system without links, as of USB sticks
+        if path.exists():
+            raise refusal from None
+        force = True
+    if force:
+        partial.replace(path)
+    flush_directory(path.parent)

@@ -18,6 +18,7 @@ from graphmem.context import Services
 from graphmem.dump import create, creating
 from graphmem.dump.container import DumpWriter
 from graphmem.errors import DumpRefused
+from graphmem.neo4j_local.private_files import new_file
 from graphmem.settings import Settings
 from tests.support.commands import environment
 from tests.support.dumps import Dumps
@@ -206,7 +207,10 @@ def test_of_two_dumps_with_one_name_the_first_one_stays(
     path = tmp_path / "a.dump"
 
     def both() -> None:
-        with creating.new_file(path, force=False) as later, creating.new_file(path, force=False) as earlier:
+        with (
+            new_file(path, False, DumpRefused) as later,
+            new_file(path, False, DumpRefused) as earlier,
+        ):
             earlier.write(b"earlier")
             later.write(b"later")
 

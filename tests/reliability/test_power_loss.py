@@ -21,9 +21,9 @@ import pytest
 
 from graphmem import dump, environment_file
 from graphmem.context import Services
-from graphmem.dump.creating import new_file
+from graphmem.errors import DumpRefused
 from graphmem.neo4j_local import backup_record
-from graphmem.neo4j_local.private_files import flush, write_private
+from graphmem.neo4j_local.private_files import flush, new_file, write_private
 from graphmem.objects import directory
 from graphmem.sealing import InstanceKeys, RootKey
 from graphmem.sealing.root_key import keep_root_key, stored_root_key
@@ -79,7 +79,7 @@ def write_dumps(folder: Path) -> Check:
     settings = load(env="test", data_dir=folder)
     path = backup_record.folder(settings) / "a.dump"
     for content in (b"first", CONTENT):
-        with new_file(path, force=True) as file:
+        with new_file(path, True, DumpRefused) as file:
             file.write(content)
         backup_record.note(settings, path, root="")
     return lambda: path.read_bytes() == CONTENT and len(backup_record.backups(settings)) == 1
