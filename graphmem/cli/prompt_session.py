@@ -53,27 +53,25 @@ def prompt_session(
       graphmem session --keep-going --json < commands.txt
     """
     run = LineRunner(session)
-    with contextlib.closing(run):
-        if sys.stdin.isatty():
-            _at_prompt(session, run)
-            return
-        first = 0
-        for line in sys.stdin.read().splitlines():
-            code = run(line)
-            first = first or code
-            if run.has_ended or (code and not keep_going):
-                break
-        if first:
-            raise typer.Exit(first)
+    if sys.stdin.isatty():
+        _at_prompt(session, run)
+        return
+    first = 0
+    for line in sys.stdin.read().splitlines():
+        code = run(line)
+        first = first or code
+        if run.has_ended or (code and not keep_going):
+            break
+    if first:
+        raise typer.Exit(first)
 
 
 class LineRunner:
-    """Runs lines as commands, with the options of the session, and keeps its connections open."""
+    """Runs lines as commands, with the options of the session."""
 
     def __init__(self, session: Session) -> None:
         from graphmem.cli.main import app
 
-        session.kept = session.kept or {}
         self.session = session
         self.group: Any = typer.main.get_command(app)
         self.has_ended = False
@@ -112,10 +110,6 @@ class LineRunner:
         except SystemExit as exc:
             return exc.code if isinstance(exc.code, int) else int(exc.code is not None)
         return 0
-
-    def close(self) -> None:
-        for client in (self.session.kept or {}).values():
-            client.close()
 
 
 class Completions:

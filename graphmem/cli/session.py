@@ -62,8 +62,8 @@ class Session:
     overrides: dict[str, Any] = field(default_factory=dict)
     account: str | None = None
     """The account that acts, instead of the local one."""
-    kept: dict[str, Client] | None = None
-    """Connections of `graphmem session` to services over HTTP, by address; None: each command has its own."""
+    kept: dict[str, Client] = field(default_factory=dict)
+    """Connections to services over HTTP, by address; they end with the process."""
     chosen: Settings | None = None
     """The settings of a command that chooses them itself, in place of those of options and environment."""
     running_for: float | None = None
@@ -117,8 +117,7 @@ class Session:
 
             raw = own_files.with_content(raw) if operation.name in own_files.OPERATIONS else raw
         if chosen.base_url is not None:
-            with self.remote(chosen.base_url, chosen) as client:
-                return client.call(operation.routes[0], raw)
+            return self.remote(chosen.base_url, chosen).call(operation.routes[0], raw)
         is_service = uses_service(chosen) or self.running_for is not None
         if operation.reads:
             require_database(chosen, or_service=is_service)
@@ -150,10 +149,8 @@ class Session:
                 setting="GRAPHMEM_BASE_URL",
             )
         token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
-        if self.kept is None:
-            return Client(base_url, token, "cli")
         if base_url not in self.kept:
-            self.kept[base_url] = Client(base_url, token, "cli", stays_open=True)
+            self.kept[base_url] = Client(base_url, token, "cli")
         return self.kept[base_url]
 
     def log_to_file(self, chosen: Settings) -> None:

@@ -48,8 +48,7 @@ def look(session: Session) -> Row:
     chosen = session.settings()
     state: Row = {"version": __version__, "environment": chosen.env, "data_dir": str(chosen.data_path)}
     problems: list[Row] = []
-    # One connection for all questions, to a service that runs already.
-    session.kept = {} if session.kept is None else session.kept
+    # Only a service that runs already is asked.
     session.running_for = TIMEOUT_SECONDS
     ask = session.ask
     if chosen.base_url is not None:

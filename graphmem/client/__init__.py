@@ -30,7 +30,7 @@ class Client:
     def __init__(
         self, base_url: str, token: str | None, name: str = "client", *, login: Login | None = None,
         socket: Path | None = None, headers: Mapping[str, str] | None = None,
-        agent: AgentSigner | None = None, stays_open: bool = False,
+        agent: AgentSigner | None = None,
     ) -> None:  # fmt: skip
         """Make the connection; nothing is sent yet.
 
@@ -41,7 +41,6 @@ class Client:
         Args:
             socket: a Unix socket to connect to, whatever the address is.
             headers: headers of every request.
-            stays_open: only :meth:`close` closes the connection, and the end of a ``with`` block does not.
             agent: what signs the requests. Default: the agent of ``GRAPHMEM_AGENT_KEY``, if that is set.
 
         Raises:
@@ -58,7 +57,6 @@ class Client:
         sent |= {"Authorization": f"Bearer {token}"} if token else {}
         sent |= secret_headers(socket) if socket else {}
         self._base = base_url.rstrip("/")
-        self._stays_open = stays_open
         self._login = None if token or socket else login or _kept(base_url)
         auth = KeptBearer(Logins(), self._login) if self._login else None
         # To load the certificates of authorities takes some 30 ms: only where something is encrypted.
@@ -77,8 +75,7 @@ class Client:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._stays_open:
-            self.close()
+        self.close()
 
     def close(self) -> None:
         self._http.close()

@@ -117,18 +117,11 @@ def test_a_prompt_runs_lines_and_keeps_them_for_this_user_alone(
     assert [line for line in history.read_text().splitlines() if line[:1] == "+"] == ["+health", "+exit"]
 
 
-def test_the_commands_of_a_session_share_a_connection_that_its_end_closes() -> None:
-    outer = Session(overrides={"base_url": "http://127.0.0.1:1"}, kept={})
+def test_the_commands_of_a_session_share_a_connection() -> None:
+    outer = Session(overrides={"base_url": "http://127.0.0.1:1"})
     inner = [Session(as_json=True).within(outer) for _ in range(2)]
-    clients = []
-    for session in inner:
-        with session.remote("http://127.0.0.1:1", session.settings()) as client:
-            clients.append(client)
+    clients = [session.remote("http://127.0.0.1:1", session.settings()) for session in inner]
     assert clients[0] is clients[1]
-    assert not clients[0]._http.is_closed
-    runner = LineRunner(outer)
-    runner.close()
-    assert clients[0]._http.is_closed
 
 
 def test_what_was_asked_of_a_sealed_instance_is_in_no_file(tmp_path: Path) -> None:
