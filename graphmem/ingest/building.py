@@ -102,6 +102,12 @@ class Builder:
         self._warnings: dict[str, None] = {}
         self._left_out: dict[str, tuple[int, int, list[str]]] = {}
 
+    def within(self) -> Builder:
+        """Return a builder for a text within the document, whose warnings are those of the document."""
+        inner = Builder(self.limits, self.format)
+        inner._warnings, inner._left_out = self._warnings, self._left_out
+        return inner
+
     @property
     def position(self) -> int:
         """The offset at which the next piece of text begins."""

@@ -6,7 +6,8 @@ import re
 from typing import Final
 
 ADDRESS_CHARACTERS_LIMIT: Final = 4_000
-_WRITTEN: Final = re.compile(r" <(?:[a-z][a-z0-9+.-]*:|[/.\w])[^\s<>]*>", re.IGNORECASE)
+_WRITTEN: Final = re.compile(r" <(?:[a-z][a-z0-9+.-]*:(?!:)|[/.?])[^\s<>]*>", re.IGNORECASE)
+_RELATIVE: Final = re.compile(r"(?![a-z][a-z0-9+.-]*:|[/.?])", re.IGNORECASE)
 _INNER: Final = re.compile(r"#|javascript:|data:|about:|vbscript:", re.IGNORECASE)
 """What leads to a place on the same page, runs a program, or holds a file."""
 _SCHEME: Final = re.compile(r"(?:https?://(?:www\.)?|mailto:|tel:|sip:)", re.IGNORECASE)
@@ -17,7 +18,7 @@ def address_after(words: str, address: str) -> str:
     address = "".join(address.split())
     if not address or _INNER.match(address) or len(address) > ADDRESS_CHARACTERS_LIMIT:
         return ""
-    address = address.replace("<", "%3C").replace(">", "%3E")
+    address = ("./" if _RELATIVE.match(address) else "") + address.replace("<", "%3C").replace(">", "%3E")
     bare = _SCHEME.sub("", address, count=1).rstrip("/")
     shown = "".join(words.split())
     if bare and (bare in shown or bare == re.sub(r"[^\d+]", "", shown)):

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import FileSpan, PartField
+from graphmem.ingest.links import parted
 
 HEADER_CHARACTERS_LIMIT = 100
 HEAD_ROWS = 20
@@ -95,16 +96,28 @@ def header_of(head: Sequence[Sequence[str]]) -> tuple[int, bool]:
 
 
 class TableRow(NamedTuple):
-    """A row, whose number counts from 1. ``values`` are those of its cells where they are no texts."""
+    """A row, whose number counts from 1. ``values`` are those of its cells where they are no texts.
+
+    ``addresses`` stand behind the texts of cells that are links, and are no part of their values.
+    """
 
     number: int
     texts: Sequence[str]
     values: Sequence[Any] | None = None
+    addresses: Sequence[str] = ()
+
+
+def row_of(number: int, cells: Sequence[str]) -> TableRow:
+    """Return a row of cells, each with the address of a link behind its text where it has one."""
+    if not any(cell.endswith(">") for cell in cells):
+        return TableRow(number, cells)
+    texts, addresses = zip(*map(parted, cells), strict=True)
+    return TableRow(number, texts, None, addresses)
 
 
 def numbered(rows: Iterable[Sequence[str]]) -> Iterator[TableRow]:
     """Yield the rows that have a text."""
-    return (TableRow(number, texts) for number, texts in enumerate(rows, 1) if any(texts))
+    return (row_of(number, texts) for number, texts in enumerate(rows, 1) if any(texts))
 
 
 def row_fields(
@@ -128,7 +141,7 @@ def add_row(
     ``columns`` is None for the first row of a table: it may be the ``header``, which has no part. ``address``
     names the cell of a column and a row.
     """
-    number, texts, values = row
+    number, texts, values, addresses = row
     builder.count_cells(len(texts))
     if header is None:
         header = columns is None and is_header(texts)
@@ -136,7 +149,8 @@ def add_row(
     place = FileSpan(page=page, line=builder.line, row=number, start=builder.position)
     spans: list[FileSpan] = []
     for column, text in enumerate(texts, 1):
-        span = builder.add(text, "\t" if column < len(texts) else "")
+        link = addresses[column - 1] if addresses else ""
+        span = builder.add(text, link + ("\t" if column < len(texts) else ""))
         cell = address(column, number) if address is not None else None
         spans.append(place._replace(line=span.line, cell=cell, start=span.start, end=span.end))
     place = place._replace(end=builder.position)
@@ -157,7 +171,8 @@ def add_rows(
     empty = min((next(filter(row.texts.__getitem__, range(len(row.texts)))) for row in head), default=0)
     above, header = header_of([row.texts[empty if address is not None else 0 :] for row in head])
     for row in head[:above]:
-        builder.add(" ".join(filter(None, row.texts)), "\n")
+        cells = map("".join, zip(row.texts, row.addresses, strict=True)) if row.addresses else row.texts
+        builder.add(" ".join(filter(None, cells)), "\n")
     columns: Columns | None = None
     for row in chain(head[above:], rows):
         columns = add_row(builder, row, columns, page, header and columns is None, address)

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from datetime import datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import IO, Any
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -74,7 +74,8 @@ class Package:
 
     def __init__(self, builder: Builder, data: bytes) -> None:
         self.builder = builder
-        self._archive = zipfile.ZipFile(io.BytesIO(archives.check(data, builder)))
+        self.data = archives.check(data, builder)
+        self._archive = zipfile.ZipFile(io.BytesIO(self.data))
         self._names = set(self._archive.namelist())
         self._roots: dict[str, etree._Element] = {}
         self._relations: dict[str, dict[str, Relation]] = {}
@@ -106,6 +107,10 @@ class Package:
             except etree.XMLSyntaxError as exc:
                 self.builder.warn(f"The member {name[:100]} is damaged and left out: {exc}."[:300])
         return etree.Element("none")
+
+    def opened(self, name: str) -> IO[bytes]:
+        """Open a member that is too large for a tree."""
+        return self._archive.open(name)
 
     def relations(self, name: str) -> dict[str, Relation]:
         """Return the relationships of a member by their ids; those of the package are of an empty name."""
@@ -139,9 +144,9 @@ class Package:
         """Yield the texts of the charts and diagrams that a member shows."""
         for relation in self.related(name, *DRAWN):
             walk = self.walk(relation.target)
-            yield from filter(None, map(walk.line, walk.within(walk.root, "p")))
             labels = (each.text or "" for each in walk.root.iterfind(LABELS_OF_CHART))
-            yield " ".join(dict.fromkeys(labels))
+            texts = [walk.line(walk.root), " ".join(dict.fromkeys(labels))]
+            yield from filter(None, texts)
 
     def warn_of_rest(self) -> None:
         """Warn of text that was not read, and of files within the file."""

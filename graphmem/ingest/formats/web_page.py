@@ -1,19 +1,28 @@
-"""HTML: the text that a reader sees, as headings, paragraphs, items, rows. The network is not used."""
+"""HTML: the text that a reader sees, as headings, paragraphs, items, rows. The network is not used.
+
+A link has its address behind its words, a picture its description, a field of a form its value.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
+from urllib.parse import urljoin
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import ParseFailed
-from graphmem.ingest.tabular import Columns, TableRow, add_row
+from graphmem.ingest.links import address_after
+from graphmem.ingest.tabular import Columns, add_row, row_of
 
 CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 CHARSET_BYTES = 2_048
-LEFT_OUT = {"script", "style", "template", "noscript", "head", "svg", "iframe", "object"}
+LEFT_OUT = {"script", "style", "head", "metadata", "defs"}
+UNREAD = {"template", "noscript", "iframe", "object"}
+"""What a browser shows in place of something else, if at all."""
+UNSEEN_INPUTS = {"hidden", "submit", "button", "password", "image", "reset", "file", "color", "range"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 BLOCKS = HEADINGS | {
     "address", "article", "aside", "blockquote", "body", "caption", "dd", "div", "dl", "dt", "fieldset",
@@ -60,7 +69,7 @@ def plain(text: str, builder: Builder) -> str:
     """Return the visible text of HTML, one block a line, such as the body of a message."""
     if not text.strip():
         return ""
-    collected = Builder(builder.limits, builder.format)
+    collected = builder.within()
     try:
         PageText(collected).add(tree(text))
     except ParseFailed as exc:
@@ -82,6 +91,14 @@ def _head(builder: Builder, root: etree._Element) -> None:
             builder.metadata[key] = element.get("content")
 
 
+class _OpenLink(NamedTuple):
+    """A link that is being read: its words begin at a place of a list."""
+
+    address: str
+    words: list[str]
+    start: int
+
+
 class _OpenTable:
     """A table that is being read. A table with a table in it is layout: its cells are ordinary blocks."""
 
@@ -101,19 +118,28 @@ class PageText:
         self._kinds: list[tuple[str, int | None]] = []
         self._tables: list[_OpenTable] = []
         self._preformatted = 0
+        self._links: list[_OpenLink] = []
+        self._base = ""
 
     def add(self, root: etree._Element) -> None:
+        base = root.find(".//base")
+        self._base = base.get("href", "") if base is not None else ""
         skipped: etree._Element | None = None
         for event, element in etree.iterwalk(root, events=("start", "end")):
             tag = element.tag if isinstance(element.tag, str) else ""
             if event == "start":
-                if skipped is None and tag in LEFT_OUT:
+                if skipped is None and (tag in LEFT_OUT or tag in UNREAD):
                     skipped = element
                 if skipped is None:
                     self._start(tag)
+                    if tag in ("a", "img", "input"):
+                        self._start_inline(element, tag)
                     self._words.append(element.text or "")
             elif skipped is element:
                 skipped = None
+                if tag in UNREAD:
+                    text = "".join(element.itertext())
+                    self._builder.left_out(f"{tag} element", len(text.strip()))
                 self._words.append(element.tail or "")
             elif skipped is None:
                 self._end(tag)
@@ -140,7 +166,36 @@ class PageText:
             self._words.append("\n" if self._preformatted else BREAK)
         self._preformatted += tag == "pre"
 
+    def _start_inline(self, element: etree._Element, tag: str) -> None:
+        if tag == "a":
+            address = element.get("href", "")
+            address = urljoin(self._base, address) if self._base and address[:1] != "#" else address
+            self._links.append(_OpenLink(address, self._words, len(self._words)))
+        elif tag == "img":
+            self._words.append(f" {element.get('alt') or ''} ")
+        elif element.get("type", "").lower() in ("checkbox", "radio"):
+            self._words.append(" [ ] " if element.get("checked") is None else " [x] ")
+        elif element.get("type", "").lower() not in UNSEEN_INPUTS:
+            self._words.append(f" {element.get('value') or ''} ")
+
+    def _end_link(self) -> None:
+        """Add the address behind the words of a link, which may have ended their block."""
+        link = self._links.pop()
+        start = link.start if link.words is self._words else 0
+        words = "".join(self._words[start:])
+        address = address_after(words, link.address)
+        while address and len(self._words) > start and not self._words[-1].strip():
+            self._words.pop()
+        if address and words.strip() and words[-1:].isspace():
+            self._words[-1] = self._words[-1].rstrip()
+            address += " "
+        self._words.append(address)
+        if address and link.words is not self._words and not words.strip():
+            self._flush()
+
     def _end(self, tag: str) -> None:
+        if tag == "a" and self._links:
+            self._end_link()
         row = self._row
         if row is not None and row.cells is not None and tag in ("td", "th"):
             row.cells.append(" ".join("".join(self._words).split()))
@@ -149,7 +204,7 @@ class PageText:
             cells, row.cells = row.cells, None
             row.row += 1
             if any(cells):
-                row.columns = add_row(self._builder, TableRow(row.row, cells), row.columns)
+                row.columns = add_row(self._builder, row_of(row.row, cells), row.columns)
         elif tag in BLOCKS:
             self._flush()
         if tag == "table" and self._tables:

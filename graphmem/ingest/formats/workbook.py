@@ -2,7 +2,8 @@
 
 The text of a sheet is its name and then one line per row, with tabs. Numbers are numbers, dates are ISO
 8601. A number that the sheet shows with zeros before it, as a postal code, is a text. A line with one cell
-above a wider row is a title, not a row.
+above a wider row is a title, not a row. A merged cell gives its value to each of its rows. Comments and the
+texts of drawings stand below the rows of their sheet.
 """
 
 from __future__ import annotations
@@ -10,28 +11,44 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from typing import Any
 
 import openpyxl
-from openpyxl.utils import get_column_letter
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+from openpyxl.utils import get_column_letter, range_boundaries
 from openpyxl.utils.exceptions import InvalidFileException
 
-from graphmem.ingest import archives
 from graphmem.ingest.building import Builder, json_value, normal
 from graphmem.ingest.document import ParseFailed, PartField
-from graphmem.ingest.formats.office import describe
+from graphmem.ingest.formats.office import Package, describe
+from graphmem.ingest.formats.office_text import attribute
+from graphmem.ingest.links import address_after
 from graphmem.ingest.tabular import TableRow, add_rows
 
 ZEROS = re.compile("0{2,20}")
 """The format of a number of which a sheet shows so many digits."""
+ERRORS = {
+    "#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!",
+    "#BLOCKED!", "#CONNECT!", "#UNKNOWN!", "#BUSY!", "#GETTING_DATA", "#ERROR!",
+}  # fmt: skip
+CELLS_SHOWN = 20
+"""Cells that a warning names."""
+_SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_MARKS = tuple(_SHEET + name for name in ("row", "mergeCell", "hyperlink"))
+_WITHOUT_VALUE = etree.XPath("s:c[s:f][not(@t = 'str')][not(s:v/text())]/@r", namespaces={"s": _SHEET[1:-1]})
+_WITH_LINK = etree.XPath("s:c[s:f[contains(., 'HYPERLINK(')]]", namespaces={"s": _SHEET[1:-1]})
+_LINKED = re.compile(r'HYPERLINK\(\s*"([^"]+)"')
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    data = archives.check(data, builder)
+    package = Package(builder, data)
     try:
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+        stream = io.BytesIO(package.data)
+        book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
     except (KeyError, ValueError, TypeError, InvalidFileException, zipfile.BadZipFile) as exc:
         raise ParseFailed(f"The workbook is damaged: {exc}."[:300], "damaged") from None
     describe(builder, book.properties)
@@ -39,36 +56,117 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
         builder.check_page(number)
         if sheet.sheet_state != "visible":
             builder.warn(f"The sheet {sheet.title} is hidden.")
-        _add_sheet(builder, sheet, number)
+        _add_sheet(builder, sheet, number, package)
     builder.metadata["sheets"] = book.sheetnames
+    package.warn_of_rest()
 
 
-def _add_sheet(builder: Builder, sheet: Any, page: int) -> None:
+@dataclass
+class _Marks:
+    """What a sheet says beside the values of its cells: by rows, and in these by columns."""
+
+    links: dict[int, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    merged: dict[int, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+    """The last rows of merged cells, by their first rows."""
+    uncalculated: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def link(self, reference: str, address: str) -> None:
+        column, row, *_ = range_boundaries(reference)
+        if column and row and address:
+            self.links[row][column] = address
+
+
+def _marks(package: Package, name: str) -> _Marks:
+    marks, relations = _Marks(), package.relations(name)
+    for _, element in etree.iterparse(package.opened(name), tag=_MARKS, resolve_entities=False):
+        if element.tag == _MARKS[0]:
+            marks.uncalculated += _WITHOUT_VALUE(element)
+            for cell in _WITH_LINK(element):
+                link = _LINKED.search("".join(cell.itertext()))
+                marks.link(cell.get("r", ""), link[1] if link else "")
+            element.clear()
+        elif element.tag == _MARKS[1]:
+            column, row, _, last = range_boundaries(element.get("ref", ""))
+            if column and row and last and last > row:
+                marks.merged[row][column] = last
+        elif (relation := relations.get(attribute(element, "id"))) is not None and relation.is_external:
+            marks.link(element.get("ref", ""), relation.target)
+    return marks
+
+
+def _add_sheet(builder: Builder, sheet: Any, page: int, package: Package) -> None:
     title = builder.add(sheet.title, "\n")
     span = title._replace(page=page)
     builder.part("sheet", span, [PartField("name", normal(sheet.title), span)])
     # The size that a sheet claims is not believed.
     sheet.reset_dimensions()
-    add_rows(builder, _rows(builder, sheet), page, lambda column, row: f"{get_column_letter(column)}{row}")
+    marks = _marks(package, sheet._worksheet_path)
+    rows = _rows(builder, sheet, marks)
+    add_rows(builder, rows, page, lambda column, row: f"{get_column_letter(column)}{row}")
+    for line in _lines_below(package, sheet._worksheet_path):
+        builder.add(line, "\n")
     builder.add("", "\n")
+    for cells, reason in (
+        (marks.uncalculated, "formulas that no program has calculated: save the file with one"),
+        (marks.errors, "errors in place of values"),
+    ):
+        if cells:
+            names = ", ".join(cells[:CELLS_SHOWN]) + (" …" if len(cells) > CELLS_SHOWN else "")
+            count = f"{len(cells):,} cell{'s' * (len(cells) > 1)}"
+            builder.warn(f"TEXT_NOT_READ: {count} of the sheet {sheet.title} ({names}), {reason}.")
 
 
-def _rows(builder: Builder, sheet: Any) -> Iterator[TableRow]:
+def _lines_below(package: Package, name: str) -> Iterator[str]:
+    """Yield the comments on the cells of a sheet, and the texts of its drawings."""
+    commented: set[str] = set()
+    # A thread of comments has a note as well, for older programs.
+    for kind in ("threadedComment", "comments"):
+        references: set[str] = set()
+        for relation in package.related(name, kind):
+            for comment in package.root(relation.target).iter("{*}threadedComment", "{*}comment"):
+                reference = comment.get("ref", "")
+                texts = comment.iterfind("{*}text" if kind == "threadedComment" else "{*}text//{*}t")
+                text = " ".join("".join(each.text or "" for each in texts).split())
+                if text and reference not in commented:
+                    references.add(reference)
+                    yield f"Comment on {reference}: {text}"
+        commented |= references
+    for relation in package.related(name, "drawing"):
+        walk = package.walk(relation.target)
+        yield from filter(None, map(walk.text, walk.within(walk.root, "p")))
+        yield from package.drawn(relation.target)
+
+
+def _rows(builder: Builder, sheet: Any, marks: _Marks) -> Iterator[TableRow]:
     """Yield the rows that have a value, up to the last one of each."""
+    above: dict[int, tuple[int, Any]] = {}
     for row in sheet.iter_rows():
-        by_column = {cell.column: value for cell in row if (value := _value(cell)) is not None}
-        width = max(by_column, default=0)
+        by_column = {cell.column: value for cell in row if (value := _value(cell, marks)) is not None}
         # Rows that the sheet leaves out come as empty ones: a claimed number of rows must not cost time.
-        builder.count_cells(max(1, len(row) - width))
+        builder.count_cells(max(1, len(row) - max(by_column, default=0)))
         if by_column:
             number = next(cell.row for cell in row if getattr(cell, "row", None) is not None)
-            values = [by_column.get(column) for column in range(1, width + 1)]
-            yield TableRow(number, ["" if value is None else _cell_text(value) for value in values], values)
+            above = {column: merged for column, merged in above.items() if merged[0] >= number}
+            by_column = {column: value for column, (_, value) in above.items()} | by_column
+            for column, last in marks.merged.get(number, {}).items():
+                if column in by_column:
+                    above[column] = last, by_column[column]
+            values = [by_column.get(column) for column in range(1, max(by_column) + 1)]
+            texts = ["" if value is None else _cell_text(value) for value in values]
+            addresses: list[str] = []
+            if number in marks.links:
+                links = marks.links[number]
+                addresses = [address_after(text, links.get(at, "")) for at, text in enumerate(texts, 1)]
+            yield TableRow(number, texts, values, addresses)
 
 
-def _value(cell: Any) -> Any:
-    """Return the JSON value of a cell, None if it is empty."""
+def _value(cell: Any, marks: _Marks) -> Any:
+    """Return the JSON value of a cell, None if it is empty or an error."""
     value = cell.value
+    if type(value) is str and value[:1] == "#" and value in ERRORS:
+        marks.errors.append(f"{get_column_letter(cell.column)}{cell.row}")
+        return None
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat()
     if isinstance(value, timedelta):
