@@ -1,5 +1,7 @@
 """Any other file: one document, by which it is found: its title and what it says of itself.
 
+A record of a PDF is an invoice that is attached to it.
+
 Its text is no field; the span of the document is that of the whole text. What comes from metadata has no
 place in the text.
 """
@@ -12,7 +14,7 @@ from typing import Any
 
 from graphmem.ingest.document import ParsedDocument
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
-from graphmem.ingest.interpreters.labels import LabelledMember, configured_type
+from graphmem.ingest.interpreters.labels import LabelledMember, configured_type, members_of
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import heading, whole_text
 from graphmem.ingest.proposal import Proposal
@@ -48,6 +50,9 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         LabelledMember("media_type", document.media_type),
     ]
     draft.entity(configured_type(options.configuration) or GENERAL_TYPE, members, whole_text(document))
+    for part in document.parts if document.format == "pdf" else ():
+        if part.kind == "record":
+            draft.entity("invoice", members_of(part.fields), part.span)
     return draft.proposal()
 
 

@@ -67,7 +67,9 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("memory", "memory", version=4),
     _shipped("exported", "graphmem"),
     _shipped("memories", "mem0", "zep"),
-    _shipped("documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True),
+    _shipped(
+        "documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True, version=2
+    ),
     _shipped("tables", "docx", "html", "markdown", "odt", "pptx", module="rows", types=True, version=3),
 )
 """The interpreters of graphmem. The first one that reads a format by default is used for it."""

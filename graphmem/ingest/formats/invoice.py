@@ -1,0 +1,89 @@
+"""Invoices in XML (Factur-X, ZUGFeRD, XRechnung: CII and UBL) that are attached to a PDF."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+
+from graphmem.ingest.building import Builder, widened
+from graphmem.ingest.document import PartField
+
+ROOTS = {"CrossIndustryInvoice", "CrossIndustryDocument", "Invoice", "CreditNote"}
+PATHS = {
+    "number": ("{*}ExchangedDocument/{*}ID", "{*}HeaderExchangedDocument/{*}ID", "{*}ID"),
+    "vendor": (
+        ".//{*}SellerTradeParty/{*}Name",
+        ".//{*}AccountingSupplierParty//{*}RegistrationName",
+        ".//{*}AccountingSupplierParty//{*}PartyName/{*}Name",
+    ),
+    "customer": (
+        ".//{*}BuyerTradeParty/{*}Name",
+        ".//{*}AccountingCustomerParty//{*}RegistrationName",
+        ".//{*}AccountingCustomerParty//{*}PartyName/{*}Name",
+    ),
+    "invoice_date": (".//{*}IssueDateTime/{*}DateTimeString", "{*}IssueDate"),
+    "due_date": (".//{*}DueDateDateTime/{*}DateTimeString", "{*}DueDate", ".//{*}PaymentDueDate"),
+    "amount": (
+        ".//{*}DuePayableAmount",
+        ".//{*}GrandTotalAmount",
+        ".//{*}LegalMonetaryTotal/{*}PayableAmount",
+    ),
+    "tax": (".//{*}TaxTotalAmount", "{*}TaxTotal/{*}TaxAmount"),
+    "currency": (".//{*}InvoiceCurrencyCode", "{*}DocumentCurrencyCode"),
+    "iban": (".//{*}IBANID", ".//{*}PayeeFinancialAccount/{*}ID"),
+    "notes": ("{*}ExchangedDocument/{*}IncludedNote/{*}Content", "{*}Note"),
+}
+"""The fields of an invoice and where they stand, the first place that is filled counts."""
+LINES = ("IncludedSupplyChainTradeLineItem", "InvoiceLine", "CreditNoteLine")
+LINE_PATHS = {
+    "name": (".//{*}SpecifiedTradeProduct/{*}Name", "{*}Item/{*}Name"),
+    "quantity": (".//{*}BilledQuantity", "{*}InvoicedQuantity", "{*}CreditedQuantity"),
+    "amount": (".//{*}LineTotalAmount", "{*}LineExtensionAmount"),
+}
+NUMBERS = {"amount", "tax", "quantity"}
+DAY = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)", re.ASCII)
+NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,6})?", re.ASCII)
+
+
+def add_invoice(builder: Builder, data: bytes, name: str) -> bool:
+    """Add an invoice as a record with its fields; return whether a file is one."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError:
+        return False
+    if etree.QName(root).localname not in ROOTS:
+        return False
+    texts = _texts(root, PATHS)
+    builder.add(f"Invoice {name}:", "\n")
+    fields = [
+        PartField(field, _value(field, text), builder.add_line(field.replace("_", " ").capitalize(), text))
+        for field, text in texts.items()
+    ]
+    lines = [_texts(line, LINE_PATHS) for kind in LINES for line in root.iter(f"{{*}}{kind}")]
+    builder.count_cells(len(fields) + len(lines))
+    if lines:
+        spans = [builder.add("\t".join(line.values()), "\n") for line in lines]
+        items = [{field: _value(field, text) for field, text in line.items()} for line in lines]
+        fields.append(PartField("line_items", items, widened(spans)))
+    if fields:
+        builder.part("record", widened(field.span for field in fields), fields)
+    return True
+
+
+def _texts(element: etree._Element, paths: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return the texts that stand at these places, days as ISO 8601."""
+    texts: dict[str, str] = {}
+    for field, places in paths.items():
+        found = (" ".join((element.findtext(place) or "").split()) for place in places)
+        text = next(filter(None, found), "")
+        day = DAY.fullmatch(text) if field.endswith("_date") else None
+        if text:
+            texts[field] = "-".join(day.groups()) if day else text
+    return texts
+
+
+def _value(field: str, text: str) -> Any:
+    return float(text) if field in NUMBERS and NUMBER.fullmatch(text) else text

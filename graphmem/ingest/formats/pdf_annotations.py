@@ -1,0 +1,178 @@
+"""What lies upon the pages of a PDF: values of forms, typed-on text, notes, addresses of links, files.
+
+A value stands behind its label: the text on its left, of a box the text on its right. Where the page has
+none, a line below its text has the name of the field.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pypdfium2
+from pypdfium2 import raw
+
+from graphmem.ingest.links import address_after
+
+BOXES = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
+LISTS = (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
+UNSHOWN = (raw.FPDF_FORMFIELD_UNKNOWN, raw.FPDF_FORMFIELD_PUSHBUTTON, raw.FPDF_FORMFIELD_SIGNATURE)
+NO_NOTES = (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_UNKNOWN)
+PASSWORD_FLAG = 1 << 13
+NEAR_POINTS = 60
+"""How far a label is looked for."""
+LABEL_CHARACTERS_LIMIT = 200
+OPTIONS_LIMIT = 1_000
+
+
+class Placed(NamedTuple):
+    """A text that stands at an offset of the text of its page, or below it."""
+
+    offset: int | None
+    text: str
+
+
+class Annotations:
+    """The annotations of one page. ``text`` is the text of the page."""
+
+    def __init__(self, document: pypdfium2.PdfDocument, page: Any, text_page: Any, text: str) -> None:
+        self._form = document.formenv.raw if document.formenv is not None else None
+        self._page = page
+        self._text_page = text_page
+        self._text = text
+        self.count: int = raw.FPDFPage_GetAnnotCount(page.raw)
+        self.files: list[str] = []
+
+    def with_text(self) -> str:
+        """Return the text of the page with that of its annotations."""
+        placed = [each for number in range(self.count) for each in self._of_annotation(number)]
+        text, below = self._text, [each.text.strip() for each in placed if each.offset is None]
+        inner = [each for each in placed if each.offset is not None]
+        pieces: list[str] = []
+        last = 0
+        for offset, addition in sorted(inner, key=lambda each: each.offset or 0):
+            pieces += [text[last:offset], addition]
+            last = offset or 0
+        return "\n".join(["".join([*pieces, text[last:]]).strip("\n"), *below]) if placed else text
+
+    def _of_annotation(self, number: int) -> Iterator[Placed]:
+        annotation = raw.FPDFPage_GetAnnot(self._page.raw, number)
+        if not annotation:
+            return
+        try:
+            kind = raw.FPDFAnnot_GetSubtype(annotation)
+            if kind == raw.FPDF_ANNOT_WIDGET:
+                yield from self._of_field(annotation)
+            elif kind == raw.FPDF_ANNOT_LINK:
+                yield from self._of_link(annotation)
+            elif kind == raw.FPDF_ANNOT_FILEATTACHMENT:
+                file = raw.FPDFAnnot_GetFileAttachment(annotation)
+                self.files.append(_text_of(raw.FPDFAttachment_GetName, file))
+            elif kind not in NO_NOTES:
+                note = _value(annotation, "Contents").strip()
+                label = "" if kind == raw.FPDF_ANNOT_FREETEXT else "Note: "
+                if note:
+                    yield Placed(None, label + note)
+        finally:
+            raw.FPDFPage_CloseAnnot(annotation)
+
+    def _of_link(self, annotation: Any) -> Iterator[Placed]:
+        action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(annotation))
+        if not action or raw.FPDFAction_GetType(action) != raw.PDFACTION_URI:
+            return
+        document = self._page.pdf.raw
+        size = raw.FPDFAction_GetURIPath(document, action, None, 0)
+        buffer = ctypes.create_string_buffer(size)
+        raw.FPDFAction_GetURIPath(document, action, buffer, size)
+        left, bottom, right, top = _rectangle(annotation)
+        words = self._lines(left - 1, bottom - 1, right + 1, top + 1)
+        address = address_after("".join(words), buffer.value.decode(errors="replace"))
+        if address:
+            offset = self._offset(words[-1], (left + right) / 2, (bottom + top) / 2) if words else None
+            yield Placed(None if offset is None else offset + len(words[-1]), address)
+
+    def _of_field(self, annotation: Any) -> Iterator[Placed]:
+        form = self._form
+        kind = raw.FPDFAnnot_GetFormFieldType(form, annotation) if form is not None else -1
+        if kind in UNSHOWN or kind < 0 or raw.FPDFAnnot_GetFormFieldFlags(form, annotation) & PASSWORD_FLAG:
+            return
+        name = _text_of(raw.FPDFAnnot_GetFormFieldAlternateName, form, annotation)
+        name = name or _text_of(raw.FPDFAnnot_GetFormFieldName, form, annotation)
+        left, bottom, right, top = _rectangle(annotation)
+        middle = (bottom + top) / 2
+        if kind in BOXES:
+            mark = "[x]" if raw.FPDFAnnot_IsChecked(form, annotation) or self._is_on(annotation) else "[ ]"
+            label = next(iter(self._lines(right, bottom, right + 5 * NEAR_POINTS, top)), "")
+            offset = self._offset(label, right + 2, middle)
+            if offset is not None:
+                yield Placed(offset, f"{mark} ")
+                return
+            value = _text_of(raw.FPDFAnnot_GetFormFieldExportValue, form, annotation)
+            # The library exports `Yes` where a box says nothing of it.
+            value = _value(annotation, "AS") if value in ("", "Yes") else value
+            value = f": {value}" if mark == "[x]" and value.lower() != "off" else ""
+            yield Placed(None, f"{mark} {name}{value}")
+            return
+        value = self._chosen(annotation) if kind in LISTS else ""
+        value = (value or _text_of(raw.FPDFAnnot_GetFormFieldValue, form, annotation)).strip()
+        if value:
+            label = next(iter(self._lines(self._page.get_mediabox()[0], bottom, left, top)), "")
+            offset = self._offset(label, left - 2, middle)
+            yield (
+                Placed(None, f"{name}: {value}")
+                if offset is None
+                else Placed(offset + len(label), f" {value}")
+            )
+
+    def _is_on(self, annotation: Any) -> bool:
+        """Return whether a box shows its checked state; the library looks for its picture."""
+        return _value(annotation, "AS") not in ("", "Off")
+
+    def _chosen(self, annotation: Any) -> str:
+        form, count = self._form, raw.FPDFAnnot_GetOptionCount(self._form, annotation)
+        chosen = [
+            _text_of(raw.FPDFAnnot_GetOptionLabel, form, annotation, number)
+            for number in range(min(count, OPTIONS_LIMIT))
+            if raw.FPDFAnnot_IsOptionSelected(form, annotation, number)
+        ]
+        return ", ".join(chosen)
+
+    def _lines(self, left: float, bottom: float, right: float, top: float) -> list[str]:
+        """Return the lines of text within a rectangle."""
+        if right <= left or top <= bottom:
+            return []
+        text = self._text_page.get_text_bounded(left, bottom, right, top)
+        return [line.strip() for line in text.splitlines() if line.strip()]
+
+    def _offset(self, label: str, x: float, y: float) -> int | None:
+        """Return where a label begins in the text: of equal ones the nearest to a point of the page."""
+        if not label or len(label) > LABEL_CHARACTERS_LIMIT:
+            return None
+        index = self._text_page.get_index(x, y, NEAR_POINTS, NEAR_POINTS / 6) or 0
+        before = self._text.rfind(label, 0, index + len(label))
+        after = self._text.find(label, index)
+        offsets = [offset for offset in (before, after) if offset >= 0]
+        return min(offsets, key=lambda offset: abs(offset - index), default=None)
+
+
+def _rectangle(annotation: Any) -> tuple[float, float, float, float]:
+    """Return left, bottom, right and top of an annotation."""
+    place = raw.FS_RECTF()
+    raw.FPDFAnnot_GetRect(annotation, place)
+    return (
+        min(place.left, place.right), min(place.bottom, place.top),
+        max(place.left, place.right), max(place.bottom, place.top),
+    )  # fmt: skip
+
+
+def _value(annotation: Any, key: str) -> str:
+    return _text_of(raw.FPDFAnnot_GetStringValue, annotation, key.encode())
+
+
+def _text_of(call: Callable[..., int], *arguments: Any) -> str:
+    """Return the text that a function of the library writes into a buffer."""
+    size = call(*arguments, None, 0)
+    buffer = ctypes.create_string_buffer(size + size % 2)
+    call(*arguments, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), size)
+    return buffer.raw[:size].decode("utf-16-le", "replace").rstrip("\0")
