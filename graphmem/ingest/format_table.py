@@ -116,7 +116,7 @@ FORMATS: tuple[Format, ...] = (
             _office("presentationml.presentation", "powerpoint.presentation"), ".pptx .pptm", "presentation",
             "row slide", "lxml", version=3),
     _format("odt", "OpenDocument text", "application/vnd.oasis.opendocument.text", ".odt", "open_document",
-            "heading item paragraph row table", "odfdo", version=2),
+            "heading item paragraph row table", "lxml", version=3),
     _format("rtf", "rich text", "application/rtf text/rtf", ".rtf", "rich_text", "paragraph", "striprtf"),
     _format("image", "image (metadata)",
             "image/png image/jpeg image/jpg image/gif image/webp image/tiff image/bmp",

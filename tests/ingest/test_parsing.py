@@ -19,8 +19,8 @@ from tests.contract.snapshots import ROOT
 from tests.support.walks import walk_over
 
 LIBRARIES = {
-    "PIL", "chardet", "dateutil", "docx", "email.parser",
-    "lxml", "markdown_it", "odfdo", "openpyxl", "pptx", "puremagic", "pypdfium2",
+    "PIL", "chardet", "dateutil", "email.parser",
+    "lxml", "markdown_it", "openpyxl", "puremagic", "pypdfium2",
     "striprtf",
 }  # fmt: skip
 FILES = ROOT / "tests/ingest/files"
