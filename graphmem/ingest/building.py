@@ -186,7 +186,7 @@ class Builder:
         for what, (count, total, names) in self._left_out.items():
             shown = f" ({', '.join(names)}{' …' if count > NAMES_SHOWN else ''})" if names else ""
             characters = f", {total:,} character{'s' * (total != 1)}" if total else ""
-            kinds.append(f"{count:,} {what}{shown}{characters}")
+            kinds.append(f"{count:,} {what}{'s' * (count != 1)}{shown}{characters}")
         if kinds:
             self.warn(f"TEXT_NOT_READ: {'; '.join(kinds)}.")
 

@@ -251,3 +251,10 @@ def json_of(place: str) -> Any:
         return json.loads(place)
     except ValueError:
         return None
+
+
+def test_notes_of_rich_text_are_counted() -> None:
+    data = rb"{\rtf1\ansi See {\footnote One}{\footnote Two}{\*\annotation x}this.\par}"
+    document = parsed_here(data, None, "a.rtf", DocumentLimits())
+    assert document.text == "See this.\n"
+    assert document.warnings == ("TEXT_NOT_READ: 2 footnotes; 1 annotation.",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from email.message import EmailMessage
 
 import openpyxl
 import pptx
@@ -134,3 +135,22 @@ def test_formulas_without_values_and_errors_are_left_out_with_a_warning() -> Non
         "save the file with one.",
         "TEXT_NOT_READ: 1 cell of the sheet Boats (C3), errors in place of values.",
     )
+
+
+@walk_over(
+    "plain, body",
+    [
+        ("Your ticket is here.", f"Your ticket is here <{ADDRESS}>."),
+        (f"Your ticket: {ADDRESS}", f"Your ticket: {ADDRESS}"),
+    ],
+)
+def test_of_alternatives_the_one_with_the_addresses_is_read(plain: str, body: str) -> None:
+    html = f'<p>Your ticket is <a href="{ADDRESS}">here</a>.</p>'
+    message = EmailMessage()
+    message["From"], message["To"] = "a@b.c", "d@e.f"
+    message.set_content(plain)
+    message.add_alternative(html, subtype="html")
+    message.add_attachment(b"x", maintype="application", subtype="pdf", filename="ticket.pdf")
+    document = parsed("a.eml", message.as_bytes())
+    assert {field.name: field.value for field in document.parts[0].fields}["body"] == body
+    assert document.warnings == ("TEXT_NOT_READ: 1 attachment (ticket.pdf).",)

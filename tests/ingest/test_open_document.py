@@ -29,7 +29,8 @@ def test_text_links_and_what_stands_apart_are_read_in_order() -> None:
         "<text:tracked-changes><text:p>Deleted.</text:p></text:tracked-changes>"
         '<text:p>See<text:s text:c="2"/><text:a xlink:href="https://plan.example/b7">the '
         "<text:span>plan</text:span></text:a><text:note><text:note-citation>1</text:note-citation>"
-        "<text:note-body><text:p>Since May.</text:p></text:note-body></text:note>.<office:annotation><dc:creator>Tove</dc:creator><text:p>Really?</text:p>"
+        "<text:note-body><text:p>Since May.</text:p></text:note-body></text:note>."
+        "<office:annotation><dc:creator>Tove</dc:creator><text:p>Really?</text:p>"
         "</office:annotation><draw:frame><draw:text-box><text:p>Slip 7</text:p></draw:text-box></draw:frame>"
         "</text:p><text:table-of-content><text:table-of-content-source><text:p>No</text:p>"
         "</text:table-of-content-source><text:index-body><text:p>Chapter</text:p></text:index-body>"
@@ -54,4 +55,4 @@ def test_a_cell_over_several_rows_is_in_each_and_objects_are_named() -> None:
     table = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
     document = parsed(f"<table:table>{table}</table:table>", **{"Object 1/content.xml": "<x/>"})
     assert document.text == "Boat\tBerth\nEbba\t4\nEbba\t5\n"
-    assert document.warnings == ("TEXT_NOT_READ: 1 object within the file (Object 1).",)
+    assert document.warnings == ("TEXT_NOT_READ: 1 embedded object (Object 1).",)

@@ -38,6 +38,7 @@ SUSPECT = re.compile(
     rb"(?=(?:From|To|Subject|Date|Message-ID|Received):)"
 )
 """What may be the line between two messages, if it is damaged."""
+LINKED = re.compile(r" <https?://[^\s<>]+>")
 QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 HEADER = re.compile(rb"[!-9;-~]+[ \t]*:|[ \t]|>?From ")
 HEADERS_END = re.compile(rb"\r?\n\r?\n")
@@ -155,13 +156,17 @@ class _Contents:
     def _joined(self, kind: str, members: list[Message]) -> str:
         texts = [(member.get_content_type(), self.text_of(member)) for member in members]
         texts = [(each, text) for each, text in texts if text]
-        plain_texts = [pair for pair in texts if pair[0] != "text/html"]
-        if plain_texts and (
-            kind == "multipart/alternative" or any(each == "text/plain" for each, _ in texts)
-        ):
-            texts = plain_texts
         if kind == "multipart/alternative":
+            # A plain text without the addresses of its links says less than the other one.
+            linked = [pair for pair in texts if pair[0] != "text/plain" and LINKED.search(pair[1])]
             texts = sorted(texts, key=lambda pair: pair[0] != "text/plain")[:1]
+            if linked and texts[0][0] == "text/plain" and "://" not in texts[0][1]:
+                texts = linked[:1]
+        elif any(each == "text/plain" for each, _ in texts):
+            for each, text in texts:
+                if each == "text/html":
+                    self.builder.left_out("HTML part", len(text))
+            texts = [pair for pair in texts if pair[0] != "text/html"]
         return "\n\n".join(text for _, text in texts)
 
     def _single(self, part: Message, kind: str) -> str:
@@ -179,6 +184,8 @@ class _Contents:
             self._add_message(part, payload)
         elif kind == "application/ms-tnef" or file.lower() == "winmail.dat":
             self.builder.warn(WINMAIL.format(self.number))
+        else:
+            self.builder.left_out("attachment", None, file or kind)
         return ""
 
     def _add_message(self, part: Message, payload: Any) -> None:

@@ -151,10 +151,10 @@ class Package:
     def warn_of_rest(self) -> None:
         """Warn of text that was not read, and of files within the file."""
         for name, walk in self._walks:
-            self.builder.left_out("member in part", walk.rest, name)
+            self.builder.left_out("partly read member", walk.rest, name)
         for name in sorted(self._names - self._roots.keys()):
             if "/embeddings/" in name or "afchunk" in name.lower():
-                self.builder.left_out("file within the file", None, name.rpartition("/")[2])
+                self.builder.left_out("embedded file", None, name.rpartition("/")[2])
             elif (
                 name.endswith(".xml")
                 and not _NO_CONTENT.match(name)

@@ -48,7 +48,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     text.add_around(styles, "footer")
     for name in archive.namelist():
         if name.startswith("Object ") and name.endswith("/content.xml"):
-            builder.left_out("object within the file", None, name.partition("/")[0])
+            builder.left_out("embedded object", None, name.partition("/")[0])
 
 
 def _root(archive: zipfile.ZipFile, name: str) -> etree._Element:

@@ -52,7 +52,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
         scans = f"{len(empty):,} of {count:,} pages have no text (perhaps they are scans)"
         builder.warn(f"TEXT_NOT_READ: {scans}: {pages}.")
     if document.get_formtype() == FORMTYPE_XFA_FULL:
-        builder.left_out("form in XML (XFA)")
+        builder.left_out("XFA form")
     _add_files(builder, document, files)
 
 

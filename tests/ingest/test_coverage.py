@@ -1,0 +1,105 @@
+"""Nothing of the text of a fixture is left out without a word: it is read, or a warning counts it."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import io
+import re
+import unicodedata
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pypdfium2
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+
+from graphmem.ingest.child import parsed_here
+from graphmem.ingest.document import DocumentLimits, ParseFailed
+from tests.ingest.goldens import FILES
+from tests.support.walks import walk_over
+
+WORD = re.compile(r"\w+")
+UNSEEN = ("script", "style", "head", "title")
+MASTERS = re.compile(r"ppt/(?:slide|notes|handout)(?:Masters|Layouts)/|docProps/|META-INF/")
+TECHNICAL = re.compile(
+    r"(?:BEGIN|END|VERSION|PRODID|CALSCALE|METHOD|UID|DTSTAMP|SEQUENCE|TZ\w+|X-\w[\w-]*|REV|DTSTART|DTEND|RRULE"
+    r"|EXDATE|RDATE|DURATION|TRIGGER|STATUS|TRANSP|CLASS|PHOTO|BDAY|N|TEL|RECURRENCE-ID|ACTION|CREATED|COMPLETED|DUE|LAST-MODIFIED)[;:]"
+)
+"""Properties that a reader turns into something else, such as a time in another form."""
+
+
+def of_office(data: bytes) -> Iterator[str]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in archive.namelist():
+            if name.endswith(".xml") and not MASTERS.match(name):
+                root = etree.fromstring(archive.read(name))
+                # The number of a slide is no text of it.
+                held = (each for each in root.iter("{*}t") if not each.getparent().tag.endswith("}fld"))
+                yield from (element.text or "" for element in held)
+                yield from (
+                    "".join(element.itertext()) for element in root.iter("{*}p") if name == "content.xml"
+                )
+
+
+def of_pdf(data: bytes) -> Iterator[str]:
+    document = pypdfium2.PdfDocument(data)
+    yield from (page.get_textpage().get_text_range() for page in document)
+
+
+def of_html(data: bytes) -> Iterator[str]:
+    root = etree.fromstring(data.decode().encode(), etree.HTMLParser(encoding="utf-8", remove_comments=True))
+    for element in root.iter():
+        yield (element.text or "") if element.tag not in UNSEEN else ""
+        yield element.tail or ""
+        yield from (element.get(name, "") for name in ("href", "alt") if element.tag != "link")
+
+
+def of_mail(data: bytes) -> Iterator[str]:
+    message = email.message_from_bytes(data, policy=email.policy.default)
+    for name in ("subject", "from", "to", "cc"):
+        yield str(message.get(name, ""))
+    for part in message.walk():
+        yield part.get_filename() or ""
+        if part.get_content_type() == "text/plain":
+            yield part.get_content()
+
+
+def of_lines(data: bytes) -> Iterator[str]:
+    text = re.sub(r"\r?\n[ \t]", "", data.decode(errors="replace"))
+    lines = [line for line in text.splitlines() if not TECHNICAL.match(line) and "QUOTED" not in line]
+    for line in lines:
+        yield line.partition(":")[2].replace("\\n", " ").removeprefix("mailto:")
+
+
+def of_text(data: bytes) -> Iterator[str]:
+    yield data.decode(errors="replace") if b"\0" not in data else data.decode("utf-16", "replace")
+
+
+HELD: dict[str, Callable[[bytes], Iterator[str]]] = {
+    **dict.fromkeys(("docx", "pptx", "xlsx", "odt"), of_office),
+    "pdf": of_pdf,
+    "html": of_html,
+    "eml": of_mail,
+    **dict.fromkeys(("ics", "vcf"), of_lines),
+    **dict.fromkeys(("csv", "text", "markdown"), of_text),
+}
+
+
+def letters(text: str) -> str:
+    return unicodedata.normalize("NFC", text).lower()
+
+
+@walk_over("file", FILES)
+def test_text_of_a_fixture_is_read_or_counted(file: Path) -> None:
+    data = file.read_bytes()
+    try:
+        document = parsed_here(data, None, file.name, DocumentLimits())
+    except ParseFailed:
+        return
+    held = HELD.get(document.format)
+    words = {word for text in held(data) for word in WORD.findall(letters(text))} if held else set()
+    read = letters(document.text)
+    missing = sorted(word for word in words if word not in read)
+    is_told = any(warning.startswith("TEXT_NOT_READ") for warning in document.warnings)
+    assert not missing or is_told, missing
