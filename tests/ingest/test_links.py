@@ -87,9 +87,12 @@ def test_links_of_slides_keep_their_address() -> None:
     for text, address in (("the ", ADDRESS), ("plan", ADDRESS), (" of today", None)):
         run = words.add_run()
         run.text, run.hyperlink.address = text, address
+    shape = slide.shapes.add_textbox(0, 0, 9, 9)  # pyright: ignore[reportArgumentType]
+    shape.text_frame.text, shape.click_action.hyperlink.address = "Button", "https://b.example"
     stream = io.BytesIO()
     presentation.save(stream)
-    assert parsed("a.pptx", stream.getvalue()).text == f"Plan\nthe plan <{ADDRESS}> of today\n\n"
+    text = parsed("a.pptx", stream.getvalue()).text
+    assert text == f"Plan\nthe plan <{ADDRESS}> of today\nButton <https://b.example>\n\n"
 
 
 def workbook() -> openpyxl.Workbook:

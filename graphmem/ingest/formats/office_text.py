@@ -189,7 +189,8 @@ class Walk:
             self._words.append(address_after("".join(self._words[self._start :]), self._open))
         self._open, self._start = following, len(self._words)
 
-    def _target(self, element: etree._Element) -> str:
+    def target(self, element: etree._Element) -> str:
+        """Return the address to which an element refers by its relationship, empty if it is none."""
         relation = self._relations.get(attribute(element, "id"))
         if relation is None or not relation.is_external:
             return ""
@@ -202,7 +203,7 @@ class Walk:
         self._address = outer
 
     def _read_hyperlink(self, element: etree._Element) -> None:
-        self._read_linked(element, self._target(element))
+        self._read_linked(element, self.target(element))
 
     def _read_simple_field(self, element: etree._Element) -> None:
         link = FIELD_LINK.match(attribute(element, "instr"))
@@ -215,7 +216,7 @@ class Walk:
     def _read_properties(self, element: etree._Element) -> None:
         link = child(element, "hlinkClick")
         if link is not None:
-            self._address_of_run = self._target(link)
+            self._address_of_run = self.target(link)
 
     def _read_field_mark(self, element: etree._Element) -> None:
         kind = attribute(element, "fldCharType")

@@ -8,7 +8,7 @@ from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.formats.office import Package
 from graphmem.ingest.formats.office_text import Walk, attribute, local
-from graphmem.ingest.links import parted, without_addresses
+from graphmem.ingest.links import address_after, parted, without_addresses
 from graphmem.ingest.tabular import add_rows, numbered
 
 COMMENTS = ("comments", "comment")
@@ -42,7 +42,10 @@ def _add_slide(builder: Builder, package: Package, name: str, number: int) -> No
         if local(shape.tag) == "tbl":
             add_rows(builder, numbered(walk.rows(shape)), number)
         elif text := _text(walk, shape):
-            words, addresses = parted(text)
+            link = shape.find("../{*}nvSpPr/{*}cNvPr/{*}hlinkClick")
+            words, addresses = parted(
+                text + (address_after(text, walk.target(link)) if link is not None else "")
+            )
             span = builder.add(words)
             builder.add(addresses, "\n")
             if not any(field.name == "title" for field in fields) and _placeholder(shape) in TITLES:

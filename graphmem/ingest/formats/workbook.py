@@ -86,6 +86,8 @@ def _marks(package: Package, name: str) -> _Marks:
                 link = _LINKED.search("".join(cell.itertext()))
                 marks.link(cell.get("r", ""), link[1] if link else "")
             element.clear()
+            while element.getprevious() is not None:
+                del element.getparent()[0]
         elif element.tag == _MARKS[1]:
             column, row, _, last = range_boundaries(element.get("ref", ""))
             if column and row and last and last > row:
