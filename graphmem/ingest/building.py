@@ -184,9 +184,9 @@ class Builder:
     def _warn_of_left_out(self) -> None:
         kinds: list[str] = []
         for what, (count, total, names) in self._left_out.items():
-            shown = f" ({', '.join(names)}{' …' if count > NAMES_SHOWN else ''})" if names else ""
+            listing = f" ({', '.join(names)}{' …' if count > NAMES_SHOWN else ''})" if names else ""
             characters = f", {total:,} character{'s' * (total != 1)}" if total else ""
-            kinds.append(f"{count:,} {what}{'s' * (count != 1)}{shown}{characters}")
+            kinds.append(f"{count:,} {what}{'s' * (count != 1)}{listing}{characters}")
         if kinds:
             self.warn(f"TEXT_NOT_READ: {'; '.join(kinds)}.")
 

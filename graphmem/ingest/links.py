@@ -20,8 +20,8 @@ def address_after(words: str, address: str) -> str:
         return ""
     address = ("./" if _RELATIVE.match(address) else "") + address.replace("<", "%3C").replace(">", "%3E")
     bare = _SCHEME.sub("", address, count=1).rstrip("/")
-    shown = "".join(words.split())
-    if bare and (bare in shown or bare == re.sub(r"[^\d+]", "", shown)):
+    visible = "".join(words.split())
+    if bare and (bare in visible or bare == re.sub(r"[^\d+]", "", visible)):
         return ""
     return f" <{address}>"
 

@@ -35,8 +35,8 @@ def of_office(data: bytes) -> Iterator[str]:
             if name.endswith(".xml") and not MASTERS.match(name):
                 root = etree.fromstring(archive.read(name))
                 # The number of a slide is no text of it.
-                held = (each for each in root.iter("{*}t") if not each.getparent().tag.endswith("}fld"))
-                yield from (element.text or "" for element in held)
+                texts_of = (each for each in root.iter("{*}t") if not each.getparent().tag.endswith("}fld"))
+                yield from (element.text or "" for element in texts_of)
                 yield from (
                     "".join(element.itertext()) for element in root.iter("{*}p") if name == "content.xml"
                 )
@@ -97,8 +97,8 @@ def test_text_of_a_fixture_is_read_or_counted(file: Path) -> None:
         document = parsed_here(data, None, file.name, DocumentLimits())
     except ParseFailed:
         return
-    held = HELD.get(document.format)
-    words = {word for text in held(data) for word in WORD.findall(letters(text))} if held else set()
+    texts_of = HELD.get(document.format)
+    words = {word for text in texts_of(data) for word in WORD.findall(letters(text))} if texts_of else set()
     read = letters(document.text)
     missing = sorted(word for word in words if word not in read)
     is_told = any(warning.startswith("TEXT_NOT_READ") for warning in document.warnings)

@@ -69,8 +69,8 @@ def pdf(
     return stream.getvalue()
 
 
-def words(*placed: tuple[int, int, str]) -> str:
-    lines = "".join(f"1 0 0 1 {x} {y} Tm ({text}) Tj " for x, y, text in placed)
+def words(*texts: tuple[int, int, str]) -> str:
+    lines = "".join(f"1 0 0 1 {x} {y} Tm ({text}) Tj " for x, y, text in texts)
     return f"BT /F1 12 Tf {lines}ET"
 
 

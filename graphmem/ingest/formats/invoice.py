@@ -77,8 +77,8 @@ def _texts(element: etree._Element, paths: dict[str, tuple[str, ...]]) -> dict[s
     """Return the texts that stand at these places, days as ISO 8601."""
     texts: dict[str, str] = {}
     for field, places in paths.items():
-        found = (" ".join((element.findtext(place) or "").split()) for place in places)
-        text = next(filter(None, found), "")
+        candidates = (" ".join((element.findtext(place) or "").split()) for place in places)
+        text = next(filter(None, candidates), "")
         day = DAY.fullmatch(text) if field.endswith("_date") else None
         if text:
             texts[field] = "-".join(day.groups()) if day else text

@@ -22,7 +22,7 @@ from graphmem.ingest.links import without_addresses
 PROPERTIES = ("author", "creator", "subject", "keywords", "category", "comments", "description", "language",
               "last_modified_by", "lastModifiedBy", "created", "modified", "revision")  # fmt: skip
 RENAMED = {"creator": "author", "lastModifiedBy": "last_modified_by", "description": "comments"}
-DRAWN = ("chart", "chartEx", "diagramData")
+DRAWINGS = ("chart", "chartEx", "diagramData")
 """The relationships of a member to drawings whose text is shown on it."""
 LABELS_OF_CHART = ".//{*}strCache/{*}pt/{*}v"
 _TEXT = re.compile(rb"<(?:\w+:)?t[ >]")
@@ -140,9 +140,9 @@ class Package:
         self._walks.append((name, walk))
         return walk
 
-    def drawn(self, name: str) -> Iterator[str]:
+    def drawing_texts(self, name: str) -> Iterator[str]:
         """Yield the texts of the charts and diagrams that a member shows."""
-        for relation in self.related(name, *DRAWN):
+        for relation in self.related(name, *DRAWINGS):
             walk = self.walk(relation.target)
             labels = (each.text or "" for each in walk.root.iterfind(LABELS_OF_CHART))
             texts = [walk.line(walk.root), " ".join(dict.fromkeys(labels))]

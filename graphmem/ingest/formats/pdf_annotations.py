@@ -26,7 +26,7 @@ LABEL_CHARACTERS_LIMIT = 200
 OPTIONS_LIMIT = 1_000
 
 
-class Placed(NamedTuple):
+class Addition(NamedTuple):
     """A text that stands at an offset of the text of its page, or below it."""
 
     offset: int | None
@@ -46,17 +46,17 @@ class Annotations:
 
     def with_text(self) -> str:
         """Return the text of the page with that of its annotations."""
-        placed = [each for number in range(self.count) for each in self._of_annotation(number)]
-        text, below = self._text, [each.text.strip() for each in placed if each.offset is None]
-        inner = [each for each in placed if each.offset is not None]
+        additions = [each for number in range(self.count) for each in self._of_annotation(number)]
+        text, below = self._text, [each.text.strip() for each in additions if each.offset is None]
+        inner = [each for each in additions if each.offset is not None]
         pieces: list[str] = []
         last = 0
         for offset, addition in sorted(inner, key=lambda each: each.offset or 0):
             pieces += [text[last:offset], addition]
             last = offset or 0
-        return "\n".join(["".join([*pieces, text[last:]]).strip("\n"), *below]) if placed else text
+        return "\n".join(["".join([*pieces, text[last:]]).strip("\n"), *below]) if additions else text
 
-    def _of_annotation(self, number: int) -> Iterator[Placed]:
+    def _of_annotation(self, number: int) -> Iterator[Addition]:
         annotation = raw.FPDFPage_GetAnnot(self._page.raw, number)
         if not annotation:
             return
@@ -73,11 +73,11 @@ class Annotations:
                 note = _value(annotation, "Contents").strip()
                 label = "" if kind == raw.FPDF_ANNOT_FREETEXT else "Note: "
                 if note:
-                    yield Placed(None, label + note)
+                    yield Addition(None, label + note)
         finally:
             raw.FPDFPage_CloseAnnot(annotation)
 
-    def _of_link(self, annotation: Any) -> Iterator[Placed]:
+    def _of_link(self, annotation: Any) -> Iterator[Addition]:
         action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(annotation))
         if not action or raw.FPDFAction_GetType(action) != raw.PDFACTION_URI:
             return
@@ -90,9 +90,9 @@ class Annotations:
         address = address_after("".join(words), buffer.value.decode(errors="replace"))
         if address:
             offset = self._offset(words[-1], (left + right) / 2, (bottom + top) / 2) if words else None
-            yield Placed(None if offset is None else offset + len(words[-1]), address)
+            yield Addition(None if offset is None else offset + len(words[-1]), address)
 
-    def _of_field(self, annotation: Any) -> Iterator[Placed]:
+    def _of_field(self, annotation: Any) -> Iterator[Addition]:
         form = self._form
         kind = raw.FPDFAnnot_GetFormFieldType(form, annotation) if form is not None else -1
         if kind in UNSHOWN or kind < 0 or raw.FPDFAnnot_GetFormFieldFlags(form, annotation) & PASSWORD_FLAG:
@@ -106,13 +106,13 @@ class Annotations:
             label = next(iter(self._lines(right, bottom, right + 5 * NEAR_POINTS, top)), "")
             offset = self._offset(label, right + 2, middle)
             if offset is not None:
-                yield Placed(offset, f"{mark} ")
+                yield Addition(offset, f"{mark} ")
                 return
             value = _text_of(raw.FPDFAnnot_GetFormFieldExportValue, form, annotation)
             # The library exports `Yes` where a box says nothing of it.
             value = _value(annotation, "AS") if value in ("", "Yes") else value
             value = f": {value}" if mark == "[x]" and value.lower() != "off" else ""
-            yield Placed(None, f"{mark} {name}{value}")
+            yield Addition(None, f"{mark} {name}{value}")
             return
         value = self._chosen(annotation) if kind in LISTS else ""
         value = (value or _text_of(raw.FPDFAnnot_GetFormFieldValue, form, annotation)).strip()
@@ -120,9 +120,9 @@ class Annotations:
             label = next(iter(self._lines(self._page.get_mediabox()[0], bottom, left, top)), "")
             offset = self._offset(label, left - 2, middle)
             yield (
-                Placed(None, f"{name}: {value}")
+                Addition(None, f"{name}: {value}")
                 if offset is None
-                else Placed(offset + len(label), f" {value}")
+                else Addition(offset + len(label), f" {value}")
             )
 
     def _is_on(self, annotation: Any) -> bool:

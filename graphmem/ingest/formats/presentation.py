@@ -51,7 +51,7 @@ def _add_slide(builder: Builder, package: Package, name: str, number: int) -> No
             if not any(field.name == "title" for field in fields) and _placeholder(shape) in TITLES:
                 fields.append(PartField("title", normal(words), span._replace(page=number)))
                 builder.title = builder.title or without_addresses(words)
-    for text in package.drawn(name):
+    for text in package.drawing_texts(name):
         builder.add(text, "\n")
     notes = "\n".join(_notes(package, name))
     if notes:

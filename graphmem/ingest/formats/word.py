@@ -46,7 +46,7 @@ class _Document:
             if (style_name := child(style, "name")) is not None
         }
         self._notes = {kind: self._notes_of(member) for kind, member in NOTES.items()}
-        self._shown: set[str] = set()
+        self._around_texts: set[str] = set()
 
     def _notes_of(self, member: str) -> dict[str, tuple[Walk, etree._Element]]:
         """Return the notes of a kind by their ids; what only separates them is none."""
@@ -65,14 +65,14 @@ class _Document:
         for relation in self._package.related(self._main, kind):
             walk = self._package.walk(relation.target)
             text = walk.line(walk.root)
-            if text not in self._shown:
-                self._shown.add(text)
+            if text not in self._around_texts:
+                self._around_texts.add(text)
                 add_paragraph(self._builder, text, None, 0)
 
     def add_body(self) -> None:
         walk = self._package.walk(self._main)
         self._add_blocks(walk, walk.root)
-        for text in self._package.drawn(self._main):
+        for text in self._package.drawing_texts(self._main):
             add_paragraph(self._builder, text, None, 0)
         for kind, notes in self._notes.items():
             for key in [*notes]:

@@ -137,7 +137,7 @@ def _lines_below(package: Package, name: str) -> Iterator[str]:
     for relation in package.related(name, "drawing"):
         walk = package.walk(relation.target)
         yield from filter(None, map(walk.text, walk.within(walk.root, "p")))
-        yield from package.drawn(relation.target)
+        yield from package.drawing_texts(relation.target)
 
 
 def _rows(builder: Builder, sheet: Any, marks: _Marks) -> Iterator[TableRow]:
