@@ -279,7 +279,7 @@ def _with_rules(merged: Mapping[str, str], rules: Iterable[RuleSpan]) -> dict[st
 def _spans(facts: Collection[MergeFact], rules: Collection[RuleSpan]) -> Mapping[str, list[MemberSpan]]:
     spans: dict[str, list[MemberSpan]] = {}
     counted_since: dict[str, tuple[str, int]] = {}
-    for moment, moved in _moves_with_rules(facts, rules) if rules else _moves(facts):
+    for moment, moved in _moves(facts, rules):
         for member_id, survivor_id in moved.items():
             before, since = counted_since.pop(member_id, (member_id, 0))
             if before != member_id:
@@ -291,41 +291,40 @@ def _spans(facts: Collection[MergeFact], rules: Collection[RuleSpan]) -> Mapping
     return spans
 
 
-def _moves(facts: Collection[MergeFact]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the recorded times at which members moved, with the new survivor of each that moved."""
+def merges(facts: Iterable[MergeFact]) -> Iterator[tuple[int, dict[str, str | None]]]:
+    """Yield the recorded times at which facts merged entities otherwise.
+
+    With each time come the entities whose survivor may be another one then, and what they are merged into.
+    """
     state = _State()
-    changes = [(fact.recorded_at, fact) for fact in facts]
-    changes += [(moment, fact) for fact in facts for moment in fact.toggles]
+    changes = [(moment, fact) for fact in facts for moment in (fact.recorded_at, *fact.toggles)]
     changes.sort(key=lambda change: (change[0], change[1].place))
     for moment, group in groupby(changes, key=itemgetter(0)):
         moved: set[str] = set()
         for _, fact in group:
             moved |= state.drop(fact) if state.knows(fact) else state.take(fact)
-        yield moment, {member_id: survivor(member_id, state.merged) for member_id in moved}
+        yield moment, {entity_id: state.merged.get(entity_id) for entity_id in moved}
 
 
-def _moves_with_rules(
-    facts: Collection[MergeFact], rules: Collection[RuleSpan]
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield what :func:`_moves` yields, with merges by rule; the work is facts times merged entities."""
-    moments = {fact.recorded_at for fact in facts} | {each for fact in facts for each in fact.toggles}
-    moments |= {each for rule in rules for each in (rule.start, rule.end) if each != times.LATEST}
-    by_fact = dict(_moves(facts))
-    fact_survivors: dict[str, str] = {}
-    before: dict[str, str] = {}
-    for moment in sorted(moments):
-        fact_survivors.update(by_fact.get(moment, {}))
-        merged = {member: each for member, each in fact_survivors.items() if member != each}
-        merged = _with_rules(merged, [rule for rule in rules if rule.holds(moment)])
-        now = {member: survivor(member, merged) for member in merged}
-        yield (
-            moment,
-            {
-                member: now.get(member, member)
-                for member in {*before, *now}
-                if before.get(member, member) != now.get(member, member)
-            },
-        )
+def _moves(facts: Collection[MergeFact], rules: Collection[RuleSpan]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the recorded times at which members moved, with the new survivor of each that moved.
+
+    With merges by rule, the work is facts times merged entities.
+    """
+    by_fact = dict(merges(facts))
+    moments = {each for rule in rules for each in (rule.start, rule.end) if each != times.LATEST}
+    merged, before = dict[str, str](), dict[str, str]()
+    for moment in sorted({*by_fact, *moments}):
+        for entity_id, into in by_fact.get(moment, {}).items():
+            merged.pop(entity_id, None)
+            merged |= {entity_id: into} if into is not None else {}
+        if not rules:
+            yield moment, {each: survivor(each, merged) for each in by_fact[moment]}
+            continue
+        shown = _with_rules(merged, [rule for rule in rules if rule.holds(moment)])
+        now = {member: survivor(member, shown) for member in shown}
+        changed = {each for each in {*before, *now} if before.get(each, each) != now.get(each, each)}
+        yield moment, {member: now.get(member, member) for member in changed}
         before = now
 
 

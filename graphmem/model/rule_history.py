@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from graphmem.model import identity_rules, membership, person_names, rule_merges, times
-from graphmem.model.dismissals import DatedDismissal, pair_of
+from graphmem.model.dismissals import DatedDismissal
 from graphmem.model.identity_rules import NO_EVIDENCE, Evidence, Identified, OwnRule
-from graphmem.model.membership import Membership, MergeFact, RuleSpan
+from graphmem.model.membership import MergeFact, RuleSpan
 from graphmem.model.person_names import NameGroup, NearNames, PersonName
 from graphmem.model.rule_merges import Merges, RuleMerge
 
@@ -40,38 +40,36 @@ class RuleFacts:
 def spans(facts: RuleFacts) -> list[RuleSpan]:
     """Return the merges by rule that the facts come to, each with the time that it held, sorted."""
     entities = _Entities(facts.rules)
-    statements = _by_moment(facts.statements, lambda each: each.entity_id)
-    merges = _MergeFacts(facts.merges)
-    merge_moments = _by_moment(facts.merges, merges.component)
-    dismissals: dict[int, list[DatedDismissal]] = defaultdict(list)
-    for dismissal in facts.dismissals:
-        dismissals[dismissal.recorded_at].append(dismissal)
     known: dict[str, list[Statement]] = defaultdict(list)
+    changed: dict[int, set[str]] = defaultdict(set)
     for statement in facts.statements:
         known[statement.entity_id].append(statement)
-    for moment in sorted({*statements, *merge_moments, *dismissals}):
+        for moment in (statement.recorded_at, *statement.toggles):
+            changed[moment].add(statement.entity_id)
+    merged, parted = dict(membership.merges(facts.merges)), _parted(facts)
+    for moment in sorted({*changed, *merged, *parted}):
         entities.moment = moment
-        affected: set[str] = set()
-        for component in merge_moments.get(moment, ()):
-            affected |= entities.relate(*merges.as_of(component, moment))
-        for dismissal in sorted(dismissals.get(moment, ()), key=lambda each: each.id):
-            affected |= entities.dismiss(dismissal)
-        changed = {each: _evidence(known[each], moment) for each in statements.get(moment, ())}
-        affected |= entities.learn(changed)
+        affected = entities.relate(merged.get(moment, {}), parted.get(moment, ()))
+        affected |= entities.learn({each: _evidence(known[each], moment) for each in changed.get(moment, ())})
         rule_merges.settle(entities, sorted(affected))
     return entities.spans()
 
 
-_Fact = TypeVar("_Fact", Statement, MergeFact)
+_Parted = tuple[str, str, str, bool]
+"""Two entities, which fact says of them that they are two, and whether it says so from then on."""
 
 
-def _by_moment(facts: Iterable[_Fact], key: Callable[[_Fact], str]) -> dict[int, set[str]]:
-    """Return the keys of facts by the times at which these begin, stop or begin again to count."""
-    moments: dict[int, set[str]] = defaultdict(set)
-    for fact in facts:
-        for moment in (fact.recorded_at, *fact.toggles):
-            moments[moment].add(key(fact))
-    return moments
+def _parted(facts: RuleFacts) -> Mapping[int, list[_Parted]]:
+    """Return what is said of pairs of entities, by the times from which on it is said."""
+    parted: dict[int, list[_Parted]] = defaultdict(list)
+    for fact in facts.merges:
+        for other in fact.separated:
+            for number, moment in enumerate((fact.recorded_at, *fact.toggles)):
+                parted[moment].append((fact.subject_id, other, fact.observation_id, number % 2 == 0))
+    for each in sorted(facts.dismissals, key=lambda each: each.id):
+        # The newest dismissal of a pair decides.
+        parted[each.recorded_at].append((each.entity_a, each.entity_b, "", each.kind == "dismiss"))
+    return parted
 
 
 def _evidence(statements: Iterable[Statement], moment: int) -> Evidence | None:
@@ -102,37 +100,6 @@ def joined(spans: Iterable[RuleSpan]) -> list[RuleSpan]:
     return result
 
 
-class _MergeFacts:
-    """Merge facts, by the components of entities that they join."""
-
-    def __init__(self, facts: Iterable[MergeFact]) -> None:
-        self._parents: dict[str, str] = {}
-        facts = list(facts)
-        for fact in facts:
-            for other in (fact.into, *fact.separated):
-                if other is not None:
-                    self._parents[self._root(other)] = self._root(fact.subject_id)
-        self._facts: dict[str, list[MergeFact]] = defaultdict(list)
-        for fact in facts:
-            self._facts[self.component(fact)].append(fact)
-
-    def component(self, fact: MergeFact) -> str:
-        return self._root(fact.subject_id)
-
-    def as_of(self, component: str, moment: int) -> tuple[set[str], dict[str, str], dict[str, set[str]]]:
-        """Return the entities of a component, and what is merged and separated among them as of a time."""
-        facts = self._facts[component]
-        ends = (each for fact in facts for each in (fact.subject_id, fact.into, *fact.separated))
-        entity_ids = {each for each in ends if each is not None}
-        of_component = Membership.of(facts)
-        return entity_ids, of_component.merged_into(at_ingested=moment), of_component.separated(moment)
-
-    def _root(self, entity_id: str) -> str:
-        while (parent := self._parents.get(entity_id, entity_id)) != entity_id:
-            entity_id = parent
-        return entity_id
-
-
 @dataclass
 class _Entities(Merges):
     rules: Mapping[str, OwnRule]
@@ -145,39 +112,32 @@ class _Entities(Merges):
     _into: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _bearers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _texts: dict[NameGroup, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
-    _separated: dict[str, set[str]] = field(default_factory=dict)
-    _dismissed: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _separated: dict[str, dict[str, set[str]]] = field(default_factory=lambda: defaultdict(dict))
+    """By entity, the others of which facts say that they are two, each with these facts."""
 
     # What becomes known
 
-    def relate(
-        self, entity_ids: Iterable[str], merged: Mapping[str, str], separated: Mapping[str, set[str]]
-    ) -> set[str]:
-        """Make merges and separations among some entities others; return what that concerns."""
-        affected: set[str] = set()
-        changed = [each for each in sorted(entity_ids) if self._merged.get(each) != merged.get(each)]
+    def relate(self, merged: Mapping[str, str | None], parted: Iterable[_Parted]) -> set[str]:
+        """Make merges by facts, and what is said of pairs, others; return what that concerns."""
+        changed = [each for each in sorted(merged) if self._merged.get(each) != merged[each]]
+        affected = self._with_members(changed)
         for entity_id in changed:
-            affected |= {entity_id, *self.members(self.survivor(entity_id))}
-        for entity_id in changed:
-            if entity_id in self._ruled and entity_id in merged:
+            if entity_id in self._ruled and merged[entity_id] is not None:
                 self.put(entity_id, None)
-            self._place(entity_id, merged.get(entity_id))
-        for entity_id in entity_ids:
-            others = separated.get(entity_id, set())
-            if self._separated.get(entity_id, set()) != others:
-                self._separated[entity_id] = others
-                affected |= {entity_id, *self.members(self.survivor(entity_id))}
+            self._place(entity_id, merged[entity_id])
+        for entity_id, other, fact_id, is_said in parted:
+            for pair in ((entity_id, other), (other, entity_id)):
+                said_by = self._separated[pair[0]].setdefault(pair[1], set())
+                (said_by.add if is_said else said_by.discard)(fact_id)
+            affected |= self._with_members((entity_id, other))
         return affected
 
-    def dismiss(self, dismissal: DatedDismissal) -> set[str]:
-        """Take in that two entities are two, or may be one again; return what that concerns."""
-        pair = pair_of(dismissal.entity_a, dismissal.entity_b)
-        for entity_id, other in (pair, pair[::-1]):
-            if dismissal.kind == "dismiss":
-                self._dismissed[entity_id].add(other)
-            else:
-                self._dismissed[entity_id].discard(other)
-        return {member for each in pair for member in (each, *self.members(self.survivor(each)))}
+    def _with_members(self, entity_ids: Iterable[str]) -> set[str]:
+        return {
+            member
+            for entity_id in entity_ids
+            for member in (entity_id, *self.members(self.survivor(entity_id)))
+        }
 
     def learn(self, changed: Mapping[str, Evidence | None]) -> set[str]:
         """Make the evidence of some entities another; return what that concerns."""
@@ -259,7 +219,7 @@ class _Entities(Merges):
         return self._bearers[entity_id] - {entity_id}
 
     def separated(self, entity_id: str) -> Iterable[str]:
-        return {*self._separated.get(entity_id, ()), *self._dismissed.get(entity_id, ())}
+        return [other for other, said_by in self._separated[entity_id].items() if said_by]
 
     def survivor(self, entity_id: str, level: int | None = None) -> str:
         passed = {entity_id}

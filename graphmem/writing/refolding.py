@@ -224,9 +224,24 @@ async def refold(queries: Queries, state: State) -> None:
     Raises:
         LookAgain: the look has not read an entity whose version counts what is folded again.
     """
-    await _recount(queries, state)
-    for survivor_id in sorted(state.stale()):
-        await _refold_members(queries, state, survivor_id, state.rules(state.entities[survivor_id].kind))
+    subject_ids = {*state.withdrawn(), *_folded_otherwise(state)}
+    entity_ids = {subject_id for subject_id in subject_ids if ":" not in subject_id}
+    reader = EvidenceReader(queries, state.owner, state.rule_reads.off)
+    merges = await reader.membership(entity_ids)
+    if more := {each for rule in merges.rules for each in (rule.subject_id, rule.into)} - entity_ids:
+        # The versions of all that a rule ever merged with them are counted again.
+        if unread := {each for each in more if state.entities.get(each) is None}:
+            raise LookAgain(Touched(entities=unread))
+        merges = await reader.membership(more)
+        subject_ids |= more
+        entity_ids |= more
+    touched = await changes(queries, merges, entity_ids & merges.entity_ids)
+    state.recounted |= entity_ids
+    async for history in histories(queries, sorted(subject_ids)):
+        keys = reader.keys(history.subject_id)
+        every = history.observations(queries)
+        await refold_history(state, history, every, touched.get(history.subject_id), keys)
+    placement.place(state.entities, state.relationships, [key for key in sorted(subject_ids) if ":" in key])
 
 
 def settle(state: State) -> None:
@@ -252,36 +267,12 @@ def _draft(state: State, recorded_at: int) -> Draft:
     return Draft.of(state, request, recorded_at)
 
 
-async def _recount(queries: Queries, state: State) -> None:
-    """Fold entities and relationships again whose counting observations, or rules of identity, have changed.
-
-    The versions of all that a rule ever merged with them are counted again.
-    """
-    subject_ids = {*state.withdrawn(), *_with_stale_rule(state)}
-    entity_ids = {subject_id for subject_id in subject_ids if ":" not in subject_id}
-    reader = EvidenceReader(queries, state.owner, state.rule_reads.off)
-    merges = await reader.membership(entity_ids)
-    if more := {each for rule in merges.rules for each in (rule.subject_id, rule.into)} - entity_ids:
-        if unread := {each for each in more if state.entities.get(each) is None}:
-            raise LookAgain(Touched(entities=unread))
-        merges = await reader.membership(more)
-        subject_ids |= more
-        entity_ids |= more
-    touched = await changes(queries, merges, entity_ids & merges.entity_ids)
-    state.recounted |= entity_ids
-    async for history in histories(queries, sorted(subject_ids)):
-        keys = reader.keys(history.subject_id)
-        every = history.observations(queries)
-        await refold_history(state, history, every, touched.get(history.subject_id), keys)
-    placement.place(state.entities, state.relationships, [key for key in sorted(subject_ids) if ":" in key])
-
-
-def _with_stale_rule(state: State) -> Iterator[str]:
-    """Yield the entities, with a rule today or earlier, that were folded under other rules than today's."""
+def _folded_otherwise(state: State) -> Iterator[str]:
+    """Yield the entities that were folded under other rules than those of today."""
     for survivor_id in state.stale():
         rules = state.rules(state.entities[survivor_id].kind)
         for member in state.entities.members(survivor_id):
-            if state.may_have_keys(member.kind) and member.projection != rules.key:
+            if member.projection != rules.key:
                 yield member.subject_id
 
 
@@ -329,12 +320,8 @@ async def refold_moved(queries: Queries, state: State, merging: Merging) -> None
     if source is None or (merging.kind == "merge" and target is None):
         return
     survivor = target if merging.kind == "merge" and target else source
-    await _refold_members(queries, state, source.subject_id, state.rules(survivor.kind))
-
-
-async def _refold_members(queries: Queries, state: State, subject_id: str, rules: Rules) -> None:
-    """Fold those members of an entity again that were folded under other rules."""
-    for member in state.entities.members(subject_id):
+    rules = state.rules(survivor.kind)
+    for member in state.entities.members(source.subject_id):
         if member.projection != rules.key:
             every = observations(queries, member.subject_id)
             folded, evidence, _ = await fold_entity(every, member, rules)
