@@ -31,7 +31,7 @@ from graphmem.errors import DatabaseFull, DataDamaged, TransactionTooLarge
 from graphmem.model import ids, state_hash, times
 from graphmem.model.membership import Membership
 from graphmem.model.reduction import Torn
-from graphmem.writing import Writers, forms, refolding, turn_rows, vectors
+from graphmem.writing import Writers, forms, parting, refolding, turn_rows, vectors
 from graphmem.writing import state as states
 from graphmem.writing.rule_evidence import EvidenceReader
 from graphmem.writing.state import LockedOwner, LookRow, State
@@ -251,6 +251,7 @@ class Audit:
             stored, merges = read
             derived = await derive(self._queries, stored, merges, self.seen, entities)
             nodes = await self._nodes(stored)
+            await self._part(derived, nodes)
             stretch = Stretch(self.owner, stored, derived, subject_ids)
             await asyncio.to_thread(stretch.compare, nodes, await self._expected_vectors(stretch))
             self.seen_revision = nodes.revision
@@ -260,6 +261,16 @@ class Audit:
             if not stretch.unchecked:
                 break
         return stretch
+
+    async def _part(self, derived: State, nodes: StoredNodes) -> None:
+        """Derive who shares an address where what is stored of it contradicts itself."""
+        for node in nodes.entities:
+            entity, part_ids = derived.entities.get(node.subject_id), node.properties.get("parted_into") or []
+            known_ids = entity.parting.ids if entity and entity.parting else []
+            if entity is not None and part_ids != known_ids:
+                homes = {*known_ids, *(each for each in part_ids if isinstance(each, str))}
+                parted = await parting.of_observations(self._queries, self.owner, entity, sorted(homes))
+                derived.entities.put(replace(entity, parting=parted or entity.parting))
 
     async def _expected_vectors(self, stretch: Stretch) -> dict[str, vectors.ExpectedVector]:
         """Return the vectors that entities should have; others have the event loop meanwhile."""

@@ -229,15 +229,7 @@ async def move(queries: Queries, state: State) -> Placed:
 async def _move(queries: Queries, state: State, address_id: str) -> Placed:
     entity = state.entities.get(address_id)
     assert entity is not None
-    homes = [address_id, *(entity.parting.ids if entity.parting else ())]
-    rows = await queries.only(
-        "parting.observations",
-        list[_ObservationRow],
-        entity_id=address_id,
-        entity_ids=homes,
-        fields=list(shared_addresses.fields_of(entity.kind)),
-    )
-    identified = {row.observation_id: _identified(row, entity.kind) for row in rows}
+    rows, identified = await _read(queries, entity, entity.parting.ids if entity.parting else ())
     at_address = [*filter(None, identified.values())]
     waiting = state.addresses.unparted[address_id]
     address = at_address[0].address if at_address else waiting.address if waiting else ""
@@ -262,6 +254,33 @@ async def _move(queries: Queries, state: State, address_id: str) -> Placed:
         state.entities.put(replace(again, parting=None))
     state.entities.put(replace(entity, parting=parting))
     return targets
+
+
+async def _read(
+    queries: Queries, entity: Thing, part_ids: Iterable[str]
+) -> tuple[list[_ObservationRow], dict[str, AddressForm | None]]:
+    """Return the observations of an address and its parts, and what each says of a person at the address."""
+    rows = await queries.only(
+        "parting.observations", list[_ObservationRow], entity_id=entity.subject_id,
+        entity_ids=[entity.subject_id, *part_ids], fields=list(shared_addresses.fields_of(entity.kind)),
+    )  # fmt: skip
+    return rows, {row.observation_id: _identified(row, entity.kind) for row in rows}
+
+
+async def of_observations(
+    queries: Queries, owner: str, entity: Thing, part_ids: Iterable[str]
+) -> Parting | None:
+    """Return the parting that the observations of an address come to; ``None`` for what is no address.
+
+    Args:
+        part_ids: the parts for which its observations count.
+    """
+    _, identified = await _read(queries, entity, part_ids)
+    at_address = [*filter(None, identified.values())]
+    if not at_address:
+        return None
+    forms = {each.form for each in at_address}
+    return Parting.of_forms(owner, entity.kind, at_address[0].address, forms)
 
 
 def need(state: State, subject_ids: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ each member keeps its own state.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
@@ -490,7 +491,7 @@ class ThingRow(NamedTuple):
             refold=self.refold or 0,
             merged_by=self.merged_by,
             merge_rule=self.merge_rule,
-            parting=Parting.of_text(self.parting) if self.parting else None,
+            parting=self._parting(whole=whole),
             separated=tuple(self.separated or ()),
             distinct_from=tuple(self.distinct_from or ()),
         )
@@ -499,6 +500,11 @@ class ThingRow(NamedTuple):
             return thing
         is_relationship = ":" in self.subject_id
         return replace(thing, fold=PeriodFold.of_text(self.parts, is_relationship=is_relationship))
+
+    def _parting(self, *, whole: bool) -> Parting | None:
+        with contextlib.nullcontext() if whole else contextlib.suppress(TypeError, ValueError):
+            return Parting.of_text(self.parting) if self.parting else None
+        return None
 
     def entity(self, rule: OwnRule | None, *, whole: bool = True) -> Thing:
         """Return an entity with its evidence; see :meth:`thing`."""

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.model import shared_addresses
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.rule_merging import Audited
 
@@ -31,6 +33,33 @@ def test_two_people_of_one_address_are_two(run: Call, audited: Audited) -> None:
     nils, berit = (each["entity_id"] for each in stored["entities"])
     assert shown(run) == {nils: ("Nils Holmvik", "+45 91"), berit: ("Berit Holmvik", "+45 92")}
     assert audited(False) == {}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "n.parting = 'x'",
+        "n.parting = '\"x\"'",
+        "n.parting = '[]'",
+        "n.parting = null",
+        "n.parted_into = null",
+    ],
+)
+def test_who_shares_an_address_is_derived_anew(
+    run: Call, audited: Audited, loop: Loop, services: Services, owner: str, damage: str
+) -> None:
+    run("store", entities=[NILS, BERIT])
+
+    def script(text: str) -> list[dict[str, Any]]:
+        query = f"MATCH (n:Entity {{owner: $owner}}) WHERE n.unlisted IS NOT NULL {text}"
+        return loop.run(services.database.script(query, owner=owner))
+
+    stored = "RETURN n.parting AS parting, n.parted_into AS parted_into"
+    before = script(stored)
+    script(f"SET {damage}")
+    health = run("server.check_snapshots", auto_fix=True)
+    assert (health["stale"], script(stored)) == (1, before)
+    assert audited(True) == {}
 
 
 @pytest.mark.parametrize("order", [*permutations((NILS, BERIT))])
