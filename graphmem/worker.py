@@ -30,6 +30,8 @@ from graphmem.writing.vectors import of_texts
 
 INTERVAL_SECONDS: Final = 2.0
 """Pause between two passes of one kind of work."""
+REFOLDED_LIMIT: Final = 200
+"""Entities that are folded again at once."""
 PENDING_TYPES_LIMIT: Final = 1_000
 """Types with stale entities that one pass reads."""
 REFOLDED_TYPES_LIMIT: Final = 20
@@ -164,11 +166,28 @@ async def refold_stale(services: Services) -> int:
     done = 0
     for owner, kind, projection in random.sample(pending, min(len(pending), REFOLDED_TYPES_LIMIT)):
         try:
-            folded = await services.writers.refold_type(owner, kind, projection) or 0
+            folded = 0
+            for live in (True, False):
+                folded += await _refold_type(services, owner, kind, live, projection)
+            await services.database.write("schema.folded", owner, type=kind, projection=projection)
             _log.info("folded again", owner=owner, type=kind, entities=folded)
             done += folded
         except GraphmemError as exc:
             _log.warning("a type is folded again later", owner=owner, type=kind, reason=str(exc)[:500])
+    return done
+
+
+async def _refold_type(services: Services, owner: str, kind: str, live: bool, projection: str | None) -> int:
+    done = 0
+    last: str | None = ""
+    while last is not None:
+        entities, last = await services.database.reads(owner).only(
+            "schema.unfolded", tuple[list[str], str | None], type=kind, live=live, projection=projection,
+            after=last, limit=REFOLDED_LIMIT,
+        )  # fmt: skip
+        if entities:
+            await in_halves(entities, partial(services.writers.refold, owner))
+            done += len(entities)
     return done
 
 

@@ -104,7 +104,6 @@ class Audit:
     seen_revision: int = -1
     moved: set[str] = field(default_factory=set)
     seen: Seen = field(default_factory=dict)
-    _merges: tuple[set[str], Membership] = field(default_factory=lambda: (set(), Membership()))
     _tx: Transaction | None = None
 
     @property
@@ -256,8 +255,8 @@ class Audit:
             await asyncio.to_thread(stretch.compare, nodes, await self._expected_vectors(stretch))
             self.seen_revision = nodes.revision
             if self.seen_revision != stored.read.revision:
-                read = await self._read_stretch(entities, relationships)
-                stretch.unchecked = stretch.changed(read[0]) if read is not None else set()
+                reread = await self._look({*stored.entities}, relationships)
+                stretch.unchecked = stretch.changed(reread) if reread is not None else set()
             if not stretch.unchecked:
                 break
         return stretch
@@ -288,29 +287,23 @@ class Audit:
         """Return the stored state of a stretch, folded again where its schema has changed, and its merges."""
         ends = [end for key in relationships for end in ids.ends(key)]
         entity_ids = {*entities, *ends}
+        merges = Membership()
         for last in (False,) * (READS_LIMIT - 1) + (True,):
-            if not entity_ids <= self._merges[0]:
-                await self._read_merges(entity_ids)
-            merges = self._merges[1]
-            stored = await self._look({*entity_ids, *merges.entity_ids}, relationships)
+            touched = {*entity_ids, *merges.entity_ids}
+            stored = await self._look(touched, relationships)
             if stored is None:
                 return None
             if stored.is_stale and not last:
                 # Its schema has changed: a read of the entity would fold it again as well.
                 async with self._locked():
-                    await self._refold({*entity_ids, *merges.entity_ids}, relationships)
+                    await self._refold(touched, relationships)
                 continue
-            if stored.read.revision != self.seen_revision:
-                # Merges that are read after the state: one in between is seen as a change by the next read.
-                merges = await self._read_merges(entity_ids)
+            # Merges that are read after the state: one in between is seen as a change by the next read.
+            merges = await self._membership(entity_ids)
             if last or all(stored.entities.get(subject_id) for subject_id in merges.entity_ids):
                 # What is missing in the last read is damage: the comparison reports it.
                 return stored, merges
         raise AssertionError("unreachable: the last read returns")
-
-    async def _read_merges(self, entity_ids: set[str]) -> Membership:
-        self._merges = entity_ids, await self._membership(entity_ids)
-        return self._merges[1]
 
     async def _membership(self, entity_ids: set[str]) -> Membership:
         reader = EvidenceReader(self._queries, self.owner, self.writers.rules_off)

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from graphmem.context import Context
 from graphmem.model import ids, membership, reduction, times
+from graphmem.model.reduction import Stale
 from graphmem.reading import answers, recomputed, shared_rows, tallies
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.tallies import Sum, Tally
@@ -145,7 +146,11 @@ async def entity(
     if not clocks.now:
         row = (await recomputed.entities(context, [entity_id], **clocks.bounds)).get(entity_id)
     if row is None:
-        row = await _now(context, entity_id, include_deleted=bool(include_deleted))
+        row = await context.graph.one(
+            "entity.get", EntityRow, entity_id=entity_id, include_deleted=bool(include_deleted)
+        )
+        if row is not None and row.is_regrouping:
+            await refuse_unfolded(context, [(row.type, row.head[0][0])], lives=(True, False))
         if row is not None and not clocks.now and (row.observation_count or not row.parted_into):
             # It was not there then. An address of which nothing is left but its people parts at every time.
             row = None
@@ -154,15 +159,30 @@ async def entity(
     return row
 
 
-async def _now(context: Context, entity_id: str, *, include_deleted: bool) -> EntityRow | None:
-    """Return an entity as it is now, merged by the rule of today where this has just been changed."""
-    which = {"entity_id": entity_id, "include_deleted": include_deleted}
-    row = await context.graph.one("entity.get", EntityRow, **which)
-    if row is not None and row.is_regrouping:
-        writers, projection = context.services.writers, row.head[0][0]
-        if await writers.refold_type(context.actor.owner, row.type, projection, is_small=True) is not None:
-            row = await context.graph.one("entity.get", EntityRow, **which)
-    return row
+async def refuse_unfolded(
+    context: Context, types: Iterable[tuple[str, str | None]], lives: Sequence[bool] = (True,)
+) -> list[str]:
+    """Return the types with too many entities to fold again for one answer.
+
+    Args:
+        types: those whose schemas have changed, with the rules of today.
+
+    Raises:
+        Stale: some entities of the other types were folded under a previous schema.
+    """
+    stale_ids: list[str] = []
+    left: list[str] = []
+    for entity_type, projection in sorted(types):
+        for live in lives:
+            entities, last = await context.graph.only(
+                "schema.unfolded", tuple[list[str], str | None], type=entity_type, live=live,
+                projection=projection, after="", limit=context.services.limits.refolded_entities,
+            )  # fmt: skip
+            stale_ids += entities if last is None else []
+            left += [entity_type] if last is not None else []
+    if stale_ids:
+        raise Stale(stale_ids)
+    return left
 
 
 async def first_entities(

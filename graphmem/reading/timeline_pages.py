@@ -14,7 +14,7 @@ from graphmem.arguments import invalid
 from graphmem.context import Context
 from graphmem.model import dates, timeline_fields, times
 from graphmem.model.reduction import Stale
-from graphmem.reading import answers, recomputed
+from graphmem.reading import answers, as_of, recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.writer_filters import written
 
@@ -158,8 +158,8 @@ async def page(context: Context, request: EventRequest, clocks: Clocks) -> Event
     if request.entity_id is not None:
         return await _of_entity(context, request, request.entity_id)
     events, total, types = await _read(context, request)
-    pending = await _pending(context, request, types) if types else []
-    return EventPage(events, total, pending)
+    of_page = [each for each in types if request.entity_type in (None, each[0])]
+    return EventPage(events, total, await as_of.refuse_unfolded(context, of_page))
 
 
 def _common(request: EventRequest) -> dict[str, Any]:
@@ -220,32 +220,7 @@ async def fold_pending(context: Context) -> None:
     Raises:
         Stale: there are some. :func:`read_fresh` folds them again and repeats the read.
     """
-    pending = await context.graph.only("event.pending", list[_PendingType])
-    await _pending(context, EventRequest(), pending)
-
-
-async def _pending(context: Context, request: EventRequest, pending: list[_PendingType]) -> list[str]:
-    """Return the types with too many entities to fold again for one answer.
-
-    Raises:
-        Stale: some entities of the other types were folded under a previous schema.
-    """
-    stale_ids: list[str] = []
-    left: list[str] = []
-    for entity_type, projection in sorted(pending):
-        if request.entity_type not in (None, entity_type):
-            continue
-        entities, last = await context.graph.only(
-            "schema.unfolded", tuple[list[str], str | None], type=entity_type, live=True,
-            projection=projection, after="", limit=context.services.limits.refolded_entities,
-        )  # fmt: skip
-        if last is not None:
-            left.append(entity_type)
-        else:
-            stale_ids += entities
-    if stale_ids:
-        raise Stale(stale_ids)
-    return left
+    await as_of.refuse_unfolded(context, await context.graph.only("event.pending", list[_PendingType]))
 
 
 async def _page_as_of(context: Context, request: EventRequest, clocks: Clocks) -> EventPage:

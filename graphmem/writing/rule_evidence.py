@@ -60,10 +60,10 @@ class _StatementRow(NamedTuple):
     values: list[Json]
     basis: str | None
 
-    def statement(self, entity_id: str, rule: OwnRule, known_at: int) -> Statement:
+    def statement(self, entity_id: str, rule: OwnRule) -> Statement:
         texts = dict(zip(self.names, self.values, strict=True))
         evidence = evidence_of(rule, texts, self.basis)
-        return Statement(entity_id, evidence, self.recorded_at, _until(known_at, self.toggles))
+        return Statement(entity_id, evidence, self.recorded_at, tuple(self.toggles))
 
 
 class _MergeFactRow(NamedTuple):
@@ -76,9 +76,10 @@ class _MergeFactRow(NamedTuple):
     kind: facts.Kind
     fields: list[str]
     values: list[Json]
-    excluded: list[int] | None
+    toggles: list[int]
 
-    def merge_fact(self, known_at: int) -> MergeFact:
+    @property
+    def merge_fact(self) -> MergeFact:
         fields = dict(zip(self.fields, self.values, strict=True))
         return MergeFact(
             self.subject_id,
@@ -86,14 +87,10 @@ class _MergeFactRow(NamedTuple):
             self.recorded_at,
             self.observation_id,
             facts.target(self.kind, fields),
-            _until(known_at, self.excluded or ()),
+            tuple(self.toggles),
             tuple(facts.separated(fields)),
             facts.merge_rule(self.kind, fields, self.at),
         )
-
-
-def _until(known_at: int, moments: Iterable[int]) -> tuple[int, ...]:
-    return tuple(moment for moment in moments if moment <= known_at)
 
 
 class _EntityRow(NamedTuple):
@@ -328,10 +325,9 @@ class EvidenceReader:
         return identity_rules.own_rule(self.owner, kind, registered, self.off.get(kind, frozenset()))
 
     def _add(self, row: _EntityRow, rule: OwnRule | None) -> None:
-        known_at = self.at_ingested
-        statements = [each.statement(row.entity_id, rule, known_at) for each in row.statements if rule]
+        statements = [each.statement(row.entity_id, rule) for each in row.statements if rule]
         states = rule_history.states(statements)
-        merges = [each.merge_fact(known_at) for each in row.facts]
+        merges = [each.merge_fact for each in row.facts]
         self._known[row.entity_id] = _Known(row, rule, merges, states)
         self._statements += statements
         for borne_id, level in ((*each,) for every in states if rule for each in rule.borne(every).items()):

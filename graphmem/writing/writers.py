@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Final, NamedTuple
 
 import structlog
 
 from graphmem.database.driver import Database, round_trips
-from graphmem.database.halving import in_halves
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import ServiceBusy
 from graphmem.model import ids
@@ -27,8 +25,6 @@ from graphmem.writing.write_requests import WriteRequest
 
 REFOLDED_LIMIT: Final = 200
 """Entities and relationships that one turn folds again."""
-SMALL_TYPE: Final = 1_000
-"""A type of fewer entities is folded again whole by who asks for one of them by its id."""
 
 
 class _Waiting(NamedTuple):
@@ -158,32 +154,6 @@ class Writers:
                 break
             await self.refold(owner, waiting.entities, waiting.relationships)
             done += len(waiting.entities) + len(waiting.relationships)
-        return done
-
-    async def refold_type(
-        self, owner: str, entity_type: str, projection: str | None, *, is_small: bool = False
-    ) -> int | None:
-        """Fold again the entities of a type that were folded by other rules; return how many.
-
-        Args:
-            projection: the key of the rules.
-            is_small: leave it to the worker, and return ``None``, if the type has many entities.
-        """
-        done, limit = 0, SMALL_TYPE if is_small else REFOLDED_LIMIT
-        for live in (True, False):
-            last: str | None = ""
-            while last is not None:
-                entities, last = await self._database.reads(owner).only(
-                    "schema.unfolded", tuple[list[str], str | None], type=entity_type, live=live,
-                    projection=projection, after=last, limit=limit,
-                )  # fmt: skip
-                if is_small and last is not None:
-                    return None
-                for start in range(0, len(entities), REFOLDED_LIMIT):
-                    part = entities[start : start + REFOLDED_LIMIT]
-                    await in_halves(part, partial(self.refold, owner))
-                done += len(entities)
-        await self._database.write("schema.folded", owner, type=entity_type, projection=projection)
         return done
 
     async def close(self) -> None:

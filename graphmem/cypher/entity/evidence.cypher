@@ -85,7 +85,7 @@ CALL (read, documents, dismisses) {
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = entity.id AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
       AND observation.owner = $owner AND seen.kind IN <fact._value_kinds>
-    WITH coalesce(seen.excluded, []) AS toggles,
+    WITH [moment IN coalesce(seen.excluded, []) WHERE moment <= $at_ingested] AS toggles,
       head([lists IN [[observation.fields, observation.values]] |
         [i IN range(0, size(lists[0]) - 1) WHERE (lists[0][i] IN $fields OR
           toLower(replace(replace(replace(lists[0][i], ' ', ''), '-', ''), '_', '')) IN $fields)
@@ -101,7 +101,7 @@ CALL (read, documents, dismisses) {
     WHERE seen.home = entity.id AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
       AND seen.kind IN <fact._merge_kinds>
     RETURN collect([seen.observation_id, entity.id, seen.at, seen.recorded_at, seen.kind, observation.fields,
-      observation.values, seen.excluded]) AS facts
+      observation.values, [moment IN coalesce(seen.excluded, []) WHERE moment <= $at_ingested]]) AS facts
   }
   CALL (entity, dismisses) {
     WITH entity, dismisses WHERE dismisses
