@@ -35,7 +35,6 @@ from graphmem.model.schema import Active, SchemaDocument, version_order
 from graphmem.objects import ObjectStore
 from graphmem.sealing import InstanceKeys
 from graphmem.writing import Writers
-from graphmem.writing.rule_evidence import EvidenceReader
 from graphmem.writing.state import LockedOwner
 
 REPORTED_CONFLICTS_LIMIT: Final = 200
@@ -321,13 +320,9 @@ class _Restorer:
     async def _is_newest_merge(self, owner: str, merge: reduction.Observation) -> bool:
         """Return whether a merge, or its end, is the newest of its entity: older ones have no effect."""
         target = facts.target(merge.kind, merge.fields)
-        if target is not None:
-            await self._database.write("dump.merged", owner, source=merge.subject_id, target=target)
-        reader = EvidenceReader(self._database.reads(owner), owner, self._writers.rules_off)
-        merges = await reader.membership([merge.subject_id])
-        places = [fact.place for fact in merges.facts if fact.subject_id == merge.subject_id]
-        place = merge.observed_at, merge.id
-        return max(places, default=place) <= place
+        rows = await self._database.write("dump.merged", owner, source=merge.subject_id, target=target)
+        newest = rows[0]["newest"] if rows else None
+        return newest is None or (*newest,) <= (merge.observed_at, merge.id)
 
     async def _present(self, batch: Batch, schemas: list[str]) -> Present:
         async def read_present(parts: list[BatchPart]) -> Present:
