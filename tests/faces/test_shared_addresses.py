@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 
@@ -46,11 +46,11 @@ def test_two_people_of_one_address_are_two(run: Call, audited: Audited) -> None:
     ],
 )
 def test_who_shares_an_address_is_derived_anew(
-    run: Call, audited: Audited, loop: Loop, services: Services, owner: str, damage: str
+    run: Call, audited: Audited, loop: Loop, services: Services, owner: str, damage: LiteralString
 ) -> None:
     run("store", entities=[NILS, BERIT])
 
-    def script(text: str) -> list[dict[str, Any]]:
+    def script(text: LiteralString) -> list[dict[str, Any]]:
         query = f"MATCH (n:Entity {{owner: $owner}}) WHERE n.unlisted IS NOT NULL {text}"
         return loop.run(services.database.script(query, owner=owner))
 
