@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Final, NamedTuple, Self
 
 from graphmem.arguments import invalid
@@ -18,7 +18,7 @@ from graphmem.duplicates import similarity
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.persons import DECLARED_TEXT, DECLARED_VALUE
 from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
-from graphmem.model import canonical, identity, ids, shared_addresses
+from graphmem.model import canonical, identity, shared_addresses
 from graphmem.model.schema import SchemaDocument, shipped
 from graphmem.reading import answers
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
@@ -165,37 +165,31 @@ async def scan(
     return DuplicateScan(profiles + (await _of_types(context, batch, detections) if batch else []))
 
 
-async def parted(context: Context, profiles: Iterable[Profile]) -> list[Pair]:
-    """Return the pairs of entities that an e-mail address or a number which they share parted, by ids."""
-    by_id = {each.entity_id: each for each in profiles}
-    homes = {home for each in by_id.values() if (home := _home(context.actor.owner, each))}
-    rows = await context.graph.only("parting.parts", list[list[str]], entity_ids=sorted(homes))
-    pairs = {
-        pair for parts in rows for pair in combinations(sorted(by_id.keys() & {*parts}), 2)
-    }  # fmt: skip
-    return [Pair(by_id[a], by_id[b], similarity.score(by_id[a], by_id[b])) for a, b in sorted(pairs)]
+def parted(owner: str, profiles: Iterable[Profile]) -> list[Pair]:
+    """Return the pairs of people whom an e-mail address that they share parted, by ids."""
+    sharing: dict[str, list[Profile]] = {}
+    for each in sorted(profiles, key=lambda profile: profile.entity_id):
+        if address := _shared_address(owner, each):
+            sharing.setdefault(address, []).append(each)
+    pairs = chain.from_iterable(combinations(people, 2) for people in sharing.values())
+    return [Pair(a, b, similarity.score(a, b)) for a, b in pairs]
 
 
 def are_parted(owner: str, pair: Pair) -> bool:
     """Return whether two people have nothing in common but the e-mail address that parted them."""
-    return pair.score.matched_fields == ["email"] and all(_is_part(owner, each) for each in (pair.a, pair.b))
+    return pair.score.matched_fields == ["email"] and all(
+        _shared_address(owner, each) for each in (pair.a, pair.b)
+    )
 
 
-def _is_part(owner: str, profile: Profile) -> bool:
-    values = {name: canonical.decode(text) for name, text in profile.texts.items()}
-    form = shared_addresses.form_of(profile.entity_type, values)
-    said = {**(form._asdict() if form else {}), "email": identity.identity_value(values.get("email"))}
-    evidence = frozenset((name, value) for name, value in said.items() if value)
-    return shared_addresses.is_part(owner, profile.entity_type, profile.entity_id, evidence)
-
-
-def _home(owner: str, profile: Profile) -> str | None:
-    """Return the id that the address or the number of an entity makes alone."""
-    basis = shared_addresses.basis_of(profile.entity_type)
-    values = {name: canonical.decode(text) for name, text in profile.texts.items()}
-    read = identity.read_fields(profile.entity_type, values)
-    value = identity.identifying_value(profile.entity_type, basis, read) if basis else None
-    return ids.entity_id(owner, profile.entity_type, basis, [value]) if basis and value else None
+def _shared_address(owner: str, profile: Profile) -> str | None:
+    """Return the address at which a person is one of several, as its values say; else ``None``."""
+    kind, values = profile.entity_type, {name: canonical.decode(text) for name, text in profile.texts.items()}
+    address, form = identity.identity_value(values.get("email")), shared_addresses.form_of(kind, values)
+    if kind not in identity.PEOPLE or address is None or form is None:
+        return None
+    said = frozenset({("email", address), *(pair for pair in form._asdict().items() if pair[1])})
+    return address if shared_addresses.is_part(owner, kind, profile.entity_id, said) else None
 
 
 async def dismissed(context: Context, pairs: Iterable[Pair]) -> dict[tuple[str, str], DismissedPair]:

@@ -143,24 +143,26 @@ FORMER = "former_name"
 FORMER_NAMES = ("formername", "formerly", "formerlyknownas", "previousname", "previously", "oldname", "fka")
 """The squeezed names of fields that hold an earlier name of a company."""
 _RENAMED = re.compile(
-    r"(?P<former>.+?),? (?:now|jetzt|heute|désormais|ahora|ora|agora) (?P<name>.+)"
-    r"|(?P<new>.+?),? \(?(?:formerly|previously|fka|früher|vormals|ehemals|anciennement|antes) "
-    r"(?P<old>[^()]+)\)?",
+    r"(?P<first>.+?)(?:, | \()"
+    r"(?:(?:now|jetzt|heute|désormais|ahora|ora|agora) (?P<name>.+?)"
+    r"|(?:formerly|previously|fka|früher|vormals|ehemals|anciennement|antes) (?P<old>.+?))\)?",
     re.IGNORECASE,
 )
-"""The name of a company that says another one: ``Alfa, now Beta``, ``Beta (formerly Alfa)``."""
 
 
-def company_names(fields: Mapping[str, Any]) -> tuple[str | None, list[str]]:
+def renamed(name: str) -> tuple[str, str] | None:
+    """Return the new and the former name that a company's name says: Alfa, now Beta; Beta (formerly Alfa)."""
+    match = _RENAMED.fullmatch(name)
+    return match and ((match["name"], match["first"]) if match["name"] else (match["first"], match["old"]))
+
+
+def company_names(fields: Mapping[str, Any]) -> tuple[str, list[str]]:
     """Return the folded name of a company without what it says of a former one, and its former names."""
-    said = identity_value(fields.get("name")) or ""
-    renamed = _RENAMED.fullmatch(said)
-    names = [renamed["name"] or renamed["new"]] if renamed else [said]
-    values = [value for label, value in fields.items() if squeezed(label) in FORMER_NAMES]
-    listed = [each for value in values for each in (value if isinstance(value, list) else [value])]
-    former = [*filter(None, map(identity_value, listed))]
-    former += [renamed["former"] or renamed["old"]] if renamed else []
-    return names[0] or None, former
+    name = identity_value(fields.get("name")) or ""
+    said = [value for label, value in fields.items() if squeezed(label) in FORMER_NAMES]
+    former = [each for value in said for each in (value if isinstance(value, list) else [value])]
+    name, *more = renamed(name) or [name]
+    return name, [*filter(None, map(identity_value, former)), *more]
 
 
 _PERSON_NAMES = (CANONICAL_NAME, "name", "full_name")
@@ -336,8 +338,8 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
     contact point, an explicit id, the type with the beginning of the id.
     """
     snapshot = read_fields(entity_type, snapshot, with_id=True)
-    if entity_type == "company" and (renamed := _RENAMED.fullmatch(_plain_text(snapshot.get("name")))):
-        snapshot["name"] = renamed["name"] or renamed["new"]
+    if entity_type == "company" and (names := renamed(_plain_text(snapshot.get("name")))):
+        snapshot["name"] = names[0]
     own = [names for names in own_rule(entity_type) if names[0] != numbers.CUSTOMER]
     for names in (*_NAMES, *own, *_CONTACT, *_EXPLICIT):
         parts = [_plain_text(snapshot.get(name)) for name in names]

@@ -196,8 +196,8 @@ class OwnRule:
         own = evidence(self.entity_type, fields, self.alternatives)
         if own and self.tells_former:
             name, former = identity.company_names(fields)
-            own |= {("name", name)} if name else set[tuple[str, str]]()
-            own |= {(field, each) for each in former for field in ("name", identity.FORMER) if each != name}
+            own |= {("name", each) for each in (name, *former) if each}
+            own |= {(identity.FORMER, each) for each in former if each != name}
         if not self.is_dated:
             return own
         beside = shared_addresses.beside_number(identity.read_fields(self.entity_type, fields))
@@ -211,21 +211,15 @@ class OwnRule:
     @cached_property
     def is_dated(self) -> bool:
         """Whether what is said beside a number of the type may contradict itself."""
-        numbered = NUMBERED.get(self.entity_type)
-        return bool(
-            numbered and numbered.is_dated and self.alternatives == identity.merging(self.entity_type)
-        )
+        is_number = shared_addresses.basis_of(self.entity_type) == shared_addresses.NUMBER
+        return is_number and self.alternatives == identity.merging(self.entity_type)
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The fields that alone are a number of the type, each with the level of its alternative; without the
-        strongest, whose ids no index holds."""
-        numbered = NUMBERED.get(self.entity_type)
-        return {
-            names[0]: level
-            for level, names in enumerate(self.alternatives)
-            if level and numbered and names in {(each,) for each in numbered.numbers}
-        }
+        """The fields that alone are a number of the type, with those of their levels that an index has."""
+        own = NUMBERED[self.entity_type].numbers if self.entity_type in NUMBERED else ()
+        levels = {names: level for level, names in enumerate(self.alternatives) if level}
+        return {each: levels[each,] for each in own if (each,) in levels}
 
     def number(self, evidence: Evidence) -> tuple[str, int] | None:
         """Return the id that the number of an entity makes alone, and its level; ``None`` without one."""

@@ -38,7 +38,7 @@ class FindDuplicates(Paged):
         NoBool,
     ] = 0.85
     include_dismissed: bool = Field(default=False, description="Whether to list dismissed pairs too.")
-    parted: bool = Field(default=False, description="Only pairs that a shared address or number parted.")
+    parted: bool = Field(default=False, description="Only people whom a shared address parted.")
 
 
 class Call(TypedDict):
@@ -128,10 +128,9 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
         thresholds |= {name: least for name, least in detections.thresholds.items() if name in counts}
     around = {profile.entity_id for profile in named} if named else None
     if arguments.parted:
-        parted = await duplicate_pages.parted(context, entities.values())
-        proposals = Proposals(
-            [pair for pair in parted if not around or around & {*pair.ids}], len(parted), True
-        )
+        parted = duplicate_pages.parted(context.actor.owner, entities.values())
+        parted = [pair for pair in parted if not around or around & {*pair.ids}]
+        proposals = Proposals(parted, len(parted), complete=True)
         thresholds = dict.fromkeys(counts, 0.0)
     else:
         # This takes seconds for many entities: a thread keeps the event loop free for other calls.

@@ -475,12 +475,6 @@ def test_people_at_one_address_whose_names_are_near_are_proposed(run: Call) -> N
     assert {pair["canonical_name_a"], pair["canonical_name_b"]} == {"Nils Holmvik", "Neils Holmvik"}
 
 
-def test_numbers_that_are_parted_are_listed_too(run: Call) -> None:
-    for currency in ("EUR", "USD"):
-        run("store", entities=[{"entity_type": "invoice", "number": "R-17", "currency": currency}])
-    assert len(run("entities.duplicates", parted=True)["candidates"]) == 1
-
-
 def test_a_company_is_proposed_as_one_with_the_customer_of_its_name(run: Call) -> None:
     types = ("customer", "company", "organization")
     stored = [run("store", entities=[{"entity_type": each, "name": "Kern Logistik"}]) for each in types]
