@@ -111,7 +111,9 @@ EVERY_OPERATION: Final = {
 
 def decision(operation: Operation[Any] | RestRoute, caller: Caller, face: str) -> str:
     """Return the code with which the declarations refuse a call; empty: they allow it."""
-    if face == "rest" and isinstance(operation, Operation) and operation.public:
+    # The socket wants its secret for everything.
+    is_answered = face == "rest" or (face == "socket" and caller is not CALLERS["none"])
+    if is_answered and isinstance(operation, Operation) and operation.public:
         return ""
     if caller.refused:
         return caller.refused
