@@ -215,3 +215,63 @@ def test_a_mail_in_utf_16_is_read() -> None:
     proposed = proposal_of("a.eml", HEAD.decode() + "\ntext\n")
     document = parse((HEAD + b"\ntext\n").decode().encode("utf-16"))
     assert types_and_fields(propose(document)) == types_and_fields(proposed)
+
+
+def alternatives(*texts: tuple[str, str]) -> bytes:
+    """Return a mail with texts of some types, each for the same message."""
+    parts = "".join(f"--b\nContent-Type: {kind}; charset=utf-8\n\n{text}\n" for kind, text in texts)
+    head = HEAD.decode() + 'MIME-Version: 1.0\nContent-Type: multipart/alternative; boundary="b"\n\n'
+    return f"{head}{parts}--b--\n".encode()
+
+
+HTML = "<p>Berth <b>14B</b> is yours from 12 June.</p><p>Price: 312 kr</p>"
+BERTH = "Berth 14B is yours from 12 June.\nPrice: 312 kr"
+
+
+@pytest.mark.parametrize(
+    ("text", "html", "body"),
+    [
+        ("Your mail program cannot show HTML. Open this message in a browser.", HTML, BERTH),
+        ("Ihr Programm zeigt kein HTML an.", HTML, BERTH),
+        ("This is a multi-part message in MIME format.", HTML, BERTH),
+        ("View in browser", f"<p>View in browser</p>{HTML}", f"View in browser\n{BERTH}"),
+        ("", HTML, BERTH),
+        (BERTH, HTML, BERTH),
+        ("Berth 14B is yours from 12 June.", HTML, "Berth 14B is yours from 12 June."),
+        ("Yes.", "<p>Yes.</p>", "Yes."),
+    ],
+)
+def test_a_plain_text_that_only_says_that_there_is_html_is_no_body(text: str, html: str, body: str) -> None:
+    document = parse(alternatives(("text/plain", text), ("text/html", html)))
+    assert values(document)["body"] == body
+
+
+def calendar(*lines: str, method: str = "REQUEST") -> str:
+    """Return a calendar with one event."""
+    event = ("BEGIN:VEVENT", "UID:fit-1@x", "SUMMARY:Fitting", *lines, "END:VEVENT")
+    return "\n".join(("BEGIN:VCALENDAR", f"METHOD:{method}", *event, "END:VCALENDAR"))
+
+
+def test_an_invitation_makes_its_event_once_and_the_message_references_it() -> None:
+    invitation = calendar("DTSTAMP:20260301T080000Z", "DTSTART:20260303T090000Z", "X-WR-CALNAME:Work")
+    parts = (
+        "Content-Type: text/plain\n\nJoin us.\n"
+        f"--b\nContent-Type: text/calendar; method=REQUEST\n\n{invitation}\n"
+        f'--b\nContent-Type: application/ics; name="invite.ics"\n\n{invitation}\n'
+    )
+    head = HEAD.decode() + 'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="b"\n\n--b\n'
+    document = parse(f"{head}{parts}--b--\n".encode())
+    assert [part.kind for part in document.parts] == ["message", "event"]
+    assert (document.title, document.warnings) == ("Fitting", ())
+    assert values(document)["attachments"] == [{"name": "invite.ics", "media_type": "application/ics"}]
+    proposed = propose(document)
+    assert [entity.entity_type for entity in proposed.entities] == ["message", "person", "person", "event"]
+    assert ("REFERENCES", 0, 3) in [
+        (each.relationship_type, each.source, each.target) for each in proposed.relationships
+    ]
+
+
+def test_a_calendar_that_cannot_be_read_is_told_and_costs_nothing_else() -> None:
+    document = parse(alternatives(("text/plain", "Join us."), ("text/calendar", "nothing")))
+    assert values(document)["body"] == "Join us."
+    assert "The calendar of message 1 cannot be read." in document.warnings

@@ -24,7 +24,7 @@ from graphmem.ingest.time_zones import Zones
 
 ENTRIES = {"VEVENT": "event", "VTODO": "task", "VJOURNAL": "journal"}
 APART = frozenset({*ENTRIES, "VTIMEZONE"})
-TEXTS = ("SUMMARY", "UID", "LOCATION", "DESCRIPTION", "STATUS", "URL", "PRIORITY", "CLASS", "GEO")
+TEXTS = ("METHOD", "SUMMARY", "UID", "LOCATION", "DESCRIPTION", "STATUS", "URL", "PRIORITY", "CLASS", "GEO")
 SEVERAL = {
     "COMMENT": "comment",
     "CONTACT": "contact",
@@ -53,6 +53,10 @@ DURATION = re.compile(
     r"(?P<sign>[-+]?)P(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
     r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?)?$"
 )
+ANSWERS = ("REPLY", "COUNTER", "REFRESH", "DECLINECOUNTER")
+"""Methods of calendars that say what one person answers, and do not change the entry (RFC 5546, 3.2)."""
+OF_ANSWERS = ("UID", "RECURRENCE-ID", "SUMMARY", "ATTENDEE", "DTSTAMP")
+"""What of an answer is read: not the times, which the organizer may have changed since."""
 LATER = "THISANDFUTURE"
 """The range of a change of an instance and all later ones."""
 MAILTO = re.compile(r"\s*mailto:\s*", re.IGNORECASE)
@@ -61,9 +65,13 @@ MAILTO = re.compile(r"\s*mailto:\s*", re.IGNORECASE)
 def parse(builder: Builder, data: bytes, name: str) -> None:
     text, _, warnings = decoded(data)
     builder.warn(*warnings)
-    every = [*_all_blocks(blocks(text, builder, APART))]
-    if not every:
+    if not add_entries(builder, text):
         raise ParseFailed("The file has no entry of a calendar.", "damaged")
+
+
+def add_entries(builder: Builder, text: str) -> bool:
+    """Add the entries of the calendars of a text; return whether it has any calendar."""
+    every = [*_all_blocks(blocks(text, builder, APART))]
     zones = Zones({line.value: each for each in every for line in each.named("TZID")[:1]}, builder)
     entries: list[_Entry] = []
     for block in every:
@@ -88,6 +96,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     for entry in entries:
         uid = entry.text("UID")
         _add(builder, entry, (series.get(uid, entry), changes.get(uid, [])), reference)
+    return bool(every)
 
 
 def _all_blocks(outer: Iterable[Block]) -> Iterator[Block]:
@@ -101,9 +110,12 @@ def _describe(builder: Builder, calendar: Block) -> None:
     for line in calendar.lines:
         if line.name in names:
             builder.metadata[names[line.name]] = line.texts()[0]
-        if line.name == "METHOD" and line.value.strip().upper() == "CANCEL":
-            for entry in calendar.inner:
+        method = line.value.strip().upper() if line.name == "METHOD" else ""
+        for entry in calendar.inner:
+            if method == "CANCEL":
                 entry.lines.insert(0, ContentLine("STATUS", {}, "CANCELLED"))
+            elif method in ANSWERS:
+                entry.lines = [line, *(each for each in entry.lines if each.name in OF_ANSWERS)]
     builder.title = builder.title or builder.metadata.get("name")
 
 

@@ -21,8 +21,10 @@ from typing import Any
 from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.decoding import MARKS, decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
+from graphmem.ingest.formats.calendar import add_entries
 from graphmem.ingest.formats.web_page import plain
 from graphmem.ingest.mail_texts import HEADER_CHARACTERS_LIMIT, MailTexts
+from graphmem.text import words
 
 PEOPLE = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc")
 TEXTS = ("Subject", "Date", "Message-ID", "In-Reply-To", "List-Id")
@@ -47,6 +49,9 @@ WINMAIL = (
     "message sent as plain text or HTML, or store the files that it has."
 )
 Headers = dict[str, list[str]]
+CALENDAR_TYPES = ("text/calendar", "application/ics")
+PLACEHOLDER_WORDS = 40
+"""Most words of a plain text that only says that the message is HTML."""
 MESSAGE_TYPES = ("message/rfc822", "message/global")
 
 
@@ -133,6 +138,8 @@ class _Contents:
     number: int
     attachments: list[dict[str, Any]] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
+    calendars: dict[str, None] = field(default_factory=dict)
+    """The texts of its calendars: many programs send an invitation as text and as a file."""
     parts: int = 0
 
     def text_of(self, part: Message) -> str:
@@ -157,11 +164,10 @@ class _Contents:
         texts = [(member.get_content_type(), self.text_of(member)) for member in members]
         texts = [(each, text) for each, text in texts if text]
         if kind == "multipart/alternative":
-            # A plain text without the addresses of its links says less than the other one.
-            linked = [pair for pair in texts if pair[0] != "text/plain" and LINKED.search(pair[1])]
+            others = [pair for pair in texts if pair[0] != "text/plain"]
             texts = sorted(texts, key=lambda pair: pair[0] != "text/plain")[:1]
-            if linked and texts[0][0] == "text/plain" and "://" not in texts[0][1]:
-                texts = linked[:1]
+            better = [pair for pair in others if _says_more(pair[1], texts[0][1])]
+            texts = better[:1] or texts
         elif any(each == "text/plain" for each, _ in texts):
             for each, text in texts:
                 if each == "text/html":
@@ -178,6 +184,10 @@ class _Contents:
         if kind in ("text/plain", "text/html") and not is_attached:
             text = self._payload(part).strip()
             return plain(text, self.builder) if text and kind == "text/html" else text
+        if kind in CALENDAR_TYPES or file.lower().endswith(".ics"):
+            self.calendars[self._payload(part).strip()] = None
+            self.attachments += [{"name": file, "media_type": kind}] if file else []
+            return ""
         self.attachments.append({"name": file or kind, "media_type": kind})
         payload = part.get_payload()
         if kind in MESSAGE_TYPES or file.lower().endswith(".eml"):
@@ -212,6 +222,20 @@ class _Contents:
         )
 
 
+def _says_more(html: str, plain_text: str) -> bool:
+    """Return whether the text of the HTML is to be read in place of the plain text.
+
+    It is if only it has the addresses of links, and if the plain text is a short one that only says that the
+    message is HTML: then it has other words than the HTML, or is a small part of it.
+    """
+    if LINKED.search(html) and "://" not in plain_text:
+        return True
+    of_plain, of_html = words.tokens(plain_text), words.tokens(html)
+    own = set(of_plain) - set(of_html)
+    is_other = len(own) > max(2, len(set(of_plain)) / 2) and 2 * len(of_html) > len(of_plain)
+    return len(of_plain) <= PLACEHOLDER_WORDS and (is_other or 4 * len(of_plain) < len(of_html))
+
+
 def _add_message(builder: Builder, message: Message, number: int, level: int | None = None) -> None:
     """Add a message and those attached to it as parts; the first message names the document."""
     if not message.keys():
@@ -239,6 +263,7 @@ def _add_message(builder: Builder, message: Message, number: int, level: int | N
     builder.count_cells(len(fields))
     span = FileSpan(line=line, message=number, start=start, end=end)
     builder.part("message", span, fields, level=level)
+    _add_calendars(builder, contents)
     inner_level = (level or 1) + 1
     for inner in contents.messages:
         if inner_level > LEVELS_LIMIT:
@@ -247,6 +272,17 @@ def _add_message(builder: Builder, message: Message, number: int, level: int | N
             )
         else:
             _add_message(builder, inner, number, inner_level)
+
+
+def _add_calendars(builder: Builder, contents: _Contents) -> None:
+    """Add the entries of the calendars of a message as parts behind it.
+
+    What a calendar says of itself is not about the file.
+    """
+    title, metadata = builder.title, dict(builder.metadata)
+    if contents.calendars and not add_entries(builder, "\n".join(contents.calendars)):
+        builder.warn(f"The calendar of message {contents.number} cannot be read.")
+    builder.title, builder.metadata = title, metadata
 
 
 def _people(builder: Builder, texts: MailTexts, headers: Headers) -> Iterator[PartField]:

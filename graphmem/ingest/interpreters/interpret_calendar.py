@@ -2,7 +2,8 @@
 
 An entry refers to its organiser and its attendees, with their roles; rooms are locations. Its UID identifies
 it, and a changed instance of one that repeats is identified by its first time beside the UID. The newest
-revision counts: a later one clears what it leaves out, and one that is cancelled has no time any more.
+revision counts: a later one clears what it leaves out, and one that is cancelled has no time any more. An
+answer to an invitation says what one attendee does, and nothing of the entry.
 """
 
 from __future__ import annotations
@@ -64,12 +65,20 @@ CALENDARS = "calendar.google.com"
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     draft = ProposalDraft()
-    people = People(draft)
+    add_entries(draft, People(draft), document)
+    return draft.proposal()
+
+
+def add_entries(draft: ProposalDraft, people: People, document: ParsedDocument) -> dict[int, int]:
+    """Add the entries of the calendars of a document; return the entity of each by the index of its part."""
+    entries: dict[int, int] = {}
     series: dict[str, int] = {}
     changes: list[tuple[int, Mapping[str, PartField], Part]] = []
-    for part in document.parts:
+    for place, part in enumerate(document.parts):
         fields = fields_by_name(part.fields) if part.kind == "event" else {}
         entry = _add(draft, people, document.text, part, fields) if fields else None
+        if entry is not None:
+            entries[place] = entry
         if entry is not None and "recurrence_id" in fields and "uid" in fields:
             changes.append((entry, fields, part))
         elif entry is not None:
@@ -80,7 +89,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         if whole is None:
             whole = _change_of_series(draft, fields, part, named)
         draft.relate("PART_OF", entry, whole, fields["uid"].span)
-    return draft.proposal()
+    return entries
 
 
 def _change_of_series(
@@ -132,7 +141,8 @@ def _add(
     mentioned["attendees"] = [person for person in mentioned["attendees"] if person not in rooms]
     for name, persons in mentioned.items():
         labels = [person.name or person.label for person in persons]
-        if labels:
+        # An answer names nobody but who answers.
+        if labels and "method" not in fields:
             span = widen(persons[0].span, persons[-1].span)
             members.append(LabelledMember(name, labels if name == "attendees" else labels[0], span))
     observed_at = _observed_at(fields, revision)

@@ -1,7 +1,8 @@
 """E-mail: one message each, and its people by their addresses.
 
 The sender wrote the message (`CREATED_BY`); the message refers to its recipients, with their roles. A reply
-references the message that it answers, where the file has both, and the messages that are attached to it.
+references the message that it answers, where the file has both, and the messages that are attached to it. It
+also references the entries of the calendar that it brings, such as an invitation.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphmem.ingest.document import ParsedDocument, Part, PartField
+from graphmem.ingest.interpreters.interpret_calendar import add_entries
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.people import Mention, People, mentions
@@ -35,7 +37,12 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     by_id: dict[str, int] = {}
     replies: list[tuple[int, PartField, str | None]] = []
     holders: dict[int, int | None] = {}
-    for part in document.parts:
+    brought: dict[int, tuple[int | None, str | None]] = {}
+    message, sent_at = None, None
+    for place, part in enumerate(document.parts):
+        if part.kind == "event":
+            brought[place] = message, sent_at
+            continue
         fields = fields_by_name(part.fields) if part.kind == "message" else {}
         sent_at = moment(text_of(fields.get("sent_at")))
         message = _add(draft, people, document.text, part, fields, sent_at) if fields else None
@@ -54,6 +61,9 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
             replies.append((message, fields["in_reply_to"], sent_at))
     for message, answered, sent_at in replies:
         draft.relate("REFERENCES", message, by_id.get(answered.value), answered.span, observed_at=sent_at)
+    for place, entry in add_entries(draft, people, document).items():
+        message, sent_at = brought[place]
+        draft.relate("REFERENCES", message, entry, document.parts[place].span, observed_at=sent_at)
     return draft.proposal()
 
 

@@ -61,7 +61,7 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("rows", "csv", "json", "jsonl", "xlsx", types=True, version=3),
     _shipped("calendar", "ics", version=4),
     _shipped("contacts", "vcf", version=2),
-    _shipped("messages", "eml", "mbox", version=2),
+    _shipped("messages", "eml", "mbox", version=3),
     _shipped("chats", "chatgpt", "claude", "open_webui", "whatsapp", version=2),
     _shipped("notes", "markdown", types=True, version=2),
     _shipped("memory", "memory", version=4),
