@@ -64,7 +64,7 @@ async def search(context: Context, search: Search) -> Results:
         results = await by_identifier(context, search, copy, sought, exact if whole else None)
         return await _with_passages(context, search, results, rows.state, identifies=True)
     question = mentions.names_in(search.query, region)
-    pairs = whole | question.pairs | ({identifiers.ME} if question.is_about_own else set())
+    pairs = whole | question.pairs | ({identifiers.ME} if question.may_be_about_own else set())
     # What is named need not be of the types: "Tom's tasks" are, and Tom is not.
     copy, rows = await _follow(context, pairs, [], limits.search_list)
     results = await _results(context, search, question, copy, rows)

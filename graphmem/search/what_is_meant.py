@@ -13,15 +13,19 @@ from typing import Final, NamedTuple
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from graphmem.model import canonical
+from graphmem.reading.scan import rows_of
+from graphmem.reading.shared_rows import snapshot_of
 from graphmem.search.copy_documents import IN_LABEL, IN_NAMES
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.kinds import kind_lookup, kind_words
+from graphmem.search.kinds import kind_lookup, kind_words, measures
 from graphmem.search.kinds.kind_lookup import Kind
 from graphmem.search.memory_copies import INLINE_DOCUMENTS
 from graphmem.search.questions import asked_relationships, chains, lexicon, naming, question_words
 from graphmem.search.questions.chains import Chain
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Asking, Named
+from graphmem.search.questions.phrases import Measure
 from graphmem.search.questions.reading import Reading
 
 LETTERS_LEAST: Final = 5
@@ -113,6 +117,7 @@ WHO_ASKS_NOTE: Final = (
 )
 PHRASES_LIMIT: Final = 2
 """Phrases of one question that are tried as kinds."""
+_ARTICLES: Final = lexicon.words("articles")
 _ASKING_FOR: Final = lexicon.words("asking")
 _OWN_FACTS: Final = lexicon.words("own_facts")
 """Words for what people say of themselves."""
@@ -145,7 +150,6 @@ async def meant(asking: Asking, reading: Reading, by_names: list[Named]) -> Mean
     """Return what a question means; ``by_names`` is what whole names in it name."""
     question, now = asking.question, reading.now
     every_self = naming.selves(question, question.selves, asking.me)
-    ours = naming.selves(question, question.ours, asking.me)
     for phrase in kind_lookup.phrases(reading, by_names)[:PHRASES_LIMIT]:
         # The words that say a kind name nothing.
         named = await _named(asking, by_names, phrase.places)
@@ -159,9 +163,14 @@ async def meant(asking: Asking, reading: Reading, by_names: list[Named]) -> Mean
     # "My Brother's House" may be a name.
     used_places = {place for each in named for place in range(each.start, each.end)}
     selves = [each for each in every_self if each.start not in used_places]
-    chain = chains.longest_chain(question, [*named, *selves, *ours])
+    # "Who is the apprentice?" asks for ours.
+    is_implied = not (named or every_self or question.ours) and "person" in question.answer_kinds
+    ours = naming.selves(question, _articles(question) if is_implied else question.ours, asking.me)
+    chain = chains.longest_chain(question, [*named, *selves, *ours], [each.start for each in ours])
     is_about_own = await _is_about_own(asking, reading.types, reading.aliases)
-    decided = None if chain is None else await _by_chain(asking, chain, named, [*selves, *ours])
+    decided = None if chain is None else await _by_chain(asking, chain, named, selves, ours, reading)
+    if decided and is_implied and not decided.named:
+        decided = None
     # "My cat" may be one of which nothing says whose it is.
     if decided and not (is_about_own and {each.id for each in decided.named} <= {asking.me}):
         return decided
@@ -310,20 +319,43 @@ async def _unsaid(asking: Asking, followed: list[Named]) -> list[Named]:
     return [each for each in followed if not await asking.have_any([each.related_to or ""], labels, IN_LABEL)]
 
 
+def _articles(question: AskedNames) -> list[int]:
+    """Return the place of the last article of a question."""
+    places = [place for place, piece in enumerate(question.pieces) if piece.token in _ARTICLES]
+    return places[-1:]
+
+
+async def _best(asking: Asking, ends: list[Named], measure: Measure) -> list[Named]:
+    """Return those of some entities that have the most or the least of what a question says: the oldest."""
+    rows, _ = await rows_of(asking.context, [each.id for each in ends])
+    quantities: dict[str, measures.Quantity] = {}
+    for row in rows:
+        values = {name: canonical.decode(text) for name, text in snapshot_of(row).items()}
+        field = measures.measured(measure, values, (), ())
+        if field is not None and (quantity := measures.quantity(field.field, values)) is not None:
+            quantities[row.id] = quantity
+    best = measures.extremes(measure, quantities)[: measure.most]
+    return [each for entity_id in best for each in ends if each.id == entity_id] or ends
+
+
 async def _by_chain(
-    asking: Asking, chain: Chain, named: Sequence[Named], selves: Sequence[Named]
-) -> Meant | None:
+    asking: Asking, chain: Chain, named: Sequence[Named], selves: Sequence[Named], ours: Sequence[Named],
+    reading: Reading,
+) -> Meant | None:  # fmt: skip
     """Return what a chain of relationships in a question leads to, ``None`` if its words are none."""
-    is_own = chain.start in asking.question.mine or chain.start in asking.question.ours
-    if not (chain.decides or is_own):
+    is_ours = chain.start in {each.start for each in ours}
+    if not (chain.decides or is_ours or chain.start in asking.question.mine):
         return None
-    bases = [each for each in (*named, *selves) if each.start == chain.start]
-    way = await chains.follow(asking, chain, bases)
+    bases = [each for each in (*named, *selves, *ours) if each.start == chain.start]
+    way = await chains.follow(asking, chain, bases, is_ours=is_ours)
     if not way.named and not way.note:
         return None
     if not way.named and (chain.decides or not (named or chain.is_beside)):
         return Meant([], notes=[way.note], leads_nowhere=True)
     ends = way.named
+    measure = reading.measure() if len(ends) > 1 else None
+    if measure is not None and measure.how in ("max", "min"):
+        ends = await _best(asking, ends, measure)
     if chain.has_more and len(chain.steps) == 1:
         # "Where does my sister work?": the verb is a step as well.
         at = chain.places[0]

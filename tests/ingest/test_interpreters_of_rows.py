@@ -63,8 +63,22 @@ def test_first_and_last_names_of_other_languages_name_people() -> None:
         ]
     assert types_and_fields(proposal_of("a.csv", "Nom;Prix\nPain;1,50\n"))[0][1] == {
         "nom": "Pain",
-        "prix": "1,50",
+        "prix": 1.5,
     }
+
+
+def test_the_columns_of_a_table_say_how_dates_and_amounts_are_written() -> None:
+    text = "Nr;Due;Paid on;Amount\nA1;31/08/2026;28.02.26;1.284,50\nA2;01/09/2026;;960\n"
+    fields = [each for _, each in types_and_fields(proposal_of("dues.csv", text))]
+    assert [each["due"] for each in fields] == ["2026-08-31", "2026-09-01"]
+    assert [each["amount"] for each in fields] == [1284.5, 960]
+    assert fields[0]["paid_on"] == "2026-02-28"
+    proposed = proposal_of("dues.csv", "Nr,Due,Size\nA1,03/04/2026,1.284\nA2,05/06/2026,2.345\n")
+    assert [(each["due"], each["size"]) for _, each in types_and_fields(proposed)] == [
+        ("03/04/2026", "1.284"),
+        ("05/06/2026", "2.345"),
+    ]
+    assert any("the day or the month comes first" in each for each in proposed.warnings)
 
 
 def test_the_configuration_gives_the_type_of_rows() -> None:

@@ -1,5 +1,8 @@
 """Rows of tables and records of JSON: one entity each, one field per column or member.
 
+Dates and amounts of tables are read as their columns write them
+(:mod:`graphmem.ingest.interpreters.column_values`).
+
 The names of a sheet and of a file that are not the type of a row are its fields `sheet` and `file`.
 
 The interpreter `tables` does the same with the tables that stand in a text.
@@ -30,6 +33,7 @@ from typing import Any
 
 from graphmem.ingest.document import ParsedDocument, Part
 from graphmem.ingest.formats.json_values import Walk
+from graphmem.ingest.interpreters.column_values import ColumnForms, forms_of
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import (
     LabelledMember,
@@ -80,6 +84,7 @@ class Types:
     number: str | None = None
     proposed: str | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
+    forms: ColumnForms = field(default_factory=ColumnForms)
 
     def of_row(self, stated: object, loose: object, columns: tuple[str, ...]) -> tuple[str, bool]:
         """Return the entity type of a row, and whether the column `type` gave it."""
@@ -148,9 +153,15 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
             names = usual_names(table)
             known = tuple(names.get(name, name) for name in table)
             number, proposed = number_of_rows([part.fields for part in parts], table)
+            forms = forms_of({field_name(each.name): each.value for each in part.fields} for part in parts)
+            for name, value in forms.open_dates.items():
+                draft.warn(
+                    f"Dates of the column {name[:60]}, such as {value}, stay as they are: nothing says "
+                    "whether the day or the month comes first."
+                )
             types = replace(
-                types, are_people=are_people(known), number=number, proposed=proposed, renamed=names
-            )
+                types, are_people=are_people(known), number=number, proposed=proposed, renamed=names, forms=forms
+            )  # fmt: skip
         for part in parts:
             if kind == "sheet":
                 sheet = next((field for field in part.fields if field.name == "name"), None)
@@ -177,7 +188,10 @@ def _add(
     named_rows: dict[tuple[str, Any], int],
 ) -> None:  # fmt: skip
     """Add a row. ``contents`` are those of the earlier rows that nothing names, ``named_rows`` the others."""
-    read = members_of(part.fields)
+    read = [
+        member._replace(value=types.forms.value(member.name, member.value))
+        for member in members_of(part.fields)
+    ]
     if types.renamed:
         read = [member._replace(name=types.renamed.get(member.name, member.name)) for member in read]
     named = {member.name: member for member in read}

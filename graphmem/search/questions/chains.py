@@ -25,7 +25,13 @@ STEPS_LIMIT: Final = 2
 _ARTICLES: Final = lexicon.words("articles")
 _OF: Final = lexicon.words("of")
 _NO_STEP: Final = question_words.EMPTY | _OF | _ARTICLES
-_PASSED: Final = {"", *_NO_STEP, *lexicon.words("asking")}
+_EXTREMES: Final = lexicon.meanings("extremes").keys()
+_PASSED: Final = {
+    "",
+    *_NO_STEP,
+    *lexicon.words("asking"),
+    *" ".join(_EXTREMES).split(),
+}
 _FACTS: Final = ATTRIBUTES | lexicon.words("own_facts")
 """Words that ask for what people say of somebody."""
 _SAID_BY_VALUE: Final = lexicon.words("number_words") | {"name"}
@@ -85,9 +91,12 @@ def _paths(question: AskedNames, names: Mapping[int, int], mine: Collection[int]
     for place, piece in enumerate(pieces):
         for category, table in (("article", _ARTICLES), ("of", _OF), ("former", question_words.FORMER)):
             if piece.token in table and place not in names:
-                words.append(Edge(category, place, place + 1))
+                words.append(Edge(category, place, place + 1, category))
+        for end in range(place + 1, place + 4):
+            if " ".join(each.token for each in pieces[place:end]) in _EXTREMES:
+                words.append(Edge("extreme", place, end))
         word = "_".join(piece.tokens)
-        if piece.is_word and place not in named_places and word not in _NO_STEP:
+        if piece.is_word and place not in named_places and word not in _NO_STEP and word not in _EXTREMES:
             words.append(Edge("noun", place, place + 1, (word, place)))
             # "My master joiner".
             before = words[-2] if len(words) > 1 else words[-1]
@@ -101,7 +110,7 @@ def _paths(question: AskedNames, names: Mapping[int, int], mine: Collection[int]
         chain = base if isinstance(base, Chain) else Chain(base[0], base[1], (), ())
         step, place = others[-1]
         # "My former husband" is an ex-husband.
-        former = f"ex_{step}" if len(others) > 1 else ""
+        former = f"ex_{step}" if "former" in others else ""
         step = former if question_words.says_role(former) else step
         return chain._replace(steps=(*chain.steps, step), places=(*chain.places, place))
 
@@ -122,18 +131,23 @@ def _is_title(before: Edge, word: str) -> bool:
     return not any(question_words.says_role(each) or each in ATTRIBUTES for each in (before.value[0], word))
 
 
-def longest_chain(question: AskedNames, named: Iterable[Named]) -> Chain | None:
-    """Return the longest chain of a question, ``None`` if it has none; ``named``: with who asks."""
+def longest_chain(question: AskedNames, named: Iterable[Named], ours: Collection[int] = ()) -> Chain | None:
+    """Return the longest chain of a question, ``None`` if it has none.
+
+    Args:
+        named: with who asks.
+        ours: the places of words such as "our".
+    """
     # Of names that begin with one word, the longest counts.
     names = dict(sorted((each.start, each.end) for each in named if each.end))
-    mine = [place for place in (*question.mine, *question.ours) if names.get(place) == place + 1]
+    mine = [place for place in (*question.mine, *ours) if names.get(place) == place + 1]
     chains: list[Chain] = []
     for chain in _paths(question, names, mine):
         every = steps = chain.steps
         is_step = [
             question_words.says_role(step)
             or (number + 1 < len(every) and _is_owned(question, chain, number, mine))
-            or (chain.start in question.ours and not number)
+            or (chain.start in ours and not number)
             for number, step in enumerate(every)
         ]
         # Of "the list of Tom's friends" the last noun says what is asked of the end.
@@ -194,7 +208,7 @@ _OWNING_TYPES: Final = ["FOUNDED", "MANAGES", "OWNS", "WORKS_AT"]
 """Relationships of somebody who says "our" to the company that is theirs."""
 
 
-async def follow(asking: Asking, chain: Chain, bases: Sequence[Named]) -> Way:
+async def follow(asking: Asking, chain: Chain, bases: Sequence[Named], *, is_ours: bool = False) -> Way:
     """Follow a chain from what bears the name at its beginning: one round trip for each step.
 
     "Our" is what is of who asks, or of the company that is theirs: that is one round trip more.
@@ -204,7 +218,7 @@ async def follow(asking: Asking, chain: Chain, bases: Sequence[Named]) -> Way:
             [], [], f"{STEPS_LIMIT} steps of relationships are followed: ask from there for the others"
         )
     bases = list(bases)
-    if chain.start in asking.question.ours and bases:
+    if is_ours and bases:
         rows = await asked_relationships.related(
             asking, [bases[0].id], outgoing=_OWNING_TYPES, incoming=[], types=[], is_between=True
         )

@@ -154,9 +154,10 @@ class AskedNames:
         ]
 
     @property
-    def is_about_own(self) -> bool:
-        """Whether a word means who asks, alone or with others: "I", "my", "our"."""
-        return bool(self.selves) or not _SELF_PLURAL.isdisjoint(self._bare)
+    def may_be_about_own(self) -> bool:
+        """Whether a word means who asks, alone or with others, or the question is for somebody of theirs."""
+        is_own = bool(self.selves) or not _SELF_PLURAL.isdisjoint(self._bare)
+        return is_own or "person" in self.answer_kinds
 
     @property
     def mine(self) -> list[int]:

@@ -105,6 +105,10 @@ class Reading(QuestionChart):
         measure = Measure(how, about, " ".join(self.tokens[start:end]), count)
         return replace(phrase, measure=measure, places=phrase.places | places)
 
+    def measure(self) -> Measure | None:
+        """Return what a question asks of the values of what it leads to: "my oldest child"."""
+        return self._with_measure(Phrase(KindName((), "", is_plural=True)), {}).measure
+
     def _with_rest(self, phrase: Phrase, start: int, end: int) -> Phrase:
         """Return a phrase with the names that may follow or precede its type, and the other words."""
         anchors: list[tuple[int, int]] = []

@@ -1,0 +1,98 @@
+"""Dates and amounts as the columns of a table write them: ``31/08/2026``, ``28.02.26``, ``1.284,50``.
+
+One cell often says neither whether the day or the month comes first, nor whether a sign is one of decimals or
+of thousands. The column does: a number above 12 is a day, dots stand behind days, other columns of the table
+write alike, and of two signs in one cell the first is one of thousands. A column that leaves it open stays as
+it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphmem.model import dates
+
+_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})")
+_AMOUNT = re.compile(r"[+-]?\d{1,3}(?:([.,' \u00a0])\d{3})*(?:[.,]\d+)?|[+-]?\d+(?:[.,]\d+)?")
+_CENTURY = 70
+"""Years of two digits from here on are of the last century."""
+
+
+@dataclass
+class ColumnForms:
+    """How the columns of a table write dates and amounts.
+
+    Attributes:
+        days_first: by column of dates, whether the day comes before the month.
+        decimals: by column of amounts, the sign of decimals.
+        open_dates: the columns of dates that leave it open, each with a value.
+    """
+
+    days_first: dict[str, bool] = field(default_factory=dict[str, bool])
+    decimals: dict[str, str] = field(default_factory=dict[str, str])
+    open_dates: dict[str, str] = field(default_factory=dict[str, str])
+
+    def value(self, column: str, value: Any) -> Any:
+        """Return a value as ISO 8601 or as a number, where its column says which it is."""
+        if not isinstance(value, str):
+            return value
+        text = value.strip()
+        if (day_first := self.days_first.get(column)) is not None and (written := _DATE.fullmatch(text)):
+            day, month = (written[1], written[3]) if day_first else (written[3], written[1])
+            iso = f"{_year(written[4])}-{int(month):02}-{int(day):02}"
+            return iso if dates.parse(iso) is not None else value
+        if (decimal := self.decimals.get(column)) is not None and _AMOUNT.fullmatch(text):
+            whole, _, rest = text.partition(decimal)
+            whole = re.sub(r"[.,' \u00a0]", "", whole)
+            return float(f"{whole}.{rest}") if rest else int(whole)
+        return value
+
+
+def _year(text: str) -> str:
+    return text if len(text) == 4 else f"{'19' if int(text) >= _CENTURY else '20'}{text}"
+
+
+def forms_of(rows: Iterable[Mapping[str, Any]]) -> ColumnForms:
+    """Return how the columns of a table write dates and amounts."""
+    columns: dict[str, list[str]] = {}
+    for row in rows:
+        for name, value in row.items():
+            if isinstance(value, str) and value.strip():
+                columns.setdefault(name, []).append(value.strip())
+    forms = ColumnForms()
+    undecided: list[str] = []
+    for name, texts in columns.items():
+        written = [_DATE.fullmatch(text) for text in texts]
+        found = [each for each in written if each is not None]
+        if len(found) == len(texts):
+            is_day_first = any(int(each[1]) > 12 or each[2] == "." for each in found)
+            is_month_first = any(int(each[3]) > 12 for each in found)
+            if is_day_first != is_month_first:
+                forms.days_first[name] = is_day_first
+            elif not is_day_first:
+                undecided.append(name)
+        elif all(map(_AMOUNT.fullmatch, texts)) and (decimal := _decimal_of(texts)):
+            forms.decimals[name] = decimal
+    decided = set(forms.days_first.values())
+    for name in undecided:
+        if len(decided) == 1:
+            forms.days_first[name] = next(iter(decided))
+        else:
+            forms.open_dates[name] = columns[name][0]
+    return forms
+
+
+def _decimal_of(texts: Iterable[str]) -> str:
+    """Return the sign of decimals of a column, empty if it has none, or another one for sure."""
+    signs: set[str] = set()
+    for text in texts:
+        last = max(text.rfind("."), text.rfind(","))
+        others = set(text[: max(last, 0)]) & {".", ",", "'", " ", "\u00a0"}
+        if last < 0 or text[last] in others:
+            continue
+        if others or (text[last] == "," and len(text) - last != 4):
+            signs.add(text[last])
+    return signs.pop() if len(signs) == 1 else ""
