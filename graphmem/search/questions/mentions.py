@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from graphmem.model.identity import fold_text, index_key
+from graphmem.search import terms
 from graphmem.search.questions import lexicon, question_words
 from graphmem.search.questions.asked_identifiers import WordRun, identifiers_in
 from graphmem.search.questions.pieces import (
@@ -180,6 +181,16 @@ class AskedNames:
         telling = [piece for piece in self.pieces[1:] if piece.is_word and not piece.is_stop_word]
         is_mixed = any(not piece.is_capital for piece in self.pieces if piece.token)
         return is_mixed and any(piece.is_capital for piece in telling)
+
+    def is_written_as_name(self, place: int) -> bool:
+        """Return whether a capital letter tells that a word is a name; in German, nouns have one as well."""
+        piece = self.pieces[place]
+        is_capital = piece.is_capital and piece.is_word and not piece.is_stop_word and self.has_case
+        return is_capital and place > 0 and self._language != "de" and not _asks(piece.token)
+
+    @cached_property
+    def _language(self) -> str | None:
+        return terms.language_of_question(" ".join(piece.text for piece in self.pieces))
 
     def may_be_name(self, place: int) -> bool:
         piece = self.pieces[place]

@@ -121,6 +121,12 @@ class Reading(QuestionChart):
                 if stop > place + 1:
                     anchors.append((place + 1, stop))
         among = {place for span in anchors for place in range(*span)} | phrase.places
+        # "Does Acme have unpaid invoices?": what is written as a name is never left out.
+        for place in range(len(pieces)):
+            if place not in among and self.question.is_written_as_name(place):
+                joins = bool(anchors) and anchors[-1][1] == place and not pieces[place - 1].ends
+                anchors[-1:] = [(anchors[-1][0], place + 1)] if joins else [*anchors[-1:], (place, place + 1)]
+                among.add(place)
         rest = [
             self.tokens[place]
             for place, piece in enumerate(pieces)
