@@ -159,9 +159,8 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
                     f"Dates of the column {name[:60]}, such as {value}, stay as they are: nothing says "
                     "whether the day or the month comes first."
                 )
-            types = replace(
-                types, are_people=are_people(known), number=number, proposed=proposed, renamed=names, forms=forms
-            )  # fmt: skip
+            types = replace(types, are_people=are_people(known), number=number, proposed=proposed)
+            types = replace(types, renamed=names, forms=forms)
         for part in parts:
             if kind == "sheet":
                 sheet = next((field for field in part.fields if field.name == "name"), None)
