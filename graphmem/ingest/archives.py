@@ -27,14 +27,22 @@ MIMETYPE_BYTES_LIMIT = 200
 MAIN_MEMBERS = (("word/", "docx"), ("xl/", "xlsx"), ("ppt/", "pptx"))
 SIGNATURE = b"PK\x03\x04"
 ZIP = "application/zip"
-EXPORT = re.compile(r"conversations(-\d+)?\.json|_chat\.txt|[^/]*WhatsApp[^/]*\.txt", re.IGNORECASE)
+EXPORT = re.compile(
+    r"(?:.*/)?(?:conversations(?:-\d+)?\.json|result\.json|_chat\.txt|[^/]*WhatsApp[^/]*\.txt)", re.IGNORECASE
+)
 """The members of exports of chats that are read."""
+SLACK = re.compile(r"(?:[^/]+/)?(?:(users|channels|groups|dms|mpims)|([^/]+)/\d{4}-\d\d-\d\d)\.json")
+"""The members of an export of Slack: its lists, and the messages of a channel on a day."""
 CHATS = (
     ("claude", ('"chat_messages"', '"uuid"')),
     ("chatgpt", ('"mapping"', '"title"', '"create_time"')),
     ("open_webui", ('"history"', '"currentId"', '"childrenIds"')),
     ("mem0", ('"memory"', '"hash"', '"created_at"')),
     ("zep", ('"source_node_uuid"', '"target_node_uuid"', '"uuid"')),
+    ("telegram", ('"date_unixtime"', '"from_id"', '"text"')),
+    ("telegram", ('"personal_information"', '"user_id"')),
+    ("telegram", ('"messages"', '"from_id"', '"date"')),
+    ("messenger", ('"sender_name"', '"timestamp_ms"')),
 )
 ODT = "application/vnd.oasis.opendocument.text"
 
@@ -71,10 +79,15 @@ def format_of(data: bytes, limits: DocumentLimits) -> str:
         for prefix, format_name in MAIN_MEMBERS:
             if any(name.startswith(prefix) for name in names):
                 return format_name
+    lists = {match[1] for name in names if (match := SLACK.fullmatch(name))}
+    if {"users", "channels"} <= lists:
+        return "slack"
     chats = export_members(archive)
     if chats:
         is_text = chats[0].lower().endswith(".txt")
-        return "whatsapp" if is_text else chat_format(_head(archive, chats[0])) or "chatgpt"
+        chat = "whatsapp" if is_text else chat_format(_head(archive, chats[0]))
+        if chat is not None or not chats[0].endswith("result.json"):
+            return chat or "chatgpt"
     inner = sum(name.lower().endswith((".zip", ".docx", ".xlsx", ".pptx", ".jar")) for name in names)
     more = f", {inner:,} of them archives" if inner else ""
     raise ParseFailed(
@@ -88,19 +101,19 @@ def chat_format(head: str) -> str | None:
     return next((chat for chat, names in CHATS if all(name in head for name in names)), None)
 
 
-def export_members(archive: zipfile.ZipFile) -> list[str]:
+def export_members(archive: zipfile.ZipFile, pattern: re.Pattern[str] = EXPORT) -> list[str]:
     """Return the names of the members that are the chats of an export, in their order."""
-    return sorted(name for name in archive.namelist() if EXPORT.fullmatch(name.rpartition("/")[2]))
+    return sorted(name for name in archive.namelist() if pattern.fullmatch(name))
 
 
-def exported(data: bytes, builder: Builder) -> list[bytes]:
-    """Return the chats of an export: one file, or the members of an archive that are whole."""
+def exported(data: bytes, builder: Builder, pattern: re.Pattern[str] = EXPORT) -> dict[str, bytes]:
+    """Return the chats of an export by name: one file, or the members of an archive that are whole."""
     if not data.startswith(SIGNATURE):
-        return [data]
-    archive, chats, inflation = opened(data, builder.limits), [], _Inflation(builder.limits)
-    for name in export_members(archive):
+        return {"": data}
+    archive, chats, inflation = opened(data, builder.limits), dict[str, bytes](), _Inflation(builder.limits)
+    for name in export_members(archive, pattern):
         try:
-            chats.append(b"".join(inflation.pieces(archive, archive.getinfo(name))))
+            chats[name] = b"".join(inflation.pieces(archive, archive.getinfo(name)))
         except DAMAGE as exc:
             builder.warn(f"The member {name[:100]} is damaged and left out: {exc}.")
     builder.media_type = ZIP

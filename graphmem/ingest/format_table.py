@@ -23,6 +23,9 @@ PLACES = {
     "claude": "chats:parse_claude",
     "open_webui": "chats:parse_open_webui",
     "whatsapp": "chats:parse_whatsapp",
+    "telegram": "messengers:parse_telegram",
+    "slack": "messengers:parse_slack",
+    "messenger": "messengers:parse_messenger",
 }
 """Module and function of the parsers that share a module. Every other one is ``parse`` in its own."""
 
@@ -71,10 +74,12 @@ def _office(usual: str, with_macros: str) -> str:
     return f"{usual} application/vnd.ms-{with_macros}.macroenabled.12"
 
 
-def _chats(name: str, title: str, media_type: str = "application/json", version: int = 1) -> Format:
+def _chats(
+    name: str, title: str, media_type: str = "application/json", version: int = 1, people: bool = False
+) -> Format:
     """Return a format of chats. The file may come in the archive of the export."""
-    media_types = f"{media_type} application/zip"
-    return _format(name, title, media_types, "", name, "conversation message", version=version)
+    parts = "contact conversation message" if people else "conversation message"
+    return _format(name, title, f"{media_type} application/zip", "", name, parts, version=version)
 
 
 FORMATS: tuple[Format, ...] = (
@@ -82,9 +87,9 @@ FORMATS: tuple[Format, ...] = (
             "chardet", version=2),
     _format("csv", "table with delimiters (CSV, TSV)", "text/csv text/tab-separated-values application/csv",
             ".csv .tsv .tab", "delimited", "row", "chardet", version=3),
-    _format("json", "JSON", "application/json", ".json", "json_values", "record", version=2),
+    _format("json", "JSON", "application/json", ".json", "json_values", "record", version=3),
     _format("jsonl", "JSON Lines", "application/jsonl application/x-ndjson application/x-jsonlines",
-            ".jsonl .ndjson", "json_lines", "record", version=2),
+            ".jsonl .ndjson", "json_lines", "record", version=3),
     _format("markdown", "Markdown with front matter", "text/markdown text/x-markdown", ".md .markdown",
             "markdown", "heading item paragraph record row table", "chardet markdown-it-py pyyaml",
             version=4),
@@ -106,6 +111,9 @@ FORMATS: tuple[Format, ...] = (
     _chats("claude", "Claude export", version=4),
     _chats("open_webui", "Open WebUI export", version=3),
     _chats("whatsapp", "WhatsApp chat", "text/plain", version=2),
+    _chats("telegram", "Telegram export", people=True),
+    _chats("slack", "Slack export", people=True),
+    _chats("messenger", "chat of Facebook or Instagram", people=True),
     _format("pdf", "PDF", "application/pdf application/x-pdf", ".pdf", "pdf", "page record",
             "pypdfium2 lxml", version=4),
     _format("docx", "Word document", _office("wordprocessingml.document", "word.document"), ".docx .docm",

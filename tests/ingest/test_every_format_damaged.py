@@ -129,6 +129,10 @@ EXPORTED = """{"entity_type": "person", "entity_id": "ent_aaaaaaaaaaaaaaaaaaaaaa
 """
 MEM0 = '{"id": "m#", "memory": "¤ likes tea #", "user_id": "ada", "created_at": "2026-01-05T08:00:00Z"}'
 NODE = '{"uuid": "n#", "name": "¤", "labels": ["Entity", "Person"], "summary": "Lives in #."}'
+TELEGRAM = """{"id": #, "type": "message", "date_unixtime": "176232600#", "from": "¤", "from_id": "user#",
+ "text": "Question # about paint"}"""
+MESSENGER = '{"sender_name": "¤", "timestamp_ms": 173650320#000, "content": "Question # about paint"}'
+CHAT = '{"name": "Boats", "type": "private_group", "id": 9, "messages": ['
 PAGE = "<!DOCTYPE html><html><body>"
 
 SAMPLES: Final = {
@@ -150,6 +154,11 @@ SAMPLES: Final = {
     "claude": Sample("conversations.json", "[", joined(record(CLAUDE)), "]"),
     "open_webui": Sample("chats.json", "[", joined(record(WEBUI)), "]"),
     "whatsapp": Sample("chat.txt", "", record("2#/06/2026, 10:0# - ¤: Question # about paint\n")),
+    "telegram": Sample("result.json", CHAT, joined(record(TELEGRAM)), "]}"),
+    "slack": fixture("slack.zip"),
+    "messenger": Sample(
+        "message_1.json", '{"title": "Boats", "messages": [', joined(record(MESSENGER)), "]}"
+    ),
     "pdf": fixture("report.pdf"),
     "docx": fixture("report.docx"),
     "xlsx": fixture("staff.xlsx"),

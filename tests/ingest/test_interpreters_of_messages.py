@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from graphmem.ingest import propose
+from graphmem.ingest import Proposal, propose
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits, ParseFailed
+from graphmem.ingest.formats.json_values import mend
 from tests.ingest.goldens import FOLDER
-from tests.support.proposals import proposal_of, relationships, types_and_fields
+from tests.support.proposals import check_storable, proposal_of, relationships, types_and_fields
 from tests.support.walks import walk_over
 
 MAIL = """From: Ada <ada@example.org>
@@ -247,3 +248,72 @@ def test_the_senders_of_a_whatsapp_chat_are_persons() -> None:
     assert persons == [{"name": "Ada"}, {"phone": "+47 400 00 901"}]
     assert proposed.entities[1].fields["content"] == "Hi\nyou"
     assert [link.relationship_type for link in proposed.relationships] == ["PART_OF", "CREATED_BY"] * 2
+
+
+def people_and_messages(file_name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Proposal]:
+    """Return the people and the messages that come of a fixture, and all that comes of it."""
+    data = (FOLDER / "files" / file_name).read_bytes()
+    proposed = propose(parsed_here(data, None, file_name, DocumentLimits()))
+    check_storable(proposed)
+    kinds = types_and_fields(proposed)
+    people, messages = ([f for kind, f in kinds if kind == wanted] for wanted in ("person", "message"))
+    return people, messages, proposed
+
+
+def test_telegram_has_people_mentions_replies_and_edits() -> None:
+    people, messages, proposed = people_and_messages("telegram.json")
+    assert people == [
+        {"name": "Jorun Haugland", "phone": "+47 900 00 111", "telegram_id": "user77"},
+        {"name": "Marit Solvang", "phone": "+47 900 00 222", "telegram_id": "user41"},
+        # Another person of the same name.
+        {"name": "Marit Solvang", "telegram_id": "user42"},
+        {"name": "user43", "telegram_id": "user43"},
+    ]
+    assert messages[0] == {
+        "message_id": "telegram:99:5", "sender": "Marit Solvang", "sent_at": "2025-11-05T07:00:00+00:00",
+        "content": "The slip is free, Jorun see the plan (https://slip.example.org/plan)",
+        "edited_at": "2025-11-05T07:10:00+00:00", "attachments": ["plan.pdf"], "channel": "telegram",
+        "conversation": "Boat club", "mentions": ["Jorun Haugland"],
+    }  # fmt: skip
+    assert messages[2]["content"] == "Which day?\nMonday\nTuesday"
+    marit, namesake = [entity for entity in proposed.entities if entity.fields.get("name") == "Marit Solvang"]
+    assert (marit.identified_by, namesake.identified_by) == (None, (("telegram_id",),))
+    found = relationships(proposed)
+    assert ("REFERS_TO", "telegram:99:5", "Jorun Haugland", {"roles": ["mention"]}) in found
+    assert ("REFERENCES", "telegram:99:6", "telegram:99:5", {}) in found
+
+
+def test_slack_has_the_names_of_people_links_threads_and_bots() -> None:
+    people, messages, proposed = people_and_messages("slack.zip")
+    assert people[:2] == [
+        {"name": "Tove Nygaard", "email": "tove@nygaard.example", "job_title": "skipper", "username": "tove",
+         "slack_id": "U01AB"},
+        {"name": "Ebbe Rask", "username": "ebbe", "slack_id": "U02CD"},
+    ]  # fmt: skip
+    booked = "@Ebbe Rask the crane is booked for <9 am> see (https://crane.example.org) #harbour @here"
+    assert [(each["sender"], each.get("content"), each["conversation"]) for each in messages] == [
+        ("Tove Nygaard", "Only you", "Tove Nygaard, Ebbe Rask"),
+        ("Tove Nygaard", booked, "harbour"),
+        ("Ebbe Rask", "thanks", "harbour"),
+        ("weather", None, "harbour"),
+    ]
+    assert messages[3]["attachments_text"] == "Gale from https://w.example.org"
+    assert (messages[1]["edited_at"], messages[1]["attachments"]) == (
+        "2025-06-01T06:40:30+00:00", ["crane.pdf"]
+    )  # fmt: skip
+    found = relationships(proposed)
+    crane, thanks = "slack:C1:1748760000.000200", "slack:C1:1748760060.000100"
+    assert ("REFERS_TO", crane, "Ebbe Rask", {"roles": ["mention"]}) in found
+    assert ("REFERENCES", thanks, crane, {}) in found
+
+
+def test_letters_that_went_through_the_wrong_encoding_twice_are_mended() -> None:
+    people, messages, _ = people_and_messages("messenger.json")
+    assert [person["name"] for person in people] == ["Zoë Ødegård", "Božena"]
+    assert [each["content"] for each in messages] == [
+        "Grüße aus Tromsø\nhttps://ferry.example.org", "Díky 🐧"
+    ]  # fmt: skip
+    wrong = json.dumps([{"name": "Zoë".encode().decode("latin-1")}])
+    assert mend(wrong) == '[{"name": "Zoë"}]'
+    for right in ('["Zoë", "Ã«"]', '["\\u017d", "\\u00c3\\u00ab"]', '["C:\\\\u00c3\\\\u00ab"]', '["Zoe"]'):
+        assert mend(right) == right

@@ -15,7 +15,6 @@ comma, nothing, or a word. It is the same in all lines.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -50,20 +49,20 @@ def parse_chatgpt(builder: Builder, data: bytes, name: str) -> None:
     for value in _conversations(builder, data, name, "mapping", dict):
         identity = value.get("conversation_id") or value.get("id")
         chats.begin(value.get("title"), identity, value.get("create_time"), value.get("update_time"))
-        _add_tree(chats, _object(value.get("mapping")), value.get("current_node"))
+        _add_tree(chats, object_of(value.get("mapping")), value.get("current_node"))
 
 
 def parse_open_webui(builder: Builder, data: bytes, name: str) -> None:
     """Add the conversations of an Open WebUI export with their messages."""
     chats = Conversations(builder)
     for value in _conversations(builder, data, name, "chat", dict):
-        chat = _object(value.get("chat"))
+        chat = object_of(value.get("chat"))
         title = value.get("title") or chat.get("title")
         chats.begin(title, value.get("id"), value.get("created_at"), value.get("updated_at"))
-        history = _object(chat.get("history"))
+        history = object_of(chat.get("history"))
         nodes = {
             key: {"message": node, "parent": node.get("parentId"), "children": node.get("childrenIds")}
-            for key, node in _object(history.get("messages")).items()
+            for key, node in object_of(history.get("messages")).items()
             if isinstance(node, dict)
         }
         _add_tree(chats, nodes, history.get("currentId"))
@@ -74,16 +73,16 @@ def parse_claude(builder: Builder, data: bytes, name: str) -> None:
     chats = Conversations(builder)
     for value in _conversations(builder, data, name, "chat_messages", list):
         chats.begin(value.get("name"), value.get("uuid"), value.get("created_at"), value.get("updated_at"))
-        for message in _objects(value.get("chat_messages")):
+        for message in objects(value.get("chat_messages")):
             text = message.get("text")
             if not isinstance(text, str) or not text:
-                text = "\n".join(_texts(message.get("content"), "text"))
+                text = "\n".join(texts_of(message.get("content"), "text"))
             files = [
-                name for key in ("attachments", "files") for name in _texts(message.get(key), "file_name")
+                name for key in ("attachments", "files") for name in texts_of(message.get(key), "file_name")
             ]
-            chats.thought("\n".join(_texts(message.get("content"), "thinking")))
+            chats.thought("\n".join(texts_of(message.get("content"), "thinking")))
             more = {"attachments": files or None}
-            inside = _texts(message.get("attachments"), "extracted_content")
+            inside = texts_of(message.get("attachments"), "extracted_content")
             sent = message.get("created_at")
             chats.message(message.get("sender"), text, message.get("uuid"), sent, more, inside)
         chats.end()
@@ -93,33 +92,32 @@ def _conversations(
     builder: Builder, data: bytes, name: str, member: str, kind: type
 ) -> Iterator[dict[str, Any]]:
     """Yield the conversations of an export. A file of which none has its messages is plain JSON."""
-    for file in exported(data, builder):
-        text, _, warnings = decoded(file)
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value, broken = json_values.whole_objects(text)
-            warnings = (*warnings, *broken)
-        values = _objects(value if isinstance(value, list) else [value])
+    for file in exported(data, builder).values():
+        value = json_values.value_of(builder, file)
+        values = objects(value if isinstance(value, list) else [value])
         if any(isinstance(value.get(member), kind) for value in values):
-            builder.warn(*warnings)
             yield from values
         elif file is data:
-            builder.format = BY_NAME["json"]
-            json_values.parse(builder, data, name)
+            as_json(builder, data, name)
 
 
-def _object(value: Any) -> dict[str, Any]:
+def as_json(builder: Builder, data: bytes, name: str) -> None:
+    """Add an export without its messages as plain JSON."""
+    builder.format = BY_NAME["json"]
+    json_values.parse(builder, data, name)
+
+
+def object_of(value: Any) -> dict[str, Any]:
     """Return an object; an empty one in place of what is none."""
     return value if isinstance(value, dict) else {}
 
 
-def _objects(value: Any) -> list[dict[str, Any]]:
+def objects(value: Any) -> list[dict[str, Any]]:
     return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
 
 
-def _texts(value: Any, name: str) -> list[str]:
-    return [member[name] for member in _objects(value) if isinstance(member.get(name), str)]
+def texts_of(value: Any, name: str) -> list[str]:
+    return [member[name] for member in objects(value) if isinstance(member.get(name), str)]
 
 
 def _path(nodes: dict[str, Any], leaf: Any) -> set[str]:
@@ -161,10 +159,10 @@ def _add_tree(chats: Conversations, nodes: dict[str, Any], leaf: Any) -> None:
 def _add_node(chats: Conversations, message: dict[str, Any], current: bool) -> None:
     author = message.get("author")
     role = author.get("role") if isinstance(author, dict) else message.get("role")
-    metadata = _object(message.get("metadata"))
-    files = [*_objects(metadata.get("attachments")), *_objects(message.get("files"))]
+    metadata = object_of(message.get("metadata"))
+    files = [*objects(metadata.get("attachments")), *objects(message.get("files"))]
     contents = [file["file"] for file in files if isinstance(file.get("file"), dict)]
-    names = dict.fromkeys([*_texts(files, "name"), *_texts(contents, "filename")])
+    names = dict.fromkeys([*texts_of(files, "name"), *texts_of(contents, "filename")])
     more = {
         "model": metadata.get("model_slug") or message.get("model"),
         "current": current,
@@ -172,10 +170,10 @@ def _add_node(chats: Conversations, message: dict[str, Any], current: bool) -> N
         "attachments": list(names) or None,
     }
     sent = message.get("create_time") or message.get("timestamp")
-    inside = _texts([file.get("data") for file in contents], "content")
+    inside = texts_of([file.get("data") for file in contents], "content")
     content = message.get("content")
     text = "\n".join(_texts_of(content))
-    if _object(content).get("content_type") in THOUGHTS:
+    if object_of(content).get("content_type") in THOUGHTS:
         chats.thought(text)
         return
     while role == "assistant" and (thought := THOUGHT_TAGS.match(text)):
@@ -215,6 +213,16 @@ class Conversations:
         for name, value in {"id": identity, **times}.items():
             if isinstance(value, str):
                 self._fields.append(PartField(name, json_value(value), FileSpan()))
+
+    def person(self, name: str, **more: Any) -> None:
+        """Add a person of an export, with what it says of them beside the name."""
+        values = {"name": name, **{key: str(value) for key, value in more.items() if value}}
+        start, line = self.builder.position, self.builder.line
+        fields = [
+            PartField(key, normal(value), self.builder.add_line(key, value)) for key, value in values.items()
+        ]
+        self.builder.count_cells(len(fields))
+        self.builder.part("contact", FileSpan(line=line, start=start, end=self.builder.position - 1), fields)
 
     def message(
         self, role: Any, text: str, identity: Any, sent: Any, more: dict[str, Any], inside: Sequence[str] = ()
@@ -301,7 +309,7 @@ NAMELESS = re.compile(r"_chat( ?\(\d+\))?|.{0,2}")
 def parse_whatsapp(builder: Builder, data: bytes, name: str) -> None:
     place, start, line, number = builder.reserve(), 0, 1, 0
     senders: dict[str, None] = {}
-    for file in exported(data, builder):
+    for file in exported(data, builder).values():
         text, _, warnings = decoded(file)
         builder.warn(*warnings, *unended(text))
         begun, first_line = builder.position, builder.line

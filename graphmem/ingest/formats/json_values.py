@@ -14,11 +14,11 @@ import bisect
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
-from graphmem.ingest.building import Builder, json_value
-from graphmem.ingest.decoding import whole_text
+from graphmem.ingest.building import Builder, json_value, normal
+from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, Part, PartField
 
 SPACE = re.compile(r"[ \t\n\r]*")
@@ -29,11 +29,15 @@ SAME_NAMES = 2
 """So many of the first names of an element show that another one is an element of the same list."""
 SPACE_BEFORE = 200
 """Characters of space between two elements."""
+BETWEEN = " \t\n\r\ufffd"
+BYTES = re.compile(r"(?:(?<!\\)\\u00[89a-f][0-9a-f]|[\x80-\xff])+", re.IGNORECASE)
+"""Letters of Latin-1, written or escaped, which may be the bytes of UTF-8."""
+NO_BYTES = re.compile(r"\\u(?!00)[0-9a-f]{4}|[^\x00-\xff]", re.IGNORECASE)
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add a JSON file."""
-    walk = Walk(whole_text(builder, data))
+    walk = _whole(builder, data)
     start = walk.skip(0)
     if walk.text.startswith("[", start):
         end = walk.elements(start, lambda place: _record(builder, walk, place))
@@ -44,15 +48,57 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
 
 def parse_lines(builder: Builder, data: bytes, name: str) -> None:
     """Add a file with one JSON value per line, or several; blank lines are left out."""
-    _sequence(builder, Walk(whole_text(builder, data)), 0)
+    _sequence(builder, _whole(builder, data), 0)
 
 
-def whole_objects(text: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the objects of a list at the top that are whole, and warnings that name the others."""
-    walk = Walk(text)
-    start = walk.skip(0)
-    records = walk.objects(start)[0] if text.startswith("[", start) else []
-    return [_as_object(record) for record in records], walk.warnings
+def value_of(builder: Builder, data: bytes, lists: Collection[str] = ()) -> Any:
+    """Return the value of a JSON file, which stands nowhere in the document.
+
+    Args:
+        lists: members whose value is a list, or an object with one: of one that is broken, the elements that
+            are whole are read, and so are those of a list at the top.
+    """
+    text, _ = _text(builder, data)
+    try:
+        return json.loads(text)
+    except ValueError:
+        walk = Walk(text)
+        value, _ = walk.rescue(walk.skip(0), lists)
+        builder.warn(*walk.warnings)
+        return value
+
+
+def _whole(builder: Builder, data: bytes) -> Walk:
+    """Add the whole text of a file to the document."""
+    text, builder.metadata["encoding"] = _text(builder, data)
+    builder.add(text)
+    return Walk(text)
+
+
+def _text(builder: Builder, data: bytes) -> tuple[str, str]:
+    text, encoding, warnings = decoded(data)
+    builder.warn(*warnings)
+    mended = mend(text)
+    if mended != text:
+        builder.warn("The letters of the file went through the wrong encoding twice: they are mended.")
+    return mended, encoding
+
+
+def mend(text: str) -> str:
+    """Return a JSON text with the letters that were meant where UTF-8 was taken for Latin-1.
+
+    That is certain where all letters of the text beyond ASCII are bytes of UTF-8.
+    """
+    runs = set(BYTES.findall(text))
+    if not runs or NO_BYTES.search(text):
+        return text
+    try:
+        letters = {
+            run: run.encode("latin-1").decode("unicode_escape").encode("latin-1").decode() for run in runs
+        }
+    except UnicodeDecodeError:
+        return text
+    return normal(BYTES.sub(lambda match: letters[match[0]], text))
 
 
 def _as_object(record: Part) -> dict[str, Any]:
@@ -146,6 +192,28 @@ class Walk:
                 if position == len(self.text):
                     return position
 
+    def rescue(self, position: int, lists: Collection[str], is_open: bool = True) -> tuple[Any, int]:
+        """Return the value at an offset, and its end; of one that is ``is_open``, what is whole of it."""
+        try:
+            value, end = self.value(position)
+            self.fields = value if isinstance(value, dict) else {}
+            return value, end
+        except ParseFailed as exc:
+            mark = self.text[position : position + 1]
+            if exc.code != "damaged" or not is_open or mark not in ("[", "{"):
+                raise
+        if mark == "{":
+            fields, end = self.members(position, lists)
+            return {field.name: field.value for field in fields}, end
+        values: list[Any] = []
+
+        def read(start: int) -> int:
+            value, end = self.rescue(start, lists)
+            values.append(value)
+            return end
+
+        return values, self.elements(position, read)
+
     def objects(self, position: int) -> tuple[list[Part], int]:
         """Return the whole objects of the list at an offset as records, and the end of the list."""
         records: list[Part] = []
@@ -176,7 +244,8 @@ class Walk:
     def _next_element(self, position: int, names: list[str]) -> int:
         """Return the offset of the next object whose first names are those of the elements."""
         for match in OBJECT.finditer(self.text, position + 1):
-            if self.text[max(position, match.start() - SPACE_BEFORE) : match.start()].rstrip()[-1:] != ",":
+            before = self.text[max(position, match.start() - SPACE_BEFORE) : match.start()]
+            if before.rstrip(BETWEEN)[-1:] not in ("", ","):
                 continue
             try:
                 value, end = self.value(match.start())
@@ -209,8 +278,11 @@ class Walk:
             raise ParseFailed(f"The file has a number that cannot be read: {exc}.", "damaged") from None
         return json_value(value), end
 
-    def members(self, position: int) -> tuple[list[PartField], int]:
-        """Return the members of the object at an offset as fields, and its end."""
+    def members(self, position: int, lists: Collection[str] | None = None) -> tuple[list[PartField], int]:
+        """Return the members of the object at an offset as fields, and its end.
+
+        ``lists``: as for :func:`value_of`; then the end of the text may be the end of the object.
+        """
         fields = self.fields = {}
         self.name = None
         position = self.skip(position + 1)
@@ -224,13 +296,14 @@ class Walk:
             if not self.text.startswith(":", end):
                 raise self.error("a colon is missing", end)
             self.name, self.place = name, (start := self.skip(end + 1))
-            value, end = self.value(start)
+            value, end = self.value(start) if lists is None else self.rescue(start, lists, name in lists)
             if name in fields:
                 self.warnings.append(f"An object has {name[:100]} more than once: the last one counts.")
             fields[name] = PartField(name, value, self.span(start, end))
             end = self.skip(end)
             self.name, mark = None, self.text[end : end + 1]
-            if mark == "}":
+            if mark == "}" or (lists is not None and not mark):
+                self.fields = fields
                 return list(fields.values()), end + 1
             if mark != ",":
                 raise self.error("a comma or a brace is missing", end)

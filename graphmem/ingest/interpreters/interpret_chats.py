@@ -1,8 +1,11 @@
 """Exports of chats: conversations and their messages.
 
 A conversation that has an id is identified by it, and its title is its canonical name: many have the same
-title. A message, and a conversation without a title, is called by the beginning of its text. WhatsApp names
-the senders: each is a person, by the name or the phone number that stands there.
+title. A message, and a conversation without a title, is called by the beginning of its text.
+
+Exports of messengers name the senders: each is a person, by the name or the phone number that stands there,
+or by the id that the export gives. Two people of one name stay two. A message refers to whom it mentions, and
+references the message that it answers.
 """
 
 from __future__ import annotations
@@ -10,12 +13,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from graphmem.ingest.document import ParsedDocument, Part, PartField
+from graphmem.ingest.document import FileSpan, ParsedDocument, Part, PartField
 from graphmem.ingest.formats.chats import UNTITLED
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.proposal import Proposal
+from graphmem.model import identity
 
 CONVERSATION_NAMES = {"id": "external_id", "created_at": "started_at", "updated_at": "updated_at"}
 MESSAGE_NAMES = {
@@ -28,6 +32,18 @@ MESSAGE_NAMES = {
     "hidden": "hidden",
     "attachments": "attachments",
     "attachments_text": "attachments_text",
+    "reply_to": "in_reply_to",
+    "edited_at": "edited_at",
+    "forwarded_from": "forwarded_from",
+}
+MESSENGERS = ("whatsapp", "telegram", "slack", "messenger")
+"""Formats whose senders are people."""
+PERSON_NAMES = {
+    "name": "name",
+    "email": "email",
+    "phone": "phone",
+    "job_title": "job_title",
+    "username": "username",
 }
 NAME_CHARACTERS_LIMIT = 80
 TIMES = ("updated_at", "created_at")
@@ -36,30 +52,100 @@ PHONE = re.compile(r"\+?[\d\s().-]{7,}")
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     draft = ProposalDraft()
-    people: dict[str, int | None] = {}
+    people = _People(draft, document.format)
     conversation: int | None = None
     title: LabelledMember | None = None
+    by_id: dict[str, int | None] = {}
+    replies: list[tuple[int | None, PartField]] = []
     for index, part in enumerate(document.parts):
-        if part.kind == "conversation":
+        fields = fields_by_name(part.fields)
+        if part.kind == "contact":
+            people.add(fields, part.span)
+        elif part.kind == "conversation":
             title = _title(part)
             conversation = _conversation(draft, document, index, title)
-        elif part.kind == "message" and part.fields:
-            fields = fields_by_name(part.fields)
-            sent_at = moment(text_of(fields.get("sent_at")))
-            members = [*rename(fields, MESSAGE_NAMES), LabelledMember("channel", document.format)]
-            if title is not None:
-                members.append(title._replace(name="conversation"))
-            name = _name(fields)
-            message = draft.entity("message", members, part.span, canonical_name=name, observed_at=sent_at)
-            draft.relate("PART_OF", message, conversation, part.span, observed_at=sent_at)
-            sender = fields.get("role") if document.format == "whatsapp" else None
-            if sender is not None:
-                if sender.value not in people:
-                    label = "phone" if PHONE.fullmatch(sender.value) else "name"
-                    person = [LabelledMember(label, sender.value, sender.span)]
-                    people[sender.value] = draft.entity("person", person, sender.span, observed_at=sent_at)
-                draft.relate("CREATED_BY", message, people[sender.value], sender.span, observed_at=sent_at)
+        elif part.kind == "message" and fields:
+            message = _message(draft, document.format, part, title, conversation, people)
+            by_id.setdefault(text_of(fields.get("id")) or "", message)
+            if "reply_to" in fields:
+                replies.append((message, fields["reply_to"]))
+    for message, answered in replies:
+        draft.relate("REFERENCES", message, by_id.get(answered.value), answered.span)
     return draft.proposal()
+
+
+def _message(
+    draft: ProposalDraft, format: str, part: Part, title: LabelledMember | None, conversation: int | None,
+    people: _People,
+) -> int | None:  # fmt: skip
+    """Add a message, its conversation, who sent it, and whom it mentions."""
+    fields = fields_by_name(part.fields)
+    sent_at = moment(text_of(fields.get("sent_at")))
+    members = [*rename(fields, MESSAGE_NAMES), LabelledMember("channel", format)]
+    if title is not None:
+        members.append(title._replace(name="conversation"))
+    mentions = fields["mentions"].value if "mentions" in fields else []
+    if mentions:
+        members.append(LabelledMember("mentions", [people.names.get(each, each) for each in mentions]))
+    message = draft.entity("message", members, part.span, canonical_name=_name(fields), observed_at=sent_at)
+    draft.relate("PART_OF", message, conversation, part.span, observed_at=sent_at)
+    if format in MESSENGERS and "role" in fields:
+        sender, span = people.sender(fields, sent_at), fields["role"].span
+        draft.relate("CREATED_BY", message, sender, span, observed_at=sent_at)
+    for each in mentions:
+        target = people.known.get(each)
+        draft.relate("REFERS_TO", message, target, part.span, {"roles": ["mention"]}, sent_at)
+    return message
+
+
+class _People:
+    """The people of an export, by their ids there, else by their names."""
+
+    def __init__(self, draft: ProposalDraft, format: str) -> None:
+        self.known: dict[str, int | None] = {}
+        self.names: dict[str, str] = {}
+        self._draft = draft
+        self._id_field = f"{format}_id"
+        self._ids: dict[str, str] = {}
+
+    def add(
+        self, fields: Mapping[str, PartField], span: FileSpan, observed_at: str | None = None
+    ) -> int | None:
+        """Add a person. One with the name of another, and another id, is called by both."""
+        name, key = fields["name"].value, text_of(fields.get("id"))
+        members = rename(fields, PERSON_NAMES)
+        if PHONE.fullmatch(name):
+            members[0] = members[0]._replace(name="phone")
+        identified_by = None
+        if key is not None:
+            members.append(LabelledMember(self._id_field, key, fields["id"].span))
+            first = self._ids.setdefault(identity.fold_text(name), key)
+            identified_by = ((self._id_field,),) if first != key and "email" not in fields else None
+        called = f"{name} ({key})" if identified_by else None
+        person = self._draft.entity(
+            "person",
+            members,
+            span,
+            canonical_name=called,
+            observed_at=observed_at,
+            identified_by=identified_by,
+        )
+        username = text_of(fields.get("username"))
+        for each in (key or name, *([f"@{username}"] if username else [])):
+            self.known.setdefault(each, person)
+            self.names.setdefault(each, name)
+        return person
+
+    def sender(self, fields: Mapping[str, PartField], sent_at: str | None) -> int | None:
+        """Return the sender of a message, who need not be in a list of people."""
+        role, key = fields["role"], fields.get("sender_id")
+        known = role.value if key is None else key.value
+        if known not in self.known and role.value in self.known:
+            known = role.value
+        if known not in self.known:
+            named = {"name": role._replace(name="name")} | ({} if key is None else {"id": key})
+            self.add(named, role.span, sent_at)
+        return self.known[known]
 
 
 def _name(fields: Mapping[str, PartField]) -> str | None:

@@ -62,7 +62,9 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("calendar", "ics", version=4),
     _shipped("contacts", "vcf", version=2),
     _shipped("messages", "eml", "mbox", version=3),
-    _shipped("chats", "chatgpt", "claude", "open_webui", "whatsapp", version=2),
+    _shipped(
+        "chats", "chatgpt", "claude", "open_webui", "whatsapp", "telegram", "slack", "messenger", version=3
+    ),
     _shipped("notes", "markdown", types=True, version=2),
     _shipped("memory", "memory", version=4),
     _shipped("exported", "graphmem"),
