@@ -150,9 +150,12 @@ def _members(file: LocalFile) -> Iterator[LocalFile]:
     from graphmem.ingest.document import FILE_BYTES_LIMIT
 
     with zipfile.ZipFile(file.path) as archive:
+        names = set(archive.namelist())
         for member in sorted(archive.infolist(), key=lambda each: each.filename):
             name = member.filename.replace("\\", "/").lstrip("/")
-            if member.is_dir() or LEFT_OUT.search(name):
+            # Google Keep writes each note twice.
+            is_copy = "/Keep/" in name and f"{name.removesuffix('.html')}.json" in names
+            if member.is_dir() or LEFT_OUT.search(name) or is_copy:
                 continue
             try:
                 with archive.open(member) as opened:

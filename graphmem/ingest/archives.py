@@ -42,6 +42,9 @@ CHATS = (
     ("telegram", ('"date_unixtime"', '"from_id"', '"text"')),
     ("telegram", ('"personal_information"', '"user_id"')),
     ("telegram", ('"messages"', '"from_id"', '"date"')),
+    ("keep", ('"userEditedTimestampUsec"', '"isTrashed"')),
+    ("google_tasks", ('"tasks#taskLists"',)),
+    ("google_activity", ('"header"', '"title"', '"time"', '"products"')),
     ("messenger", ('"sender_name"', '"timestamp_ms"')),
 )
 ODT = "application/vnd.oasis.opendocument.text"

@@ -37,6 +37,9 @@ BEGINNINGS = (
     (re.compile(r"BEGIN:VCALENDAR\s", re.IGNORECASE), "ics"),
     (re.compile(r"BEGIN:VCARD\s", re.IGNORECASE), "vcf"),
     (re.compile(r"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE), "html"),
+    (re.compile(r"<(?:!DOCTYPE\s+)?en-export\b"), "enex"),
+    (re.compile(r"<(?:\w+:)?Document\s[^>]*urn:iso:std:iso:20022:tech:xsd:camt\.05[234]"), "camt"),
+    (re.compile(r"<OFX>|OFXHEADER:\d"), "ofx"),
     (re.compile(r"From \S+ .*\d\d:\d\d.*\n(?:>?[A-Za-z-]+: |\n)"), "mbox"),
     (
         re.compile(
@@ -45,6 +48,8 @@ BEGINNINGS = (
         "whatsapp",
     ),
 )
+MARKED_UP = ("html", "enex", "camt", "ofx")
+"""Formats that may have an XML declaration and comments before their beginning."""
 CHAT_NAME = re.compile(r"WhatsApp|(?:^|[/\\])_chat\b", re.IGNORECASE)
 """The names of files that may be chats of WhatsApp where their lines do not show it."""
 HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]")
@@ -130,7 +135,7 @@ def structured_text(head: str) -> str | None:
     head = head.lstrip()
     element = _first_element(head)
     for pattern, format_name in BEGINNINGS:
-        if pattern.match(head, element if format_name == "html" else 0):
+        if pattern.match(head, element if format_name in MARKED_UP else 0):
             return format_name
     return "eml" if _is_mail(head) else None
 
@@ -173,7 +178,7 @@ def _is_tabbed(head: str) -> bool:
 def _first_element(head: str) -> int:
     """Return the offset of what follows an XML declaration and comments."""
     position = 0
-    for begin, end in (("<?xml", "?>"), ("<!--", "-->")):
+    for begin, end in (("<?", "?>"), ("<!--", "-->")):
         while head.startswith(begin, position):
             stop = head.find(end, position)
             if stop < 0:

@@ -26,6 +26,12 @@ PLACES = {
     "telegram": "messengers:parse_telegram",
     "slack": "messengers:parse_slack",
     "messenger": "messengers:parse_messenger",
+    "keep": "records:parse_keep",
+    "google_tasks": "records:parse_tasks",
+    "google_activity": "records:parse_activity",
+    "enex": "records:parse_notes",
+    "ofx": "records:parse_bookings",
+    "camt": "records:parse_bookings",
 }
 """Module and function of the parsers that share a module. Every other one is ``parse`` in its own."""
 
@@ -84,7 +90,7 @@ def _chats(
 
 FORMATS: tuple[Format, ...] = (
     _format("text", "plain text", "text/plain", ".txt .text .log", "plain_text", "paragraph",
-            "chardet", version=2),
+            "chardet", version=3),
     _format("csv", "table with delimiters (CSV, TSV)", "text/csv text/tab-separated-values application/csv",
             ".csv .tsv .tab", "delimited", "row", "chardet", version=3),
     _format("json", "JSON", "application/json", ".json", "json_values", "record", version=3),
@@ -114,6 +120,16 @@ FORMATS: tuple[Format, ...] = (
     _chats("telegram", "Telegram export", people=True),
     _chats("slack", "Slack export", people=True),
     _chats("messenger", "chat of Facebook or Instagram", people=True),
+    _format("keep", "note of Google Keep", "application/json", "", "keep", "record"),
+    _format("google_tasks", "Google Tasks", "application/json", "", "google_tasks", "record"),
+    _format("google_activity", "Google My Activity", "application/json", "", "google_activity", "record",
+            "lxml"),
+    _format("enex", "Evernote export (ENEX)", "application/enex+xml application/xml text/xml", ".enex",
+            "enex", "record", "lxml chardet"),
+    _format("ofx", "bank statement (OFX)", "application/x-ofx application/xml text/xml", ".ofx .qfx", "ofx",
+            "record", "chardet"),
+    _format("camt", "bank statement (CAMT.052 to 054)", "application/xml text/xml", "", "camt", "record",
+            "chardet"),
     _format("pdf", "PDF", "application/pdf application/x-pdf", ".pdf", "pdf", "page record",
             "pypdfium2 lxml", version=4),
     _format("docx", "Word document", _office("wordprocessingml.document", "word.document"), ".docx .docm",

@@ -133,6 +133,17 @@ TELEGRAM = """{"id": #, "type": "message", "date_unixtime": "176232600#", "from"
  "text": "Question # about paint"}"""
 MESSENGER = '{"sender_name": "¤", "timestamp_ms": 173650320#000, "content": "Question # about paint"}'
 CHAT = '{"name": "Boats", "type": "private_group", "id": 9, "messages": ['
+TASK = '{"kind": "tasks#task", "id": "t#", "title": "Call ¤", "status": "needsAction"}'
+ACTIVITY = '{"header": "Gemini", "title": "Asked ¤", "time": "2026-01-0#T00:00:00Z", "products": ["Gemini"]}'
+NOTE = """<note><title>On ¤</title><created>2024030#T080000Z</created><content><![CDATA[<en-note>
+Text # about paint.</en-note>]]></content></note>
+"""
+BOOKED = "<STMTTRN><TRNTYPE>DEBIT<DTPOSTED>2025110#<TRNAMT>-1#.00<FITID>F#<NAME>¤</STMTTRN>\n"
+ENTRY = """<Ntry><Amt Ccy="EUR">1#.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><BookgDt><Dt>2025-11-0#</Dt></BookgDt>
+<NtryDtls><TxDtls><Refs><TxId>T#</TxId></Refs><RltdPties><Cdtr><Nm>¤</Nm></Cdtr></RltdPties></TxDtls></NtryDtls>
+</Ntry>
+"""
+CAMT = '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.02"><BkToCstmrStmt><Stmt>\n'
 PAGE = "<!DOCTYPE html><html><body>"
 
 SAMPLES: Final = {
@@ -159,6 +170,17 @@ SAMPLES: Final = {
     "messenger": Sample(
         "message_1.json", '{"title": "Boats", "messages": [', joined(record(MESSENGER)), "]}"
     ),
+    "keep": fixture("keep.json"),
+    "google_tasks": Sample(
+        "Tasks.json",
+        '{"kind": "tasks#taskLists", "items": [{"title": "Boat", "items": [',
+        joined(record(TASK)),
+        "]}]}",
+    ),
+    "google_activity": Sample("MyActivity.json", "[", joined(record(ACTIVITY)), "]"),
+    "enex": Sample("a.enex", "<en-export>\n", record(NOTE), "</en-export>"),
+    "ofx": Sample("a.ofx", "<OFX><CURDEF>EUR\n", record(BOOKED), "</OFX>"),
+    "camt": Sample("a.xml", CAMT, record(ENTRY), "</Stmt></BkToCstmrStmt></Document>"),
     "pdf": fixture("report.pdf"),
     "docx": fixture("report.docx"),
     "xlsx": fixture("staff.xlsx"),

@@ -43,6 +43,8 @@ def check_storable(proposed: Proposal) -> None:
     reader = items.ItemReader("owner", "txn")
     for index, entity in enumerate(proposed.entities):
         assert not set(entity.fields) & (items.RESERVED | set(places_in_files.KEYS))
+        if entity.stored_as == {"kind": "delete"}:
+            continue
         item: dict[str, Any] = {"entity_type": entity.entity_type, **entity.fields}
         if entity.canonical_name is not None:
             item["canonical_name"] = entity.canonical_name

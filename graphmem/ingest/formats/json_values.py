@@ -303,6 +303,10 @@ class Walk:
             end = self.skip(end)
             self.name, mark = None, self.text[end : end + 1]
             if mark == "}" or (lists is not None and not mark):
+                if not mark:
+                    self.warnings.append(
+                        f"The text ends in line {self.line(end)}, before its last value ends."
+                    )
                 self.fields = fields
                 return list(fields.values()), end + 1
             if mark != ",":

@@ -25,7 +25,7 @@ identifies the object.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -137,9 +137,12 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     if rows_of_object is not None:
         name, rows = rows_of_object
         types = Types(configured, (name, file), has_lists=has_lists)
+        _warn_of_objects(draft, rows)
         for part in rows:
             _add(draft, document.text, part, types, contents, named_rows)
         return draft.proposal()
+    if document.format in JSON_FORMATS:
+        _warn_of_objects(draft, document.parts)
     sheets = document.metadata.get("sheets")
     has_sheets = isinstance(sheets, list) and len(sheets) > 1
     for kind, grouped in groupby(document.parts, key=lambda part: part.kind):
@@ -169,6 +172,24 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
             elif kind == "row" or (kind == "record" and _is_row(document, part, draft)):
                 _add(draft, document.text, part, types, contents, named_rows)
     return draft.proposal()
+
+
+def _warn_of_objects(draft: ProposalDraft, records: Sequence[Part]) -> None:
+    """Say that objects within a record stay values of it."""
+    fields = (field for part in records for field in part.fields)
+    names = dict.fromkeys(
+        field.name[:60]
+        for field in fields
+        if isinstance(field.value, dict)
+        or (isinstance(field.value, list) and any(isinstance(each, dict | list) for each in field.value))
+    )
+    if names:
+        count = f"{len(records):,} record" + "s" * (len(records) != 1)
+        listed = ", ".join(list(names)[:20])
+        draft.warn(
+            "STRUCTURE_NOT_READ: no interpreter knows the structure of this JSON: "
+            f"of {count}, the objects in {listed} stay values."
+        )
 
 
 def _is_row(document: ParsedDocument, part: Part, draft: ProposalDraft) -> bool:

@@ -69,6 +69,7 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("memory", "memory", version=4),
     _shipped("exported", "graphmem"),
     _shipped("memories", "mem0", "zep"),
+    _shipped("items", "keep", "google_tasks", "google_activity", "enex", "ofx", "camt"),
     _shipped(
         "documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True, version=2
     ),
