@@ -271,13 +271,21 @@ def test_telegram_has_people_mentions_replies_and_edits() -> None:
     ]
     assert messages[0] == {
         "message_id": "telegram:99:5", "sender": "Marit Solvang", "sent_at": "2025-11-05T07:00:00+00:00",
-        "content": "The slip is free, Jorun see the plan (https://slip.example.org/plan)",
+        "content": "The slip is free, Jorun see the plan <https://slip.example.org/plan>",
         "edited_at": "2025-11-05T07:10:00+00:00", "attachments": ["plan.pdf"], "channel": "telegram",
         "conversation": "Boat club", "mentions": ["Jorun Haugland"],
     }  # fmt: skip
     assert messages[2]["content"] == "Which day?\nMonday\nTuesday"
     marit, namesake = [entity for entity in proposed.entities if entity.fields.get("name") == "Marit Solvang"]
     assert (marit.identified_by, namesake.identified_by) == (None, (("telegram_id",),))
+    old = {
+        "id": 12,
+        "messages": [{"id": 1, "date": "2020-01-01T10:00:00", "from": "Ada", "from_id": 45, "text": ""}],
+    }
+    old["messages"][0] |= {"text": "Hi", "reactions": [{"emoji": "x"}]}
+    document = parsed_here(json.dumps(old).encode(), None, "result.json", DocumentLimits())
+    assert propose(document).entities[-1].fields == {"name": "Ada", "telegram_id": "user45"}
+    assert document.warnings == ("TEXT_NOT_READ: members of messages: 1 reactions.",)
     found = relationships(proposed)
     assert ("REFERS_TO", "telegram:99:5", "Jorun Haugland", {"roles": ["mention"]}) in found
     assert ("REFERENCES", "telegram:99:6", "telegram:99:5", {}) in found
@@ -290,7 +298,7 @@ def test_slack_has_the_names_of_people_links_threads_and_bots() -> None:
          "slack_id": "U01AB"},
         {"name": "Ebbe Rask", "username": "ebbe", "slack_id": "U02CD"},
     ]  # fmt: skip
-    booked = "@Ebbe Rask the crane is booked for <9 am> see (https://crane.example.org) #harbour @here"
+    booked = "@Ebbe Rask the crane is booked for <9 am> see <https://crane.example.org> #harbour @here"
     assert [(each["sender"], each.get("content"), each["conversation"]) for each in messages] == [
         ("Tove Nygaard", "Only you", "Tove Nygaard, Ebbe Rask"),
         ("Tove Nygaard", booked, "harbour"),

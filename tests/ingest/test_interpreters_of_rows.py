@@ -229,7 +229,7 @@ def test_what_could_not_be_stored_is_left_out_with_a_warning() -> None:
     )
     assert set(proposed.entities[0].fields) == {"name", "deep"}
     assert len(proposed.entities) == 2
-    assert len(proposed.warnings) == 3
+    assert len(proposed.warnings) == 4
     check_storable(proposed)
 
 

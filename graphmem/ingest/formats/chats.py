@@ -16,6 +16,7 @@ comma, nothing, or a word. It is the same in all lines.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -105,6 +106,15 @@ def as_json(builder: Builder, data: bytes, name: str) -> None:
     """Add an export without its messages as plain JSON."""
     builder.format = BY_NAME["json"]
     json_values.parse(builder, data, name)
+
+
+def warn_of_members(builder: Builder, messages: Any, read: str) -> None:
+    """Name the members of messages that are not read, and count them."""
+    filled = (name for each in objects(messages) for name, value in each.items() if value)
+    counts = Counter(name for name in filled if name not in read.split())
+    if counts:
+        listed = ", ".join(f"{count:,} {name[:40]}" for name, count in counts.items())
+        builder.warn(f"TEXT_NOT_READ: members of messages: {listed[:400]}.")
 
 
 def object_of(value: Any) -> dict[str, Any]:

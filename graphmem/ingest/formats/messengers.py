@@ -17,7 +17,16 @@ from graphmem.ingest.archives import SLACK, exported
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.formats import json_values
-from graphmem.ingest.formats.chats import Conversations, as_json, moment, object_of, objects, texts_of
+from graphmem.ingest.formats.chats import (
+    Conversations,
+    as_json,
+    moment,
+    object_of,
+    objects,
+    texts_of,
+    warn_of_members,
+)
+from graphmem.ingest.links import address_after
 
 TELEGRAM_LISTS = ("chats", "left_chats", "contacts", "list", "messages")
 MEDIA = ("file_name", "file", "photo")
@@ -26,6 +35,17 @@ SAID = (None, "bot_message", "file_share", "me_message", "thread_broadcast", "re
 """The subtypes of messages of Slack that people and bots have written."""
 MARKUP = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
 """People, channels and links in a text of Slack."""
+READ = {
+    "telegram": "id type date date_unixtime edited edited_unixtime from from_id text text_entities"
+    " file_name file photo poll contact_information location_information sticker_emoji"
+    " reply_to_message_id forwarded_from",
+    "slack": "type subtype user text ts thread_ts edited files attachments blocks user_profile username"
+    " bot_id client_msg_id team user_team source_team parent_user_id reply_count replies reply_users"
+    " latest_reply reply_users_count subscribed last_read",
+    "messenger": "sender_name timestamp_ms content share photos videos files audio_files gifs type"
+    " is_geoblocked_for_viewer is_unsent_image_by_messenger_kid_parent",
+}
+"""The members of messages that are read, or say what others say: those of others are counted in a warning."""
 FILES = ("photos", "videos", "files", "audio_files", "gifs")
 """Members of a message of Facebook or Instagram that are its files."""
 
@@ -43,13 +63,14 @@ def parse_telegram(builder: Builder, data: bytes, name: str) -> None:
         for person in (object_of(value.get("personal_information")), *contacts):
             names = [str(person[key]) for key in ("first_name", "last_name") if person.get(key)]
             if names:
-                key = f"user{person['user_id']}" if person.get("user_id") else None
+                key = _telegram_user(person.get("user_id"))
                 chats.person(
                     " ".join(names), id=key, phone=person.get("phone_number"), username=person.get("username")
                 )
         for chat in found:
             if isinstance(chat.get("messages"), list):
                 chats.begin(chat.get("name"), f"telegram:{chat.get('id')}", None, None)
+                warn_of_members(builder, chat["messages"], READ["telegram"])
                 for message in objects(chat["messages"]):
                     if message.get("type", "message") == "message":
                         _telegram_message(chats, message, f"telegram:{chat.get('id')}:")
@@ -69,7 +90,7 @@ def _telegram_message(chats: Conversations, message: Mapping[str, Any], prefix: 
     media = next((message[key] for key in MEDIA if isinstance(message.get(key), str)), None)
     reply, answers = message.get("reply_to_message_id"), message.get("reply_to_peer_id")
     more = {
-        "sender_id": message.get("from_id"),
+        "sender_id": _telegram_user(message.get("from_id")),
         "reply_to": f"{prefix}{reply}" if reply and not answers else None,
         "edited_at": _telegram_time(message, "edited"),
         "forwarded_from": message.get("forwarded_from"),
@@ -78,7 +99,7 @@ def _telegram_message(chats: Conversations, message: Mapping[str, Any], prefix: 
         "attachments": [media.rpartition("/")[2]] if media and not media.startswith("(") else None,
     }
     text = "\n".join(["".join(texts), *(str(each) for each in beside if each)])
-    sender = message.get("from") or message.get("from_id")
+    sender = message.get("from") or more["sender_id"]
     chats.message(sender, text, f"{prefix}{message.get('id')}", _telegram_time(message, "date"), more)
 
 
@@ -86,11 +107,16 @@ def _telegram_text(piece: Any) -> str:
     """Return a piece of a text, and where it leads."""
     text, address = object_of(piece).get("text", piece), object_of(piece).get("href")
     text = text if isinstance(text, str) else ""
-    return f"{text} ({address})" if address else text
+    return f"{text}{address_after(text, address)}" if isinstance(address, str) else text
+
+
+def _telegram_user(key: Any) -> str | None:
+    """Return the id of a person; contacts, mentions and old exports have its number alone."""
+    return None if key in (None, "", 0) else f"user{key}" if str(key).isdecimal() else str(key)
 
 
 def _mentioned(piece: Mapping[str, Any]) -> str:
-    return f"user{piece['user_id']}" if piece.get("user_id") else str(piece.get("text"))
+    return _telegram_user(piece.get("user_id")) or str(piece.get("text"))
 
 
 def _telegram_time(message: Mapping[str, Any], name: str) -> str | None:
@@ -125,6 +151,7 @@ def parse_slack(builder: Builder, data: bytes, name: str) -> None:
         people = [names.get(str(each), str(each)) for each in room.get("members") or ()]
         title = room.get("name") or ", ".join(people) or folder
         chats.begin(title, f"slack:{room.get('id') or folder}", room.get("created"), None)
+        warn_of_members(builder, messages, READ["slack"])
         for message in messages:
             if message.get("subtype") in SAID:
                 _slack_message(chats, message, names, f"slack:{room.get('id') or folder}:")
@@ -143,7 +170,7 @@ def _slack_message(
     quoted = [each.get("text") or each.get("fallback") for each in objects(message.get("attachments"))]
     inside = [_slack_text(each, names) for each in quoted if isinstance(each, str)]
     more = {
-        "sender_id": user or message.get("bot_id"),
+        "sender_id": str(user or message.get("bot_id") or "") or None,
         "reply_to": f"{prefix}{thread}" if thread and thread != sent else None,
         "edited_at": moment(_seconds(object_of(message.get("edited")).get("ts"))),
         "mentions": [match[2] for match in MARKUP.finditer(written) if match[1] == "@"] or None,
@@ -161,7 +188,7 @@ def _slack_text(text: str, names: Mapping[str, str]) -> str:
         mark, key, label = match.groups()
         if mark:
             return f"{'#' if mark == '#' else '@'}{names.get(key) or label or key}".replace("@@", "@")
-        return f"{label} ({key})" if label and label != key else key
+        return f"{label}{address_after(label, key)}" if label else key
 
     return html.unescape(MARKUP.sub(shown, text))
 
@@ -180,6 +207,7 @@ def parse_messenger(builder: Builder, data: bytes, name: str) -> None:
     for person in texts_of(value.get("participants"), "name"):
         chats.person(person)
     chats.begin(value.get("title"), value.get("thread_path"), None, None)
+    warn_of_members(builder, value["messages"], READ["messenger"])
     for message in sorted(objects(value["messages"]), key=lambda each: _milliseconds(each) or 0):
         share = object_of(message.get("share"))
         texts = [message.get("content"), share.get("share_text"), share.get("link")]

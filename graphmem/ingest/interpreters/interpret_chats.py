@@ -139,12 +139,12 @@ class _People:
     def sender(self, fields: Mapping[str, PartField], sent_at: str | None) -> int | None:
         """Return the sender of a message, who need not be in a list of people."""
         role, key = fields["role"], fields.get("sender_id")
-        known = role.value if key is None else key.value
+        known = text_of(key) or role.value
         if known not in self.known and role.value in self.known:
             known = role.value
         if known not in self.known:
             named = {"name": role._replace(name="name")} | ({} if key is None else {"id": key})
-            self.add(named, role.span, sent_at)
+            return self.add(named, role.span, sent_at)
         return self.known[known]
 
 

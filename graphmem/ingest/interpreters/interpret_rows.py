@@ -181,7 +181,7 @@ def _warn_of_objects(draft: ProposalDraft, records: Sequence[Part]) -> None:
         field.name[:60]
         for field in fields
         if isinstance(field.value, dict)
-        or (isinstance(field.value, list) and any(isinstance(each, dict | list) for each in field.value))
+        or (isinstance(field.value, list) and any(isinstance(each, dict) for each in field.value))
     )
     if names:
         count = f"{len(records):,} record" + "s" * (len(records) != 1)
