@@ -26,6 +26,7 @@ from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
+NOTE = {"title": "Hours", "textContent": "Open on Tuesday", "userEditedTimestampUsec": 1760000000123000}
 Switch = Callable[[str], Call]
 
 
@@ -213,6 +214,9 @@ def test_folders_and_archives_of_other_programs_come_in_and_can_be_withdrawn(
         f"Export/Home {other}.md": "# Home\n\nhello",
         "Takeout/Contacts/All.vcf": "BEGIN:VCARD\nVERSION:3.0\nFN:Bo Li\nEMAIL:bo@x.example\nEND:VCARD\n",
         "../../evil.txt": "text",
+        # Each note comes twice.
+        "Takeout/Keep/Hours.json": json.dumps({**NOTE, "isTrashed": False}),
+        "Takeout/Keep/Hours.html": "<html><title>Hours</title>Open on Tuesday</html>",
         "memories.json": json.dumps({"results": [memory]}),
         "lines.jsonl": '{"type":"entity","name":"A","entityType":"x","observations":[]}\n{"type":"ent\n',
     }
@@ -222,18 +226,18 @@ def test_folders_and_archives_of_other_programs_come_in_and_can_be_withdrawn(
     archive_path = str(tmp_path / "all.zip")
     code, stdout, stderr = command("import", archive_path, "--dry-run", "--json")
     planned = json.loads(stdout)
-    assert (code, planned["would_store"], planned["failed"]) == (0, 5, 0), stdout + stderr
+    assert (code, planned["would_store"], planned["failed"]) == (0, 6, 0), stdout + stderr
     assert run("server.stats")["total_observations"] == 0
     code, stdout, stderr = command("import", archive_path)
-    assert (code, "5 stored, 0 stored before, 0 failed" in stdout) == (0, True), stdout + stderr
+    assert (code, "6 stored, 0 stored before, 0 failed" in stdout) == (0, True), stdout + stderr
     assert "line 2" in stderr
     found = run("entities.query", limit=100)["entities"]
     kinds = {(row["entity_type"], row["canonical_name"]) for row in found}
-    assert {("task", "Buy milk"), ("note", "Home"), ("person", "Bo Li")} <= kinds
+    assert {("task", "Buy milk"), ("note", "Home"), ("note", "Hours"), ("person", "Bo Li")} <= kinds
     (link,) = run("relationships.list", relationship_type="REFERS_TO")["relationships"]
     (task,) = (row for row in found if row["entity_type"] == "task")
     assert (link["source_entity_id"], task["snapshot"]["status"]) == (task["entity_id"], "Done")
-    assert "5 stored before" in command("import", archive_path)[1]
+    assert "6 stored before" in command("import", archive_path)[1]
     for source in run("sources.list")["sources"]:
         run("sources.withdraw", source_id=source["source_id"])
     assert run("server.stats")["total_entities"] == 0

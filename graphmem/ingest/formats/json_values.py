@@ -89,14 +89,15 @@ def mend(text: str) -> str:
 
     That is certain where all letters of the text beyond ASCII are bytes of UTF-8.
     """
-    runs = set(BYTES.findall(text))
-    if not runs or NO_BYTES.search(text):
-        return text
-    try:
-        letters = {
-            run: run.encode("latin-1").decode("unicode_escape").encode("latin-1").decode() for run in runs
-        }
-    except UnicodeDecodeError:
+    letters: dict[str, str] = {}
+    for match in BYTES.finditer(text) if "\\u00" in text or not text.isascii() else ():
+        run = match[0]
+        try:
+            data = run.encode("latin-1").decode("unicode_escape").encode("latin-1")
+            letters[run] = letters.get(run) or data.decode()
+        except UnicodeDecodeError:
+            return text
+    if not letters or NO_BYTES.search(text):
         return text
     return normal(BYTES.sub(lambda match: letters[match[0]], text))
 
