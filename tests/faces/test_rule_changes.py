@@ -16,18 +16,18 @@ from tests.support.faces import Call, by_runner
 from tests.support.rule_merging import ADA, ADA_BY_EMAIL, Audited, file_of, home_of, shown_as
 from tests.support.worker_pass import fold_all
 
-DUNE = {"entity_type": "book", "title": "Dune"}
+DUNE = {"entity_type": "album", "title": "Dune"}
 DUNE_BY_ISBN = {**DUNE, "isbn": "1"}
 LISTS = [("entities.query", {}), ("entities.find", {"identifier": "Dune"})]
 OPT_OUT = {"identity_opt_out": "heuristic_canonical_name"}
 
 
 def register(run: Call, *alternatives: str, **more: Any) -> None:
-    """Register the alternatives of a book, such as author+title."""
+    """Register the alternatives of an album, such as author+title."""
     names = [{"composite": each.split("+")} for each in alternatives]
     fields = {name: {"type": "string"} for name in ("title", "isbn", "author")}
     identity = {"canonical_name_fields": names} if names else {}
-    run("schemas.register", entity_type="book", schema_definition={"fields": fields, **identity, **more})
+    run("schemas.register", entity_type="album", schema_definition={"fields": fields, **identity, **more})
 
 
 @pytest.fixture
@@ -86,9 +86,9 @@ def test_an_alternative_that_is_gone_ends_its_merges_until_it_comes_back(
 
 
 def known_by_two_rules(run: Call) -> list[str]:
-    """Store a book under a rule of its author, and one with that author under a rule of its number."""
+    """Store an album under a rule of its author, and one with that author under a rule of its number."""
     items = {
-        "author": {"entity_type": "book", "author": "Herbert"},
+        "author": {"entity_type": "album", "author": "Herbert"},
         "isbn": {**DUNE_BY_ISBN, "author": "Herbert"},
     }
     homes: list[str] = []
@@ -125,7 +125,7 @@ def test_a_change_that_leaves_the_rule_of_identity_as_it_is_folds_nothing_else_b
 ) -> None:
     register(run, "isbn", "title")
     by_title, _ = home_of(run, DUNE), home_of(run, {**DUNE, "title": "Emma"})
-    run("schemas.update", entity_type="book", new_fields={"pages": "number"})
+    run("schemas.update", entity_type="album", new_fields={"pages": "number"})
     assert shown_as(run, by_title) == [by_title]
     assert run("entities.query", limit=1)["pending"] == 2
     worked()
@@ -139,7 +139,7 @@ def test_of_a_type_with_many_entities_a_read_by_id_leaves_the_others_to_the_work
     register(run, "isbn", "author")
     with_limit = by_runner(loop, replace(services, limits=Limits(refolded_entities=2)), owner)
     assert shown_as(with_limit, by_author) == [by_author]
-    assert run("server.stats")["types_pending"] == ["book"]
+    assert run("server.stats")["types_pending"] == ["album"]
     worked()
     assert shown_as(run, by_author) == [by_isbn]
 

@@ -122,8 +122,8 @@ def test_a_page_of_large_schemas_ends_early_and_says_where_it_goes_on(run: Call)
 # What a schema could say
 
 
-def book(i: int, **more: object) -> dict[str, object]:
-    return {"entity_type": "book", "isbn": f"isbn-{i}", "pages": i, **more}
+def album(i: int, **more: object) -> dict[str, object]:
+    return {"entity_type": "album", "isbn": f"isbn-{i}", "pages": i, **more}
 
 
 def types_by_field(analysis: dict[str, Any]) -> dict[str, str]:
@@ -131,17 +131,17 @@ def types_by_field(analysis: dict[str, Any]) -> dict[str, str]:
 
 
 def test_fields_that_are_not_declared_are_candidates(run: Call) -> None:
-    run("store", entities=[book(i, due_date="2026-01-01") for i in range(6)])
+    run("store", entities=[album(i, due_date="2026-01-01") for i in range(6)])
     run("store", entities=[{"entity_type": "task", "title": f"t{i}", "effort": i} for i in range(6)])
-    analysis = run("schemas.analyze", entity_type="book")
+    analysis = run("schemas.analyze", entity_type="album")
     assert types_by_field(analysis) == {"due_date": "date", "pages": "number", "isbn": "string"}
     assert analysis["observations_analyzed"] == 6
     # A shipped type declares its fields, and only the others are candidates.
     every = run("schemas.analyze")
     assert {(candidate["entity_type"], candidate["field_name"]) for candidate in every["candidates"]} == {
-        ("book", "due_date"), ("book", "pages"), ("book", "isbn"), ("task", "effort"),
+        ("album", "due_date"), ("album", "pages"), ("album", "isbn"), ("task", "effort"),
     }  # fmt: skip
-    assert run("schemas.analyze", entity_type="book", min_frequency=7)["candidates"] == []
+    assert run("schemas.analyze", entity_type="album", min_frequency=7)["candidates"] == []
     assert run("schemas.analyze", entity_type="invoice") == {"candidates": [], "observations_analyzed": 0}
 
 
@@ -158,10 +158,10 @@ def test_candidates_of_one_entity(run: Call) -> None:
 
 
 def test_what_is_deleted_suggests_nothing(run: Call) -> None:
-    entities = run("store", entities=[book(i) for i in range(5)])["entities"]
+    entities = run("store", entities=[album(i) for i in range(5)])["entities"]
     run("entities.delete", entity_id=entities[0]["entity_id"])
-    assert run("schemas.analyze", entity_type="book", min_frequency=5)["candidates"] == []
-    assert run("schemas.analyze", entity_type="book")["observations_analyzed"] == 4
+    assert run("schemas.analyze", entity_type="album", min_frequency=5)["candidates"] == []
+    assert run("schemas.analyze", entity_type="album")["observations_analyzed"] == 4
     with pytest.raises(NotFound):
         run("schemas.analyze", entity_id=entities[0]["entity_id"])
 
@@ -175,14 +175,14 @@ def test_large_values_are_analysed_by_their_beginning(run: Call) -> None:
 
 
 def test_recommendations_say_what_to_send(run: Call) -> None:
-    run("store", entities=[book(i) for i in range(6)])
-    answer = run("schemas.recommend", entity_type="book")
+    run("store", entities=[album(i) for i in range(6)])
+    answer = run("schemas.recommend", entity_type="album")
     assert {(change["kind"], change["field_name"]) for change in answer["recommendations"]} == {
         ("add_field", "isbn"), ("add_field", "pages"), ("require_field", "isbn"), ("require_field", "pages"),
         ("identity", "isbn"), ("identity", "pages"),
     }  # fmt: skip
     (add, *_) = [change for change in answer["recommendations"] if change["field_name"] == "isbn"]
-    assert add["change"] == {"entity_type": "book", "new_fields": {"isbn": {"type": "string"}}}
+    assert add["change"] == {"entity_type": "album", "new_fields": {"isbn": {"type": "string"}}}
 
 
 @pytest.mark.parametrize(
