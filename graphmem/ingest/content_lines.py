@@ -14,8 +14,8 @@ from typing import NamedTuple
 from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.encodings import meant
 
-LINE = re.compile(r'(?:[\w-]+\.)?([\w-]+)((?:;(?:[^":;]|"[^"]*")*)*):(.*)', re.DOTALL)
-UNPAIRED_QUOTES = re.compile(r"(?:[\w-]+\.)?([\w-]+)((?:;[^:;]*)*):(.*)", re.DOTALL)
+LINE = re.compile(r'(?:([\w-]+)\.)?([\w-]+)((?:;(?:[^":;]|"[^"]*")*)*):(.*)', re.DOTALL)
+UNPAIRED_QUOTES = re.compile(r"(?:([\w-]+)\.)?([\w-]+)((?:;[^:;]*)*):(.*)", re.DOTALL)
 UNQUOTED_COLONS = (
     re.compile(r'([^:"]*;TZID=)([^";]*:[^";]*?)((?:;[^:"]*)?:\d{8}.*)', re.IGNORECASE | re.DOTALL),
     re.compile(r'([^:"]*;CN=)([^":;]*:[^";]*?)((?:;[^:"]*)?:mailto:.*)', re.IGNORECASE | re.DOTALL),
@@ -33,11 +33,15 @@ SHOWN_CHARACTERS = 80
 
 
 class ContentLine(NamedTuple):
-    """A property. ``params`` has upper case names; one that stands without a value has an empty one."""
+    """A property. ``params`` has upper case names; one that stands without a value has an empty one.
+
+    Properties of one ``group`` belong together, such as a number and its label.
+    """
 
     name: str
     params: dict[str, str]
     value: str
+    group: str = ""
 
     def texts(self, separator: str | None = None) -> list[str]:
         """Return the value without encoding and escapes, parted at a separator that is not escaped."""
@@ -168,11 +172,14 @@ def content_line(line: str) -> ContentLine | None:
     if match is None:
         return None
     params: dict[str, str] = {}
-    for param in PARAMETER.findall(match[2]):
+    for param in PARAMETER.findall(match[3]):
         name, _, value = param.partition("=")
         value = CARET.sub(lambda escape: CARETS[escape[1]], value.strip().strip('"'))
-        params.setdefault(name.strip().upper(), value)
-    read = ContentLine(match[1].upper(), params, match[3])
+        name = name.strip().upper()
+        if name == "TYPE" and name in params:
+            value = f"{params.pop(name)},{value}"
+        params.setdefault(name, value)
+    read = ContentLine(match[2].upper(), params, match[4], (match[1] or "").lower())
     return None if read.is_quoted and BROKEN_QUOTED.search(read.value) else read
 
 

@@ -106,7 +106,7 @@ FORMATS: tuple[Format, ...] = (
     _format("ics", "calendar", "text/calendar", ".ics .ical", "calendar", "event",
             "python-dateutil chardet", version=5),
     _format("vcf", "contacts (vCard)", "text/vcard text/x-vcard text/directory", ".vcf .vcard", "contacts",
-            "contact", "chardet", version=4),
+            "contact", "chardet", version=5),
     _format("memory", "memory.jsonl of the MCP memory server", "application/jsonl application/json", "",
             "memory_lines", "record", version=2),
     _format("mem0", "mem0 export", "application/json", "", "memories", "record"),

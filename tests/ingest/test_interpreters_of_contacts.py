@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits
 from tests.support.proposals import proposal_of, relationships, types_and_fields
@@ -35,6 +37,63 @@ def test_a_contact_that_is_an_organisation_is_a_company() -> None:
         ("company", {"name": "Acme", "phone": "1", "phones": ["1", "2"]}),
         ("company", {"name": "Ferry"}),
         ("company", {"name": "Boats"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "fields"),
+    [
+        ("TEL;TYPE=CELL:+45 1\nTEL;TYPE=HOME,FAX:+45 2", {"mobile_phone": "+45 1", "home_fax": "+45 2"}),
+        ("TEL;CELL:1\nTEL;WORK;VOICE:2", {"mobile_phone": "1", "work_phone": "2"}),
+        ("TEL;TYPE=WORK;TYPE=FAX;TYPE=pref:1", {"work_fax": "1"}),
+        ('TEL;TYPE="work,cell";VALUE=uri:tel:+45-1', {"work_mobile_phone": "+45-1"}),
+        ("EMAIL;type=INTERNET;type=HOME:a@x.example", {"home_email": "a@x.example"}),
+        ("item1.EMAIL:a@x.example\nitem1.X-ABLabel:Boat club", {"boat_club_email": "a@x.example"}),
+        ("item1.TEL:1\nitem1.X-ABLabel:_$!<Other>!$_", {}),
+        ("item2.ADR;type=HOME:;;Quay 3;Oslo;;1;\nitem2.X-ABADR:no", {"home_address": "Quay 3, 1, Oslo"}),
+        ("item1.URL:x.example\nitem1.X-ABLabel:_$!<HomePage>!$_", {}),
+        (
+            "item1.X-ABDATE;type=pref:20171111\nitem1.X-ABLabel:_$!<Anniversary>!$_",
+            {"anniversary": "2017-11-11"},
+        ),
+        ("item1.X-ABDATE:--0504\nitem1.X-ABLabel:Liv born", {"liv_born": "--05-04"}),
+        ("X-ABDATE:20171111", {"date": "2017-11-11"}),
+        ("ANNIVERSARY:20171111", {"anniversary": "2017-11-11"}),
+        ("item1.X-ABRELATEDNAMES:Bo\nitem1.X-ABLabel:_$!<Brother>!$_", {"brother": "Bo"}),
+        ("RELATED;TYPE=spouse;VALUE=text:Bo", {"spouse": "Bo"}),
+        ("X-SPOUSE:Bo\nX-MANAGER:Cy", {"spouse": "Bo", "manager": "Cy"}),
+        ("X-SOCIALPROFILE;type=twitter:https://t.example/a", {"twitter": "https://t.example/a"}),
+        ("IMPP;X-SERVICE-TYPE=Jabber;type=HOME:xmpp:a@x.example", {"jabber": "xmpp:a@x.example"}),
+        ("X-ANDROID-CUSTOM:vnd.android.cursor.item/relation;Bo;2;;;;;;;;;;;;;", {"brother": "Bo"}),
+        ("X-ANDROID-CUSTOM:vnd.android.cursor.item/relation;Bo;0;Godfather;;;", {"godfather": "Bo"}),
+        (
+            "X-ANDROID-CUSTOM:vnd.android.cursor.item/contact_event;2017-11-11;1;;",
+            {"anniversary": "2017-11-11"},
+        ),
+        ("X-ANDROID-CUSTOM:vnd.android.cursor.item/nickname;Addy;1;;", {"nickname": "Addy"}),
+    ],
+)
+def test_kinds_and_labels_name_values(lines: str, fields: dict[str, str]) -> None:
+    ((_, whole),) = types_and_fields(proposal_of("a.vcf", CARD.format(f"FN:Ada\n{lines}")))
+    usual = {"name", "phone", "phones", "email", "emails", "address", "url"}
+    assert {name: value for name, value in whole.items() if name not in usual} == fields
+
+
+def test_a_relative_who_is_one_contact_is_related() -> None:
+    related = "item1.X-ABRELATEDNAMES:{}\nitem1.X-ABLabel:_$!<{}>!$_"
+    cards = [
+        f"FN:Ada\n{related.format('Bo', 'Child')}",
+        "FN:Bo\nX-MANAGER:Cy",
+        "FN:Cy\nTEL:1",
+        f"FN:Di\n{related.format('Eve', 'Mother')}",
+        "FN:Eve\nTEL:2",
+        "FN:Eve\nTEL:3",
+    ]
+    proposed = proposal_of("a.vcf", "".join(map(CARD.format, cards)))
+    # Two contacts have the name of the last one.
+    assert [link[:3] for link in relationships(proposed)] == [
+        ("PARENT_OF", "Ada", "Bo"),
+        ("MANAGES", "Cy", "Bo"),
     ]
 
 

@@ -118,7 +118,8 @@ def test_columns_of_address_books_are_lists_names_and_addresses() -> None:
     ada, bob = propose(document).entities
     emails = ["ada@a.example", "ada@b.example", "byron@c.example"]
     assert dict(ada.fields) == {
-        "first_name": "Ada", "last_name": "Byron", "labels": ["mine", "Work"], "e_mail_1_label": "Home",
+        "first_name": "Ada", "last_name": "Byron", "labels": ["mine", "Work"],
+        "home_email": emails[:2],
         "email": emails[0], "emails": emails, "company": "Engine Ltd",
     }  # fmt: skip
     assert dict(bob.fields) == {"first_name": "Bob", "last_name": "Lee", "email": "bob@a.example"}
@@ -127,6 +128,21 @@ def test_columns_of_address_books_are_lists_names_and_addresses() -> None:
     assert proposal_of("outlook.csv", outlook).entities[0].fields["email"] == "ada@a.example"
     german = "E-Mail-Adresse,E-Mail 2: Adresse\nada@a.example,ada@b.example\n"
     assert proposal_of("outlook.csv", german).entities[0].fields["emails"] == emails[:2]
+
+
+def test_a_label_in_a_column_of_its_own_names_the_value_beside_it() -> None:
+    google = (
+        "First Name,Last Name,Phone 1 - Type,Phone 1 - Value,Phone 2 - Type,Phone 2 - Value,"
+        "Relation 1 - Type,Relation 1 - Value,Event 1 - Label,Event 1 - Value\n"
+        "Ada,Byron,Work Fax,+45 1,* Other,+45 2,Domestic Partner,Bo Lee,Anniversary,2011-11-11\n"
+        "Bob,Lee,,+45 3,Mobile,,,,,\n"
+    )
+    ada, bob = propose(parsed_here(google.encode(), None, "google.csv", DocumentLimits())).entities
+    assert dict(ada.fields) == {
+        "first_name": "Ada", "last_name": "Byron", "work_fax": "+45 1", "domestic_partner": "Bo Lee",
+        "anniversary": "2011-11-11", "phone": "+45 1", "phones": ["+45 1", "+45 2"],
+    }  # fmt: skip
+    assert dict(bob.fields) == {"first_name": "Bob", "last_name": "Lee", "phone": "+45 3"}
 
 
 def test_labels_that_are_no_text_are_kept() -> None:

@@ -14,10 +14,13 @@ from graphmem.ingest.interpreters.labels import LabelledMember, field_name, fiel
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import Cursor
 from graphmem.ingest.proposal import Proposal
+from graphmem.model.shipped_relationships import ROLES
 
 LISTS = {"emails": "email", "phones": "phone", "addresses": "address", "urls": "url"}
 NAMES = {"note": "notes", "uid": "external_id", "categories": "tags"}
 NO_FIELDS = {"organization", "organization_levels", "revision", "kind", "abshowas", "ablabel", *LISTS, *NAMES}
+RELATED = {word: [key] for key, words in reversed(ROLES.items()) for word in words}
+"""What a word for a relative says: a relationship, and its direction from the contact."""
 TYPES = {"org": "company", "organization": "company", "location": "location", "group": "group"}
 """The entity type of a contact by its kind, if it is no person."""
 
@@ -25,13 +28,32 @@ TYPES = {"org": "company", "organization": "company", "location": "location", "g
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     draft = ProposalDraft()
     companies: dict[str, int | None] = {}
-    for part in document.parts:
-        if part.kind == "contact":
-            _add(draft, companies, document.text, part)
+    people: dict[str, list[int]] = {}
+    contacts = [part for part in document.parts if part.kind == "contact"]
+    entities = [_add(draft, companies, document.text, part) for part in contacts]
+    for part, person in zip(contacts, entities, strict=True):
+        if person is not None:
+            people.setdefault(text_of(fields_by_name(part.fields).get("name")) or "", []).append(person)
+    for part, person in zip(contacts, entities, strict=True):
+        _relate(draft, people, part, person)
     return draft.proposal()
 
 
-def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part: Part) -> None:
+def _relate(draft: ProposalDraft, people: Mapping[str, list[int]], part: Part, person: int | None) -> None:
+    """Add the relationships to those who are named, where the file has exactly one contact of the name."""
+    observed_at = moment(text_of(fields_by_name(part.fields).get("revision")))
+    for field in part.fields:
+        names = field.value if isinstance(field.value, list) else [field.value]
+        named = [people.get(name, []) for name in names if isinstance(name, str)]
+        for kind, direction in RELATED.get(field_name(field.name), ()):
+            for relatives in named if person is not None else ():
+                if len(relatives) == 1:
+                    ends = (person, *relatives) if direction == "outgoing" else (*relatives, person)
+                    draft.relate(kind, *ends, field.span, observed_at=observed_at)
+
+
+def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part: Part) -> int | None:
+    """Add a contact; return the person, ``None`` if it is none."""
     fields = fields_by_name(part.fields)
     observed_at = moment(text_of(fields.get("revision")))
     members = [*_members(text, fields)]
@@ -44,7 +66,7 @@ def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part
             # It says nothing of a person: its name may be that of the organisation alone.
             members.append(LabelledMember("name", company, Cursor(text, organisation.span).find(company)))
         draft.entity(entity_type, members, part.span, observed_at=observed_at)
-        return
+        return None
     employer = None
     if organisation is not None:
         if company.strip():
@@ -55,11 +77,12 @@ def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part
         members.append(LabelledMember("department", department, place))
     person = draft.entity("person", members, part.span, observed_at=observed_at)
     if employer is None or person is None:
-        return
+        return person
     if employer.value not in companies:
         name = employer._replace(name="name")
         companies[employer.value] = draft.entity("company", [name], employer.span, observed_at=observed_at)
     draft.relate("WORKS_AT", person, companies[employer.value], employer.span, observed_at=observed_at)
+    return person
 
 
 def _members(text: str, fields: Mapping[str, PartField]) -> Iterator[LabelledMember]:

@@ -60,7 +60,7 @@ def _shipped(
 INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("rows", "csv", "json", "jsonl", "xlsx", types=True, version=4),
     _shipped("calendar", "ics", version=4),
-    _shipped("contacts", "vcf", version=2),
+    _shipped("contacts", "vcf", version=3),
     _shipped("messages", "eml", "mbox", version=3),
     _shipped(
         "chats", "chatgpt", "claude", "open_webui", "whatsapp", "telegram", "slack", "messenger", version=3

@@ -38,6 +38,10 @@ MANY = (
     (re.compile(r"organization(?:_\d+)?_title"), "job_title", "job_titles"),
 )
 """Columns of address books, and the fields that one or many of their values become."""
+LABELLED = re.compile(r"((e?_?mail|phone|address|website|relation|event|custom_field|im)_\d+)_(?:type|label)")
+"""Columns that say of which kind the value in the column beside them is."""
+NOUNS = {"e_mail": "email", "email": "email", "phone": "phone", "address": "address", "website": "url"}
+"""What follows a label in the name of its field; of relatives, days and fields of one's own nothing does."""
 LABELS = re.compile(r".*_(?:type|label)|labels|group_membership")
 """Columns of Google whose values may begin with a star."""
 NAMES_OF_PEOPLE = (
@@ -98,7 +102,15 @@ def columns_joined(
         return members
     joined: dict[str, LabelledMember] = {}
     many: dict[str, list[LabelledMember]] = {}
+    unnamed = set(members)
     for name, member in members.items():
+        if (labelled := LABELLED.fullmatch(name)) is not None:
+            named = _labelled(text, members, labelled, str(member.value))
+            joined |= named
+            unnamed -= {f"{labelled[1]}_value"} if named and labelled[2] not in NOUNS else set()
+            continue
+        if name not in unnamed:
+            continue
         kind = next((kind for kind in MANY if kind[0].fullmatch(name)), None)
         for columns, single in KINDS_OF_PEOPLE if are_people else ():
             if columns.fullmatch(name) and not is_empty(member.value):
@@ -120,6 +132,21 @@ def columns_joined(
             span = widen(first, last) if first is not None and last is not None else None
             joined.setdefault(plural, LabelledMember(plural, [value.value for value in values], span))
     return joined
+
+
+def _labelled(
+    text: str, members: Mapping[str, LabelledMember], column: re.Match[str], label: str
+) -> dict[str, LabelledMember]:
+    """Return the value beside a label as a field that the label names: "work_fax", "brother"."""
+    value = members.get(f"{column[1]}_value") or members.get(f"{column[1]}_formatted")
+    label = label.split(SEPARATOR)[0].strip().removeprefix("*").strip()
+    values = _values(text, value) if value is not None and isinstance(value.value, str) else []
+    if not values or field_name(label) in ("", "other"):
+        return {}
+    noun = NOUNS.get(column[2], "")
+    name = field_name(label if label.lower().endswith(("fax", "pager")) else f"{label} {noun}")
+    texts = [each.value for each in values]
+    return {name: values[0]._replace(name=name, value=texts if len(texts) > 1 else texts[0])}
 
 
 @lru_cache(maxsize=1_000)
