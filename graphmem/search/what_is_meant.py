@@ -163,13 +163,12 @@ async def meant(asking: Asking, reading: Reading, by_names: list[Named]) -> Mean
     # "My Brother's House" may be a name.
     used_places = {place for each in named for place in range(each.start, each.end)}
     selves = [each for each in every_self if each.start not in used_places]
-    # "Who is the apprentice?" asks for ours.
-    is_implied = not (named or every_self or question.ours) and "person" in question.answer_kinds
-    ours = naming.selves(question, _articles(question) if is_implied else question.ours, asking.me)
+    implied = [] if every_self or question.ours else _implied(asking, named)
+    ours = naming.selves(question, implied or question.ours, asking.me)
     chain = chains.longest_chain(question, [*named, *selves, *ours], [each.start for each in ours])
     is_about_own = await _is_about_own(asking, reading.types, reading.aliases)
     decided = None if chain is None else await _by_chain(asking, chain, named, selves, ours, reading)
-    if decided and is_implied and not decided.named:
+    if decided and implied and not decided.named:
         decided = None
     # "My cat" may be one of which nothing says whose it is.
     if decided and not (is_about_own and {each.id for each in decided.named} <= {asking.me}):
@@ -319,10 +318,14 @@ async def _unsaid(asking: Asking, followed: list[Named]) -> list[Named]:
     return [each for each in followed if not await asking.have_any([each.related_to or ""], labels, IN_LABEL)]
 
 
-def _articles(question: AskedNames) -> list[int]:
-    """Return the place of the last article of a question."""
-    places = [place for place, piece in enumerate(question.pieces) if piece.token in _ARTICLES]
-    return places[-1:]
+def _implied(asking: Asking, named: Sequence[Named]) -> list[int]:
+    """Return the place of an article that stands for "our": "Who is the apprentice?"."""
+    pieces = asking.question.pieces
+    end = len(pieces) if asking.past is None else asking.past.span[0]
+    places = [place for place in range(end) if pieces[place].token in _ARTICLES]
+    is_asked = "person" in asking.question.answer_kinds and all(each.start >= end for each in named)
+    is_first = all(piece.is_stop_word for piece in pieces[: places[-1] if places else 0])
+    return places[-1:] if is_asked and is_first else []
 
 
 async def _best(asking: Asking, ends: list[Named], measure: Measure) -> list[Named]:

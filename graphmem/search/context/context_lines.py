@@ -30,7 +30,7 @@ from graphmem.search.context.context_rows import (
 )
 from graphmem.search.context.context_sheets import EarlierValue, earlier_values
 from graphmem.search.passage_search import NO_PASSAGES, FoundPassages
-from graphmem.search.questions import lexicon, question_words
+from graphmem.search.questions import question_words
 from graphmem.search.questions.phrases import AskedPast
 from graphmem.text import words
 
@@ -200,7 +200,7 @@ async def known_lines(
         if is_apart:
             lines[begun:] = [replace(line, resembles=True) for line in lines[begun:]]
     if subjects.names and past is None and not (subjects.of_kind or subjects.has_way):
-        lines += _not_known(lines, subjects.named[0], question, focus)
+        lines += context_rows.not_known(lines, subjects.named[0], question, focus)
     if past is not None:
         about = set(subjects.named) or {known.entity.id for known in requested[:ORIGINS_LIMIT]}
         lines = context_rows.as_asked(lines, past, focus, about, is_named=bool(subjects.named))
@@ -210,33 +210,6 @@ async def known_lines(
         named_count = sum(known.entity.id in subjects.named for known in requested)
         lines = lines_of.in_order_of_places(lines, focus, range(named_count, len(requested)))
     return lines, focus
-
-
-NOT_KNOWN: Final = "not known"
-NOT_KNOWN_WEIGHT: Final = 4.0
-"""More than any entity weighs: what is not known comes before what is known."""
-_GENERIC: Final = lexicon.words("number_words")
-"""Words for what many fields are."""
-
-
-def _not_known(lines: Sequence[Line], entity_id: str, question: Sequence[str], focus: Focus) -> list[Line]:
-    """Return a line that says of what a question names that the field it asks for is not known, if it is not.
-
-    Only where every other word of the question asks for a field: "the passport number of Ada".
-    """
-    of_entity = [line for line in lines if line.about.id == entity_id]
-    asked = [word for word in dict.fromkeys(question) if word in focus.words]
-    telling = frozenset(asked) - _GENERIC
-    if focus.answer_kinds or not (of_entity and telling and question_words.FIELD_WORDS.issuperset(asked)):
-        return []
-    if any(question_words.shared(telling, line.words) for line in of_entity):
-        return []
-    return [
-        Line(
-            0, NOT_KNOWN_WEIGHT, of_entity[0].about, " ".join(asked), "null", of_entity[0].observed_at, "",
-            focus.words, note=NOT_KNOWN,
-        )
-    ]  # fmt: skip
 
 
 def _focus(question: Sequence[str], names: set[str], language: str | None, subjects: Subjects) -> Focus:

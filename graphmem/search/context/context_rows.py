@@ -13,6 +13,7 @@ from graphmem.reading.as_of import Clocks
 from graphmem.reading.relationship_pages import EdgeRequest, relationship_page
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
 from graphmem.search.context.context_ranking import Focus, Line, Observed
+from graphmem.search.questions import lexicon, question_words
 from graphmem.search.questions.phrases import AskedPast
 from graphmem.text import words
 
@@ -259,3 +260,30 @@ def _has_any(line: Line, expected: frozenset[str]) -> bool:
     """Return whether the value of a line has one of some words, and is no text in which they merely occur."""
     texts = [words.tokens(text) for text in words.strings_of(line.value)]
     return any(len(tokens) <= VALUE_WORDS and not expected.isdisjoint(tokens) for tokens in texts)
+
+
+NOT_KNOWN: Final = "not known"
+NOT_KNOWN_WEIGHT: Final = 4.0
+"""More than any entity weighs: what is not known comes before what is known."""
+_GENERIC: Final = lexicon.words("number_words")
+"""Words for what many fields are."""
+
+
+def not_known(lines: Sequence[Line], entity_id: str, question: Sequence[str], focus: Focus) -> list[Line]:
+    """Return a line that says of what a question names that the field it asks for is not known, if it is not.
+
+    Only where every other word of the question asks for a field: "the passport number of Ada".
+    """
+    of_entity = [line for line in lines if line.about.id == entity_id]
+    asked = [word for word in dict.fromkeys(question) if word in focus.words]
+    telling = frozenset(asked) - _GENERIC
+    if focus.answer_kinds or not (of_entity and telling and question_words.FIELD_WORDS.issuperset(asked)):
+        return []
+    if any(question_words.shared(telling, line.words) for line in of_entity):
+        return []
+    return [
+        Line(
+            0, NOT_KNOWN_WEIGHT, of_entity[0].about, " ".join(asked), "null", of_entity[0].observed_at, "",
+            focus.words, note=NOT_KNOWN,
+        )
+    ]  # fmt: skip

@@ -56,7 +56,7 @@ class KindLookup:
 
 def of_span(named: Iterable[Named], span: tuple[int, int]) -> list[Named]:
     start, end = span
-    return [each for each in named if each.end and start <= each.start and each.end <= end]
+    return [each for each in named if each.end and start <= each.start < end]
 
 
 async def anchors_of(lookup: KindLookup, types: Sequence[str]) -> tuple[list[Anchor], Spellings]:

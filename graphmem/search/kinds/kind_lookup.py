@@ -146,7 +146,7 @@ async def of_phrase(
         quantities = plan.quantities(each for each in members if each.id in listed_ids)
         by_id = _measured(phrase.measure, quantities, by_id, understood)
         if len({each.unit for each in quantities.values()}) > 1:
-            note = "values of several currencies or units are not compared"
+            note = "values of several currencies or units are neither compared nor added"
     ordered = sorted((-by_id.get(fit.id, 0.0), fit.id) for fit in fits.listed if not by_id or fit.id in by_id)
     return Kind([Named(entity_id, KIND, phrase.text) for _, entity_id in ordered], by_id, understood, note)
 

@@ -189,7 +189,7 @@ class Reading(QuestionChart):
             return None
         span, period = spans[0] if spans else (range(0), None)
         return self._due(span, period) or self._changes(span, period) or (
-            self._owed() or self._to_do() if period is None else self._on(span, period)
+            self._owed(span, period) or (self._to_do() if period is None else self._on(span, period))
         )  # fmt: skip
 
     def _spans(self) -> list[tuple[range, Period]]:
@@ -248,9 +248,9 @@ class Reading(QuestionChart):
         known = _EMPTY | lexicon.words("agenda") | _PAST_TENSE
         return self._without_type(AGENDA, span, known, period=period)
 
-    def _owed(self) -> Phrase | None:
+    def _owed(self, span: range, period: Period | None) -> Phrase | None:
         """Return what is still to be paid, by who asks or to them, and what is to be done behind it."""
-        known = _EMPTY | lexicon.words("besides_owing")
+        known = _EMPTY | lexicon.words("besides_owing") | {word for run in TOTALS for word in run}
         payables, tasks = self._types_of("payables"), self._types_of("to_do")
         debts: Debts = ""
         places = range(0)
@@ -267,7 +267,8 @@ class Reading(QuestionChart):
         owed_types = set[str]().union(*by_place.values()) or payables | tasks
         if not places or not owed_types:
             return None
-        phrase = self._without_type(OWED, {*places, *by_place}, known)
+        period = period and period._replace(is_due=True)
+        phrase = self._without_type(OWED, {*places, *by_place, *span}, known, period=period)
         if phrase is None:
             return None
         states = (State(phrase.text, "unpaid"),)
