@@ -379,8 +379,10 @@ def test_the_last_lines_of_the_log_of_neo4j_are_printed(tmp_path: Path) -> None:
     log = tmp_path / "neo4j" / "logs" / "neo4j.log"
     log.parent.mkdir(parents=True)
     log.write_text("first\nsecond\nthird\n")
-    printed = CliRunner().invoke(app, ["db", "logs", "-n", "2"], env={"GRAPHMEM_DATA_DIR": str(tmp_path)})
-    assert (printed.exit_code, printed.stdout.splitlines()) == (0, ["second", "third"])
+    words = ["logs", "--log", "neo4j", "-n", "2", "--json"]
+    printed = CliRunner().invoke(app, words, env={"GRAPHMEM_DATA_DIR": str(tmp_path)})
+    events = [json.loads(line)["event"] for line in printed.stdout.splitlines()]
+    assert (printed.exit_code, events) == (0, ["second", "third"])
 
 
 def test_a_check_that_finds_a_wrong_snapshot_exits_with_1(

@@ -309,7 +309,7 @@ def test_commands_use_the_service_and_offline_does_not(local: Settings, owner: s
     refused = CliRunner().invoke(app, ["entities", "get", "ent_0", "--json"], env=environ)
     assert refused.exit_code in (2, 4)
     assert json.loads(refused.stderr)["trace_id"]
-    logged = CliRunner().invoke(app, ["server", "logs"], env=environ)
+    logged = CliRunner().invoke(app, ["logs", "--log", "graphmem"], env=environ)
     assert "entities.get" in logged.stdout
     stopped = answer("server", "stop")
     assert stopped["stopped"]
