@@ -97,6 +97,11 @@ def test_bookings_of_camt_have_the_other_side_and_the_parts_of_a_sum() -> None:
         ("Ebbe", 10.0, "B7/1"), ("Tove", 20.0, "B7/2")
     ]  # fmt: skip
     assert "1250.75 DKK" in read("camt.xml")[0].text
+    abroad = """<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><Ntry>
+    <Amt Ccy="EUR">0.00</Amt><NtryDtls><TxDtls>
+    <AmtDtls><TxAmt><Amt Ccy="USD">10.00</Amt></TxAmt></AmtDtls></TxDtls></NtryDtls></Ntry>
+    </Document>"""
+    assert types_and_fields(read("a.xml", abroad)[1]) == [("transaction", {"currency": "EUR", "amount": 0.0})]
 
 
 @walk_over(

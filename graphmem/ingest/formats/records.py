@@ -260,21 +260,21 @@ class _Bookings:
         self._equal = Counter[str]()
 
     def add(self, path: list[str], value: str | None, attributes: str) -> None:
-        layout, name = self._layout, "/".join(path)
-        inside = path[path.index(layout.record) + 1 :] if layout.record in path else None
+        layout, place = self._layout, (self.builder.position, self.builder.line)
+        currency = re.search(r"Ccy=.(\w{3})", attributes)
         if value is not None:
-            place = (self.builder.position, self.builder.line)
-            currency = re.search(r"Ccy=.(\w{3})", attributes)
             self.builder.add_line(path[-1], f"{value} {currency[1]}" if currency else value)
-        if inside is None:
-            if value is not None and name.endswith(layout.accounts):
+        if layout.record not in path:
+            if value is not None and "/".join(path).endswith(layout.accounts):
                 self.account = value
             elif value is not None and path[-1] == layout.currency:
                 self.currency = value
+            return
+        inside = path[path.index(layout.record) + 1 :]
+        if value is None and not inside:
+            self.end()
         elif value is None and path[-1] == layout.part:
             self._details.append({})
-        elif value is None and not inside:
-            self.end()
         elif value is not None:
             if not self._entry:
                 self._place = place
@@ -283,7 +283,7 @@ class _Bookings:
             values = self._details[-1] if is_part else self._entry
             values.setdefault(within, []).append(value)
             if currency:
-                values["currency"] = [currency[1]]
+                values.setdefault(f"{within}@", []).append(currency[1])
 
     def end(self) -> None:
         """Add a booking, or those of which it is the sum."""
@@ -301,7 +301,8 @@ class _Bookings:
     def _add(self, values: Mapping[str, list[str]], number: str) -> None:
         is_debit = values.get("CdtDbtInd") == ["DBIT"]
         side = "RltdPties/Cdtr" if is_debit else "RltdPties/Dbtr"
-        currency = " ".join(values.get("currency", ())) or self.currency
+        path = next((path for path in self._layout.fields["amount"] if path in values), "")
+        currency = next(iter(values.get(f"{path}@", ())), self.currency)
         fields: dict[str, Any] = {"account": self.account, "currency": currency}
         for name, paths in self._layout.fields.items():
             found = (" ".join(values.get(path.replace("*", side), ())) for path in paths)
@@ -319,7 +320,8 @@ class _Bookings:
             self._equal[content] += 1
             fields["occurrence"] = self._equal[content] if self._equal[content] > 1 else None
         start, line = self._place
-        members = [PartField(name, json_value(value), FileSpan()) for name, value in fields.items() if value]
+        filled = {name: value for name, value in fields.items() if value not in (None, "")}
+        members = [PartField(name, json_value(value), FileSpan()) for name, value in filled.items()]
         self.builder.count_cells(len(members))
         end = self.builder.position - 1
         self.builder.part("record", FileSpan(line=line, start=start, end=end), members)
