@@ -226,6 +226,7 @@ def test_every_name_in_capitals_exists(page: Path) -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "graphmem").rglob("*.py"))
     known = SETTINGS | set(CATALOGUE) | set(MEANINGS) | set(re.findall(r"\b[A-Z_]+\b", queries))
     known |= set(re.findall(r'"code": "([A-Z_]+)"', code))
+    known |= set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+): ', code))
     for text in inline(page):
         for name in re.findall(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b", text):
             of_tests = name in tests and (name.startswith("GRAPHMEM_TEST_") or page.name == "contributing.md")
