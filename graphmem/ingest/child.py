@@ -194,7 +194,7 @@ def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLi
     format = _guarded(lambda: detect(sound, declared, name, limits), "file")
     parse = format.load()
     text, encoding, warnings = sound, None, tuple[str, ...]()
-    if is_text(sound) and format.media_types[0].startswith(TEXT_TYPES):
+    if format.media_types[0].startswith(TEXT_TYPES) and is_text(sound):
         text, encoding, warnings = in_utf_8(sound, declared)
 
     def document() -> ParsedDocument:

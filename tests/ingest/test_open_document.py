@@ -39,20 +39,19 @@ def test_text_links_and_what_stands_apart_are_read_in_order() -> None:
         "<style:footer><text:p>Tel. 1</text:p></style:footer>",
     )
     assert document.text.splitlines() == [
-        "Harbour", "See  the plan <https://plan.example/b7>.", "Note: Since May.", "Comment by Tove: Really?",
+        "Harbour", "See  the plan <https://plan.example/b7>.", "Note: Since May.", "Comment: Really?",
         "Slip 7", "Chapter", "Tel. 1",
     ]  # fmt: skip
     assert document.warnings == ()
 
 
-def test_a_cell_over_several_rows_is_in_each_and_objects_are_named() -> None:
+def test_rows_of_a_table_are_read_and_objects_are_named() -> None:
     cell = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>"
     rows = (
         cell.format("", "Boat") + cell.format("", "Berth"),
-        cell.format(' table:number-rows-spanned="2"', "Ebba") + cell.format("", "4"),
-        "<table:covered-table-cell/>" + cell.format("", "5"),
+        cell.format(' table:number-columns-repeated="2"', "4"),
     )
     table = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
     document = parsed(f"<table:table>{table}</table:table>", **{"Object 1/content.xml": "<x/>"})
-    assert document.text == "Boat\tBerth\nEbba\t4\nEbba\t5\n"
-    assert document.warnings == ("TEXT_NOT_READ: 1 embedded object (Object 1).",)
+    assert document.text == "Boat\tBerth\n4\t4\n"
+    assert document.warnings == ("TEXT_NOT_READ: 1 embedded file (Object 1/content.xml).",)

@@ -162,6 +162,12 @@ def test_an_attached_invoice_is_read_and_other_files_are_named(
     assert (entity.entity_type, entity.fields) == ("invoice", fields)
 
 
+def test_a_file_with_entities_is_no_invoice() -> None:
+    xml = f'<!DOCTYPE a [<!ENTITY a "x">]>{UBL}'
+    document = parsed(pdf(words((40, 340, "Invoice")), files={"xrechnung.xml": xml}))
+    assert document.warnings == ("TEXT_NOT_READ: 1 attached file (xrechnung.xml).",)
+
+
 @walk_over(
     "info, metadata",
     [

@@ -7,6 +7,7 @@ from typing import Any
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
+from graphmem.ingest.archives import DECLARATIONS
 from graphmem.ingest.building import Builder, widened
 from graphmem.ingest.document import PartField
 
@@ -32,7 +33,6 @@ PATHS = {
     ),
     "tax": (".//{*}TaxTotalAmount", "{*}TaxTotal/{*}TaxAmount"),
     "currency": (".//{*}InvoiceCurrencyCode", "{*}DocumentCurrencyCode"),
-    "iban": (".//{*}IBANID", ".//{*}PayeeFinancialAccount/{*}ID"),
     "notes": ("{*}ExchangedDocument/{*}IncludedNote/{*}Content", "{*}Note"),
 }
 """The fields of an invoice and where they stand, the first place that is filled counts."""
@@ -49,7 +49,9 @@ NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,6})?", re.ASCII)
 
 def add_invoice(builder: Builder, data: bytes, name: str) -> bool:
     """Add an invoice as a record with its fields; return whether a file is one."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
+    if any(declaration in data for declaration in DECLARATIONS):
+        return False
+    parser = etree.XMLParser(resolve_entities=False, remove_comments=True, remove_pis=True)
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError:

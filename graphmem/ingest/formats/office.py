@@ -31,8 +31,7 @@ _NO_CONTENT = re.compile(
     r"|xl/(?:sharedStrings|worksheets/|externalLinks/)"
 )
 """Members whose text is no content: what templates keep, what other members repeat, what was read already."""
-_PROMPTS = "//*[local-name()='sp'][.//*[local-name()='ph']]"
-"""Shapes of masters that a slide fills."""
+_OBJECT = re.compile(r"Object \d+/content\.xml")
 
 
 def describe(builder: Builder, properties: Any) -> None:
@@ -153,16 +152,18 @@ class Package:
         for name, walk in self._walks:
             self.builder.left_out("partly read member", walk.rest, name)
         for name in sorted(self._names - self._roots.keys()):
-            if "/embeddings/" in name or "afchunk" in name.lower():
-                self.builder.left_out("embedded file", None, name.rpartition("/")[2])
+            if "/embeddings/" in name or "afchunk" in name.lower() or _OBJECT.match(name):
+                self.builder.left_out("embedded file", None, name)
             elif (
                 name.endswith(".xml")
                 and not _NO_CONTENT.match(name)
                 and _TEXT.search(self._archive.read(name))
             ):
                 root = self.root(name)
-                prompts = sum(map(letters, root.xpath(_PROMPTS))) if name.startswith("ppt/slide") else 0
-                self.builder.left_out("member", letters(root) - prompts, name)
+                # Placeholders of masters have prompts, which a slide fills.
+                shapes = root.iter("{*}sp") if name.startswith("ppt/slide") else ()
+                prompts = (letters(each) for each in shapes if next(each.iter("{*}ph"), None) is not None)
+                self.builder.left_out("member", letters(root) - sum(prompts), name)
 
 
 def _relation(element: etree._Element, folder: str) -> Relation:

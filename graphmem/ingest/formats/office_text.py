@@ -22,7 +22,10 @@ HIDDEN = {"del", "moveFrom", "cellDel", "instrText", "delText"}
 MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 BEFORE = {"den": "/", "sup": "^", "sub": "_"}
 """What stands before a part of an equation."""
+REFERENCES = ("footnoteReference", "endnoteReference", "commentReference")
 FIELD_LINK = re.compile(r'\s*HYPERLINK\s+(?!\\)"?([^"\s]+)')
+ONE_LINK = re.compile(r" <([^<>\s]+)>([^<>]*) <\1>")
+"""Two links with one address, as runs of one link are."""
 COLUMNS_LIMIT = 1_000
 
 
@@ -73,43 +76,26 @@ class Walk:
         self.notes: list[tuple[str, str]] = []
         self._relations = relations
         self._words: list[str] = []
-        self._carried = ""
         self._fields: list[_Field] = []
-        self._address = self._address_of_run = ""
-        self._open, self._start = "", 0
         self._readers: dict[str, Callable[[etree._Element], None]] = {
-            "t": lambda element: self._add(element.text or "", is_text=True),
-            "r": self._read_run,
-            "rPr": self._read_properties,
-            "hyperlink": self._read_hyperlink,
-            "fldSimple": self._read_simple_field,
+            "t": self._read_text,
+            "r": lambda run: self._read_linked(run, self.target(child(run, "rPr", "hlinkClick"))),
+            "hyperlink": lambda link: self._read_linked(link, self.target(link)),
+            "fldSimple": lambda field: self._read_linked(field, _field_link(attribute(field, "instr"))),
             "fldChar": self._read_field_mark,
             "instrText": self._read_instruction,
-            "AlternateContent": self._read_alternatives,
+            "AlternateContent": lambda element: self._read(self._alternative(element)),
             "txbxContent": self.boxes.append,
             "textpath": lambda element: self._add(element.get("string", "")),
-            "ruby": self._read_ruby,
-            **dict.fromkeys(
-                ("footnoteReference", "endnoteReference", "commentReference"), self._read_reference
-            ),
+            **dict.fromkeys(REFERENCES, self._read_reference),
         }
 
     def text(self, paragraph: etree._Element) -> str:
-        """Return the text of a paragraph; one whose end was deleted is read with the next."""
         self._read(paragraph)
-        self._close_link("")
         for each in self._fields:
             each.is_instruction = False
-        text, self._words, self._carried = self._carried + "".join(self._words), [], ""
-        mark = child(paragraph, "pPr", "rPr")
-        if mark is not None and not HIDDEN.isdisjoint(local(each.tag) for each in mark):
-            self._carried, text = text, ""
-        return text
-
-    def carried(self) -> str:
-        """Return the text of the last paragraph if no other follows it."""
-        text, self._carried = self._carried, ""
-        return text
+        text, self._words = "".join(self._words), []
+        return ONE_LINK.sub(r"\2 <\1>", text) if " <" in text else text
 
     def line(self, element: etree._Element) -> str:
         """Return the text of all paragraphs in an element, with its tables and text boxes, as one line."""
@@ -118,7 +104,7 @@ class Walk:
             texts.append(self.text(paragraph))
             boxes, self.boxes[:] = self.boxes[:], []
             texts += map(self.line, boxes)
-        return " ".join(" ".join([*texts, self.carried()]).split())
+        return " ".join(" ".join(texts).split())
 
     def rows(self, table: etree._Element) -> Iterator[list[str]]:
         """Yield the cells of a table. A cell over several rows is in each, one over columns in the first."""
@@ -128,37 +114,46 @@ class Walk:
             for cell in self.within(row, "tc"):
                 text, column = self.line(cell), len(cells)
                 merged = child(cell, "tcPr", "vMerge")
-                is_merged = cell.get("vMerge") == "1" or (
-                    merged is not None and attribute(merged, "val") != "restart"
-                )
-                above[column] = text or above.get(column, "") if is_merged else text
-                cells += [above[column], *[""] * (_number(child(cell, "tcPr", "gridSpan"), 1) - 1)]
+                is_merged = merged is not None and attribute(merged, "val") != "restart"
+                if is_merged or cell.get("vMerge") == "1":
+                    text = text or above.get(column, "")
+                above[column] = text
+                cells += [text, *[""] * (_number(child(cell, "tcPr", "gridSpan"), 1) - 1)]
             yield cells
 
     def within(self, element: etree._Element, *kinds: str) -> Iterator[etree._Element]:
         """Yield the outermost elements of these kinds in another that a program shows."""
         for each in element:
             name = local(each.tag)
-            if self._hides(each, name):
-                continue
-            if name in kinds:
+            if name in kinds and not self._hides(each, name):
                 yield each
             elif name == "AlternateContent":
                 yield from self.within(self._alternative(each), *kinds)
-            else:
+            elif not self._hides(each, name):
                 yield from self.within(each, *kinds)
+
+    def target(self, element: etree._Element | None) -> str:
+        """Return the address to which an element refers by its relationship, empty if it is none."""
+        relation = None if element is None else self._relations.get(attribute(element, "id"))
+        if element is None or relation is None or not relation.is_external:
+            return ""
+        anchor = attribute(element, "anchor")
+        return f"{relation.target}#{anchor}" if anchor else relation.target
 
     def _hides(self, element: etree._Element, name: str) -> bool:
         """Return whether an element has no text that is shown; what it holds counts no more."""
-        is_hidden = name in HIDDEN
-        if name in ("tr", "tc"):
-            properties = child(element, f"{name}Pr")
-            is_hidden = properties is not None and not HIDDEN.isdisjoint(
-                local(each.tag) for each in properties
-            )
+        properties = child(element, f"{name}Pr") if name in ("tr", "tc") else None
+        marks = [name, *(local(each.tag) for each in properties)] if properties is not None else [name]
+        is_hidden = not HIDDEN.isdisjoint(marks)
         if is_hidden:
             self.rest -= letters(element)
         return is_hidden or name.endswith("Pr")
+
+    def _alternative(self, element: etree._Element) -> etree._Element:
+        """Return the first alternative that has text: the others say the same to older programs."""
+        chosen = next((each for each in element if next(each.iter("{*}t"), None) is not None), element)
+        self.rest -= letters(element) - letters(chosen)
+        return chosen
 
     def _read(self, element: etree._Element) -> None:
         for each in element:
@@ -169,98 +164,40 @@ class Walk:
             elif name in MARKS:
                 self._add(MARKS[name])
             elif not self._hides(each, name):
-                if name in BEFORE:
-                    self._add(BEFORE[name])
+                self._add(BEFORE.get(name, ""))
                 self._read(each)
 
-    def _add(self, text: str, *, is_text: bool = False) -> None:
-        if is_text:
-            self.rest -= len(text)
-        if any(each.is_instruction for each in self._fields):
-            return
-        address = self._address_of_run or self._address
-        if address != self._open:
-            self._close_link(address)
-        self._words.append(text)
+    def _read_text(self, element: etree._Element) -> None:
+        text = element.text or ""
+        self.rest -= len(text)
+        self._add(text)
 
-    def _close_link(self, following: str) -> None:
-        """End the link that is open, and begin the following one; runs of one address are one link."""
-        if self._open:
-            self._words.append(address_after("".join(self._words[self._start :]), self._open))
-        self._open, self._start = following, len(self._words)
-
-    def target(self, element: etree._Element) -> str:
-        """Return the address to which an element refers by its relationship, empty if it is none."""
-        relation = self._relations.get(attribute(element, "id"))
-        if relation is None or not relation.is_external:
-            return ""
-        anchor = attribute(element, "anchor")
-        return f"{relation.target}#{anchor}" if anchor else relation.target
+    def _add(self, text: str) -> None:
+        if not any(each.is_instruction for each in self._fields):
+            self._words.append(text)
 
     def _read_linked(self, element: etree._Element, address: str) -> None:
-        outer, self._address = self._address, address or self._address
+        start = len(self._words)
         self._read(element)
-        self._address = outer
+        if address:
+            self._end_link(start, address)
 
-    def _read_hyperlink(self, element: etree._Element) -> None:
-        self._read_linked(element, self.target(element))
-
-    def _read_simple_field(self, element: etree._Element) -> None:
-        link = FIELD_LINK.match(attribute(element, "instr"))
-        self._read_linked(element, link[1] if link else "")
-
-    def _read_run(self, element: etree._Element) -> None:
-        self._read(element)
-        self._address_of_run = ""
-
-    def _read_properties(self, element: etree._Element) -> None:
-        link = child(element, "hlinkClick")
-        if link is not None:
-            self._address_of_run = self.target(link)
+    def _end_link(self, start: int, address: str) -> None:
+        self._add(address_after("".join(self._words[start:]), address))
 
     def _read_field_mark(self, element: etree._Element) -> None:
         kind = attribute(element, "fldCharType")
         if kind == "begin":
-            self._fields.append(_Field(self._address))
-            box = child(element, "ffData", "checkBox")
-            if box is not None:
-                mark = child(box, "checked")
-                mark = mark if mark is not None else child(box, "default")
-                is_checked = mark is not None and attribute(mark, "val") not in ("0", "false")
-                self._fields[-1].mark = "[x]" if is_checked else "[ ]"
+            self._fields.append(_Field())
         elif kind == "separate" and self._fields:
-            field = self._fields[-1]
-            field.is_instruction = False
-            link = FIELD_LINK.match(field.instruction)
-            self._address = link[1] if link else self._address
+            self._fields[-1].is_instruction, self._fields[-1].start = False, len(self._words)
         elif kind == "end" and self._fields:
             field = self._fields.pop()
-            self._address = field.outer_address
-            if field.mark:
-                self._add(field.mark)
+            self._end_link(field.start, _field_link(field.instruction))
 
     def _read_instruction(self, element: etree._Element) -> None:
         if self._fields:
             self._fields[-1].instruction += element.text or ""
-
-    def _alternative(self, element: etree._Element) -> etree._Element:
-        """Return the first alternative that has text: the others say the same to older programs."""
-        chosen = next((each for each in element if next(each.iter("{*}t"), None) is not None), element)
-        if chosen is not element:
-            self.rest -= letters(element) - letters(chosen)
-        return chosen
-
-    def _read_alternatives(self, element: etree._Element) -> None:
-        self._read(self._alternative(element))
-
-    def _read_ruby(self, element: etree._Element) -> None:
-        for name, form in (("rubyBase", "{}"), ("rt", "({})")):
-            part = child(element, name)
-            before, _, after = form.partition("{}")
-            if part is not None:
-                self._add(before)
-                self._read(part)
-                self._add(after)
 
     def _read_reference(self, element: etree._Element) -> None:
         self.notes.append((local(element.tag).removesuffix("Reference"), attribute(element, "id")))
@@ -268,12 +205,16 @@ class Walk:
 
 @dataclass
 class _Field:
-    """A field whose end is not reached yet. Its instruction is not shown, its result is."""
+    """A field whose end is not reached yet. Its instruction is not shown; its result begins at a word."""
 
-    outer_address: str
     instruction: str = ""
     is_instruction: bool = True
-    mark: str = ""
+    start: int = 0
+
+
+def _field_link(instruction: str) -> str:
+    link = FIELD_LINK.match(instruction)
+    return link[1] if link else ""
 
 
 def _number(element: etree._Element | None, default: int) -> int:

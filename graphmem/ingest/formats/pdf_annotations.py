@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pypdfium2
 from pypdfium2 import raw
@@ -18,19 +18,14 @@ from graphmem.ingest.links import address_after
 BOXES = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
 LISTS = (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
 UNSHOWN = (raw.FPDF_FORMFIELD_UNKNOWN, raw.FPDF_FORMFIELD_PUSHBUTTON, raw.FPDF_FORMFIELD_SIGNATURE)
+Addition = tuple[int | None, str]
+"""A text, and the offset in the text of its page at which it stands; None is below that text."""
 NO_NOTES = (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_UNKNOWN)
 PASSWORD_FLAG = 1 << 13
 NEAR_POINTS = 60
 """How far a label is looked for."""
 LABEL_CHARACTERS_LIMIT = 200
 OPTIONS_LIMIT = 1_000
-
-
-class Addition(NamedTuple):
-    """A text that stands at an offset of the text of its page, or below it."""
-
-    offset: int | None
-    text: str
 
 
 class Annotations:
@@ -47,14 +42,13 @@ class Annotations:
     def with_text(self) -> str:
         """Return the text of the page with that of its annotations."""
         additions = [each for number in range(self.count) for each in self._of_annotation(number)]
-        text, below = self._text, [each.text.strip() for each in additions if each.offset is None]
-        inner = [each for each in additions if each.offset is not None]
-        pieces: list[str] = []
-        last = 0
-        for offset, addition in sorted(inner, key=lambda each: each.offset or 0):
-            pieces += [text[last:offset], addition]
-            last = offset or 0
-        return "\n".join(["".join([*pieces, text[last:]]).strip("\n"), *below]) if additions else text
+        inner = [(offset, text) for offset, text in additions if offset is not None]
+        pieces, last = list[str](), 0
+        for offset, addition in sorted(inner, key=lambda each: each[0]):
+            pieces += [self._text[last:offset], addition]
+            last = offset
+        below = [text.strip() for offset, text in additions if offset is None]
+        return "\n".join(["".join([*pieces, self._text[last:]]).strip("\n"), *below])
 
     def _of_annotation(self, number: int) -> Iterator[Addition]:
         annotation = raw.FPDFPage_GetAnnot(self._page.raw, number)
@@ -73,7 +67,7 @@ class Annotations:
                 note = _value(annotation, "Contents").strip()
                 label = "" if kind == raw.FPDF_ANNOT_FREETEXT else "Note: "
                 if note:
-                    yield Addition(None, label + note)
+                    yield None, label + note
         finally:
             raw.FPDFPage_CloseAnnot(annotation)
 
@@ -90,7 +84,7 @@ class Annotations:
         address = address_after("".join(words), buffer.value.decode(errors="replace"))
         if address:
             offset = self._offset(words[-1], (left + right) / 2, (bottom + top) / 2) if words else None
-            yield Addition(None if offset is None else offset + len(words[-1]), address)
+            yield None if offset is None else offset + len(words[-1]), address
 
     def _of_field(self, annotation: Any) -> Iterator[Addition]:
         form = self._form
@@ -102,32 +96,24 @@ class Annotations:
         left, bottom, right, top = _rectangle(annotation)
         middle = (bottom + top) / 2
         if kind in BOXES:
-            mark = "[x]" if raw.FPDFAnnot_IsChecked(form, annotation) or self._is_on(annotation) else "[ ]"
+            # The library looks for the picture of a box, its state says as well that it is checked.
+            state, value = _value(annotation, "AS") or _value(annotation, "V"), ""
+            mark = "[x]" if state not in ("", "Off") else "[ ]"
+            if mark == "[x]":
+                value = _text_of(raw.FPDFAnnot_GetFormFieldExportValue, form, annotation)
+                # It exports `Yes` where a box says nothing of it.
+                value = state if value in ("", "Yes") else value
             label = next(iter(self._lines(right, bottom, right + 5 * NEAR_POINTS, top)), "")
             offset = self._offset(label, right + 2, middle)
-            if offset is not None:
-                yield Addition(offset, f"{mark} ")
-                return
-            value = _text_of(raw.FPDFAnnot_GetFormFieldExportValue, form, annotation)
-            # The library exports `Yes` where a box says nothing of it.
-            value = _value(annotation, "AS") if value in ("", "Yes") else value
-            value = f": {value}" if mark == "[x]" and value.lower() != "off" else ""
-            yield Addition(None, f"{mark} {name}{value}")
+            line = f"{mark} {name}: {value}" if value else f"{mark} {name}"
+            yield (None, line) if offset is None else (offset, f"{mark} ")
             return
         value = self._chosen(annotation) if kind in LISTS else ""
         value = (value or _text_of(raw.FPDFAnnot_GetFormFieldValue, form, annotation)).strip()
         if value:
             label = next(iter(self._lines(self._page.get_mediabox()[0], bottom, left, top)), "")
             offset = self._offset(label, left - 2, middle)
-            yield (
-                Addition(None, f"{name}: {value}")
-                if offset is None
-                else Addition(offset + len(label), f" {value}")
-            )
-
-    def _is_on(self, annotation: Any) -> bool:
-        """Return whether a box shows its checked state; the library looks for its picture."""
-        return _value(annotation, "AS") not in ("", "Off")
+            yield (None, f"{name}: {value}") if offset is None else (offset + len(label), f" {value}")
 
     def _chosen(self, annotation: Any) -> str:
         form, count = self._form, raw.FPDFAnnot_GetOptionCount(self._form, annotation)

@@ -181,16 +181,9 @@ class PageText:
     def _end_link(self) -> None:
         """Add the address behind the words of a link, which may have ended their block."""
         link = self._links.pop()
-        start = link.start if link.words is self._words else 0
-        words = "".join(self._words[start:])
-        address = address_after(words, link.address)
-        while address and len(self._words) > start and not self._words[-1].strip():
-            self._words.pop()
-        if address and words.strip() and words[-1:].isspace():
-            self._words[-1] = self._words[-1].rstrip()
-            address += " "
-        self._words.append(address)
-        if address and link.words is not self._words and not words.strip():
+        words = "".join(self._words[link.start :] if link.words is self._words else self._words)
+        self._words.append(address_after(words, link.address) + " " * words[-1:].isspace())
+        if link.words is not self._words and not words.strip():
             self._flush()
 
     def _end(self, tag: str) -> None:

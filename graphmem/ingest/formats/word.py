@@ -90,7 +90,6 @@ class _Document:
                 self._add_blocks(walk, box)
             for kind, key in notes:
                 self._add_note(kind, key)
-        add_paragraph(self._builder, walk.carried(), None, 0)
 
     def _add_paragraph(self, walk: Walk, paragraph: etree._Element) -> None:
         properties = child(paragraph, "pPr")

@@ -19,6 +19,7 @@ from typing import Any
 
 import openpyxl
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+from openpyxl.cell.cell import ERROR_CODES
 from openpyxl.utils import get_column_letter, range_boundaries
 from openpyxl.utils.exceptions import InvalidFileException
 
@@ -31,10 +32,6 @@ from graphmem.ingest.tabular import TableRow, add_rows
 
 ZEROS = re.compile("0{2,20}")
 """The format of a number of which a sheet shows so many digits."""
-ERRORS = {
-    "#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!",
-    "#BLOCKED!", "#CONNECT!", "#UNKNOWN!", "#BUSY!", "#GETTING_DATA", "#ERROR!",
-}  # fmt: skip
 CELLS_SHOWN = 20
 """Cells that a warning names."""
 _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -166,7 +163,7 @@ def _rows(builder: Builder, sheet: Any, marks: _Marks) -> Iterator[TableRow]:
 def _value(cell: Any, marks: _Marks) -> Any:
     """Return the JSON value of a cell, None if it is empty or an error."""
     value = cell.value
-    if type(value) is str and value[:1] == "#" and value in ERRORS:
+    if cell.data_type == "e" or (isinstance(value, str) and value in ERROR_CODES):
         marks.errors.append(f"{get_column_letter(cell.column)}{cell.row}")
         return None
     if isinstance(value, datetime):
