@@ -55,10 +55,9 @@ def meant(label: str | None) -> str | None:
 
     As in browsers, "Shift_JIS" is windows-31j and "ISO-8859-1" windows-1252 (WHATWG Encoding Standard, 4.2).
     """
-    label = (label or "").strip().lower()
-    label = _data()["labels"].get(label, label)
+    name = (label or "").strip().lower()
     try:
-        codec = codecs.lookup(label)
+        codec = codecs.lookup(_data()["labels"].get(name, name))
     except (LookupError, ValueError):
         return None
     # Codecs such as "hex" decode bytes to bytes.

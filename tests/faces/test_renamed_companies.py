@@ -31,6 +31,7 @@ def store(run: Call, items: Any) -> None:
     ids=["formerly", "previous_name", "now", "in brackets"],
 )
 def test_a_renamed_company_is_one_under_its_new_name(run: Call, audited: Audited, renamed: Any) -> None:
+    page: dict[str, Any] = {}
     for order in permutations((OLD, NEW, renamed)):
         store(run, order)
         page = run("entities.query", entity_type="company", include_snapshots=True)

@@ -33,8 +33,8 @@ def test_a_text_of_unicode_needs_no_mark(language: str) -> None:
         for shape in SHAPES:
             text = encoded(encoding, language, shape, 20)
             assert decoded(text.data).text == text.text, encoding
-    mark = codecs.BOM_UTF16_LE
-    assert decoded(mark + text.text.encode("utf-16-le")).text == text.text
+    marked = encoded("utf-16-le", language, "names", 20)
+    assert decoded(codecs.BOM_UTF16_LE + marked.data).text == marked.text
 
 
 def test_a_file_in_utf_16_without_line_ends_and_blanks_in_it_is_no_binary_file() -> None:
