@@ -8,6 +8,7 @@ from typing import Any
 from graphmem.ingest import Proposal, propose
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits, ParsedDocument
+from graphmem.ingest.pipe import lines, read_lines
 from tests.ingest.goldens import FOLDER
 from tests.support.proposals import check_storable, relationships, types_and_fields
 from tests.support.walks import walk_over
@@ -144,4 +145,6 @@ def test_objects_within_a_record_of_json_are_told_to_stay_values() -> None:
             "STRUCTURE_NOT_READ: no interpreter knows the structure of this JSON: "
             f"of {count}, the objects in {named} stay values."
         ) in proposed.warnings
+    document = read_lines(lines(read("a.json", json.dumps(chat))[0]), DocumentLimits())
+    assert propose(document).warnings[0] == "Members beside the list messages are left out: guild."
     assert read("people.json", '[{"name": "Ada", "tags": ["x"]}]')[1].warnings == ()

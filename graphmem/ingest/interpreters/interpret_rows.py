@@ -278,7 +278,7 @@ def _list_of_rows(document: ParsedDocument, draft: ProposalDraft) -> tuple[str, 
     if len(lists) != 1 or names & _OF_ONE_OBJECT:
         return None
     rows, _ = Walk(document.text).objects(lists[0].span.start or 0)
-    other_names = [field.name[:60] for field in parts[0].fields if field is not lists[0]]
+    other_names = [field.name[:60] for field in parts[0].fields if field.name != lists[0].name]
     if other_names:
         draft.warn(
             f"Members beside the list {lists[0].name[:60]} are left out: {', '.join(other_names[:20])}."
