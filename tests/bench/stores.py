@@ -80,9 +80,9 @@ class Measured:
     own: Settings
     figures: dict[str, list[tuple[float, float, float]]] = field(default_factory=dict[str, Any])
     count: int = 0
+    service: Service = field(init=False)
 
     def __post_init__(self) -> None:
-        self.service = Service(self.port)
         self.neo4j_pid = neo4j_local.running(self.own) or 0
         login = asyncio.run(connection(self.own))
         self.driver = neo4j.GraphDatabase.driver(login.uri, auth=(login.username, login.password))
@@ -101,7 +101,8 @@ class Measured:
 
     def measure(self, name: str, call: Callable[[int], None], times: int, size: int) -> None:
         """Call some times, and keep what each entity took."""
-        pids = (self.pid, self.neo4j_pid)
+        # While others were measured, the service may have closed the connection.
+        self.service, pids = Service(self.port), (self.pid, self.neo4j_pid)
         before, start = [*map(cpu, pids)], time.perf_counter()
         for _ in range(times):
             call(size)
