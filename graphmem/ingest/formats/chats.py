@@ -110,8 +110,8 @@ def as_json(builder: Builder, data: bytes, name: str) -> None:
 
 def warn_of_members(builder: Builder, messages: Any, read: str) -> None:
     """Name the members of messages that are not read, and count them."""
-    filled = (name for each in objects(messages) for name, value in each.items() if value)
-    counts = Counter(name for name in filled if name not in read.split())
+    filled = Counter(name for each in objects(messages) for name, value in each.items() if value)
+    counts = {name: count for name, count in filled.items() if name not in read.split()}
     if counts:
         listed = ", ".join(f"{count:,} {name[:40]}" for name, count in counts.items())
         builder.warn(f"TEXT_NOT_READ: members of messages: {listed[:400]}.")
