@@ -100,7 +100,7 @@ def test_of_two_issuers_of_one_number_what_has_none_belongs_to_neither(
     run: Call, audited: Audited, order: Any
 ) -> None:
     store(run, order)
-    assert [each.get("vendor") for each in shown(run)] == ["Acme", "Beta", None] or len(shown(run)) == 3
+    assert {each.get("vendor") for each in shown(run)} == {"Acme", "Beta", None}
     assert audited(False) == {}
 
 
