@@ -1,11 +1,11 @@
 """Tables: where the header is, and how columns are named.
 
-Lines above a table that have one cell, or a label with a colon and its value, are no rows; nor are lines
-above a header that has twice as many cells or more, and a number, a date or the like below it. The first
-row is the header if only its first and its last cells may be empty, and none is a number, a date, a time,
-an e-mail address, a web address, a word such as `yes`, or longer than 100 characters. Years and dates are
-names of columns where the row below has other values. Otherwise the columns are `column_1`, `column_2` and
-so on; so are columns without a name. A name that comes again gets its number: `name`, `name_2`.
+Lines above a table that have one cell, or a label with a colon and its value, are no rows; nor are lines of
+at most two cells, or of half as many, above a header that has a number, a date or the like below it. The
+first row is the header if only its first and its last cells may be empty, and none is a number, a date, a
+time, an e-mail address, a web address, a word such as `yes`, or longer than 100 characters. Years and dates
+are names of columns where the row below has other values. Otherwise the columns are `column_1`, `column_2`
+and so on; so are columns without a name. A name that comes again gets its number: `name`, `name_2`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.links import parted
 
 HEADER_CHARACTERS_LIMIT = 100
+LABEL_CELLS = 2
+"""Cells of a line above a table that is a label and its value."""
 HEAD_ROWS = 20
 """Among so many rows the header is looked for."""
 PERIOD = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
@@ -84,10 +86,16 @@ def is_header(cells: Sequence[str], below: Sequence[str] = ()) -> bool:
 def header_of(head: Sequence[Sequence[str]]) -> tuple[int, bool]:
     """Return how many of the first rows stand above a table, and whether the next one is its header."""
     widths = [sum(bool(cell.strip()) for cell in cells) for cells in head]
+    wide: dict[int, int] = {}
     for place, (cells, below) in enumerate(pairwise(head)):
-        is_wider = place > 0 and 2 * max(widths[:place]) <= widths[place] <= 2 * widths[place + 1]
-        if is_wider and is_header(cells, below) and any(NO_NAME.fullmatch(cell.strip()) for cell in below):
-            return place, True
+        above, width, under = max(widths[:place], default=len(cells)), widths[place], widths[place + 1 :]
+        is_wider = above < width <= 2 * under[0] and (2 * above <= width or above <= LABEL_CELLS)
+        goes_on = 2 * sum(each > above for each in under) > len(under)
+        is_named = is_header(cells, below) and any(NO_NAME.fullmatch(cell.strip()) for cell in below)
+        if is_wider and goes_on and is_named:
+            wide[place] = width
+    if wide:
+        return max(wide, key=wide.__getitem__), True
     for place, cells in enumerate(head):
         filled = [cell.strip() for cell in cells if cell.strip()]
         if len(filled) > 2 or (len(filled) == 2 and not filled[0].endswith(":")):

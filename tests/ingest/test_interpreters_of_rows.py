@@ -130,6 +130,18 @@ def test_columns_of_address_books_are_lists_names_and_addresses() -> None:
     assert proposal_of("outlook.csv", german).entities[0].fields["emails"] == emails[:2]
 
 
+def test_equal_bookings_are_as_many_as_the_file_has() -> None:
+    rows = ["05.01.2026;-3,20;Coffee"] * 3 + ["06.01.2026;-41,00;Ferry", "Total;-50,60;"]
+    proposed = proposal_of("bookings.csv", "\n".join(["Date;Amount;Text", *rows]) + "\n")
+    own = [entity.fields.get("occurrence") for entity in proposed.entities]
+    assert own == [None, 2, 3, None]
+    assert [warning for warning in proposed.warnings if "one entity" in warning] == []
+    assert proposed.warnings == ("The row in row 6 is one of sums: it is left out.",)
+    # A list of something else has no bookings: equal rows are one.
+    proposed = proposal_of("towns.csv", "Town,Country\nOslo,Norway\nOslo,Norway\n")
+    assert "are one entity" in proposed.warnings[0]
+
+
 def test_a_label_in_a_column_of_its_own_names_the_value_beside_it() -> None:
     google = (
         "First Name,Last Name,Phone 1 - Type,Phone 1 - Value,Phone 2 - Type,Phone 2 - Value,"

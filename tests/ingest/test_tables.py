@@ -113,6 +113,36 @@ def test_the_header_is_found_and_no_row_is_lost(text: str, columns: list[str], r
     assert bool(document.warnings) == ('"Ada' in text)
 
 
+@pytest.mark.parametrize(
+    "above",
+    [
+        "Statement;\nName;Ilka Dahl;\nBLZ;37000000;\nBalance;2.417,08 EUR;\n\n",
+        "Account;NO93 8601 1117 947\nFrom;01.01.2026\nTo;31.01.2026\n",
+        "Kontoauszug\n\nIBAN:;DE02\nKontostand vom 31.12.2025:;1.200,50\n",
+        "Girokonto;DE02\nZeitraum;30 Tage\nKontostand vom 31.12.2025:;1.200,50 EUR\n;\n",
+        ";;\nClient;Ilka Dahl;\nCurrency;EUR;\n",
+        "Bank of Oslo\n",
+        "",
+    ],
+)
+@pytest.mark.parametrize("header", ["Date;Text;Amount;Balance", "Date;Text;Amount"])
+def test_the_labels_above_a_bank_statement_are_no_header(above: str, header: str) -> None:
+    count = header.count(";") + 1
+    bookings = [["28.12.2025", "Deposit", "-1.000,00", "2,00"], ["27.12.2025", "Coffee", "-3,20", "3,00"]]
+    lines = [header, *(";".join(row[:count]) for row in bookings)]
+    document = parse((above + "\n".join(lines) + "\n").encode())
+    assert document.metadata["columns"] == header.split(";")
+    assert [field.value for part in document.parts for field in part.fields] == [
+        value for row in bookings for value in row[:count]
+    ]
+
+
+def test_a_row_of_more_cells_among_others_is_no_header() -> None:
+    document = parse(b"Name;Note\nAda;x\nBob;y;and;more\nCy;2026\nDi;z\n")
+    assert document.metadata["columns"][:2] == ["Name", "Note"]
+    assert len(document.parts) == 4
+
+
 @walk_over(
     "above, title",
     [("Members of 2026\n", "Members of 2026"), ("Notes:\nNot all.\n", None), ("Account:,NO93\n", None)],

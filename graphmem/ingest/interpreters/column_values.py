@@ -17,6 +17,13 @@ from graphmem.model import dates
 
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})")
 _AMOUNT = re.compile(r"[+-]?\d{1,3}(?:([.,' \u00a0])\d{3})*(?:[.,]\d+)?|[+-]?\d+(?:[.,]\d+)?")
+_MONEY = re.compile(
+    r"(?:[A-Z]{3}|[€$£¥])?\s*[-+(]?\d[\d.,' \u00a0]*[.,]\d{2}\)?\s*(?:[A-Z]{3}|[€$£¥]|kr\.?|zł|Kč)?"
+)
+_SUMS = frozenset([
+    "gesamt", "gesamtbetrag", "gesamtsumme", "insgesamt", "som", "somme", "sum", "suma", "summa", "summe",
+    "totaal", "total", "totale", "totals", "итого", "合計", "合计", "総計", "总计", "합계",
+])  # fmt: skip
 _CENTURY = 70
 """Years of two digits from here on are of the last century."""
 
@@ -96,3 +103,28 @@ def _decimal_of(texts: Iterable[str]) -> str:
         if others or (text[last] == "," and len(text) - last != 4):
             signs.add(text[last])
     return signs.pop() if len(signs) == 1 else ""
+
+
+def is_booking(values: Iterable[Any]) -> bool:
+    """Return whether a row is a booking of an account: it has a day, an amount, and a text beside these."""
+    kinds = {_kind(value) for value in values}
+    return {"day", "amount", "text"} <= kinds
+
+
+def is_sum(values: Iterable[Any]) -> bool:
+    """Return whether a row has the sums of the rows above it: a word for that, and amounts alone."""
+    filled = [value for value in values if value not in (None, "")]
+    texts = [value for value in filled if _kind(value) == "text"]
+    words = {str(each).strip().rstrip(":").lower() for each in texts}
+    return len(filled) > len(texts) == 1 and words <= _SUMS and all(_kind(each) != "day" for each in filled)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool | dict | list) or value is None:
+        return ""
+    text = str(value).strip()
+    if dates.parse(text) is not None or _DATE.fullmatch(text):
+        return "day"
+    if isinstance(value, int | float) or _MONEY.fullmatch(text) or _AMOUNT.fullmatch(text):
+        return "amount"
+    return "text" if any(map(str.isalpha, text)) else ""

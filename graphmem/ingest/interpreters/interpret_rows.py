@@ -25,6 +25,7 @@ identifies the object.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,7 +34,7 @@ from typing import Any
 
 from graphmem.ingest.document import ParsedDocument, Part
 from graphmem.ingest.formats.json_values import Walk
-from graphmem.ingest.interpreters.column_values import ColumnForms, forms_of
+from graphmem.ingest.interpreters.column_values import ColumnForms, forms_of, is_booking, is_sum
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import (
     LabelledMember,
@@ -61,6 +62,8 @@ from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity, numbers
 
 GENERAL_TYPE = "record"
+OCCURRENCE = "occurrence"
+"""The field of a booking that says which one of equal ones it is, from the second one on."""
 JSON_FORMATS = ("json", "jsonl")
 TYPE_COLUMN = "entity_type"
 LOOSE_TYPE_COLUMN = "type"
@@ -127,7 +130,7 @@ class Types:
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     draft = ProposalDraft()
-    contents: set[str] = set()
+    contents = Counter[str]()
     named_rows: dict[tuple[str, Any], int] = {}
     configured = configured_type(options.configuration)
     file = document.title or stem(options.file_name) if document.format == "csv" else stem(options.file_name)
@@ -204,10 +207,10 @@ def _is_row(document: ParsedDocument, part: Part, draft: ProposalDraft) -> bool:
 
 
 def _add(
-    draft: ProposalDraft, text: str, part: Part, types: Types, contents: set[str],
+    draft: ProposalDraft, text: str, part: Part, types: Types, contents: Counter[str],
     named_rows: dict[tuple[str, Any], int],
 ) -> None:  # fmt: skip
-    """Add a row. ``contents`` are those of the earlier rows that nothing names, ``named_rows`` the others."""
+    """Add a row. ``contents`` counts the earlier rows that nothing names, ``named_rows`` are the others."""
     read = [
         member._replace(value=types.forms.value(member.name, member.value))
         for member in members_of(part.fields)
@@ -215,6 +218,9 @@ def _add(
     if types.renamed:
         read = [member._replace(name=types.renamed.get(member.name, member.name)) for member in read]
     named = {member.name: member for member in read}
+    if is_sum(member.value for member in read):
+        draft.warn(f"The row{place(part.span)} is one of sums: it is left out.")
+        return
     members = columns_joined(text, named, types.has_lists, types.are_people)
     stated, loose = (_value(members, name) for name in (TYPE_COLUMN, LOOSE_TYPE_COLUMN))
     entity_type, is_loose = types.of_row(stated, loose, tuple(members))
@@ -227,9 +233,12 @@ def _add(
     also = types.places(entity_type)
     if not _NAMING & set(members):
         content = repr((entity_type, [(name, member.value) for name, member in own.items()]))
-        if content in contents:
+        contents[content] += 1
+        if contents[content] > 1 and is_booking(member.value for member in own.values()):
+            # Another file of the account has the same rows, and the same one is the second there as well.
+            own[OCCURRENCE] = LabelledMember(OCCURRENCE, contents[content])
+        elif contents[content] > 1:
             draft.warn(f"Equal rows without a name or an id are one entity: the one{place(part.span)} too.")
-        contents.add(content)
         # What such a row is identified by must not change with the name of the file.
         also = []
     name = name_of_row(entity_type, own, part.span, types.names[-1], types.number)

@@ -58,7 +58,7 @@ def _shipped(
 
 
 INTERPRETERS: tuple[Interpreter, ...] = (
-    _shipped("rows", "csv", "json", "jsonl", "xlsx", types=True, version=4),
+    _shipped("rows", "csv", "json", "jsonl", "xlsx", types=True, version=5),
     _shipped("calendar", "ics", version=4),
     _shipped("contacts", "vcf", version=3),
     _shipped("messages", "eml", "mbox", version=3),
@@ -73,7 +73,7 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped(
         "documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True, version=2
     ),
-    _shipped("tables", "docx", "html", "markdown", "odt", "pptx", module="rows", types=True, version=4),
+    _shipped("tables", "docx", "html", "markdown", "odt", "pptx", module="rows", types=True, version=5),
 )
 """The interpreters of graphmem. The first one that reads a format by default is used for it."""
 BY_NAME = {interpreter.name: interpreter for interpreter in INTERPRETERS}
