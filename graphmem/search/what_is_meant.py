@@ -378,6 +378,7 @@ async def _by_chain(
 async def _named(asking: Asking, by_names: Sequence[Named], kind: Collection[int]) -> list[Named]:
     """Return what a question names by names, whole and in part, beside the words that say a kind."""
     named = [each for each in by_names if all(place not in kind for place in range(each.start, each.end))]
+    named += [each for each in await naming.signed(asking) if each.id not in {of.id for of in named}]
     return named + await naming.by_parts(asking, named, kind)
 
 

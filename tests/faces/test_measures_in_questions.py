@@ -84,6 +84,17 @@ def test_a_role_may_stand_in_a_relationship(world: Call, question: str, first: s
     assert world("entities.query", search=question)["entities"][0]["canonical_name"] == first
 
 
+def test_a_name_that_its_signs_tell_apart_comes_first(run: Call) -> None:
+    courses = [{"entity_type": "course", "name": name} for name in ("C# for all", "C++ for all", "C course")]
+    run("store", entities=courses, find_duplicates=False)
+    for question, first in (
+        ("When does the C++ course start?", "C++ for all"),
+        ("the C# course", "C# for all"),
+    ):
+        page = run("entities.query", search=question)["entities"]
+        assert (page[0]["canonical_name"], page[0]["matched"]) == (first, "name_part")
+
+
 def test_what_is_not_known_of_a_named_entity_is_said_first(world: Call) -> None:
     question = "What is the phone number of Sue Fox?"
     line = world("context.retrieve", question=question)["lines"][0]

@@ -166,12 +166,6 @@ STATES: Final[Mapping[tuple[str, ...], Meaning]] = {
     tuple(each.split()): cast("Meaning", meaning) for each, meaning in lexicon.meanings("states").items()
 }
 """The words for states, and what each means."""
-STATE_WORDS: Final = max(map(len, STATES))
-"""Most words of one state."""
-AFTER_ITS_NOUN: Final = lexicon.words("after_noun")
-"""States that stand behind their noun: "tasks in progress", "factures impayées"."""
-VERBS: Final = lexicon.words("states_and_verbs")
-"""Words for states that are forms of verbs as well: "who paid invoices"."""
 OPPOSITE: Final[Mapping[Meaning, Meaning]] = {
     "open": "ended", "ended": "open", "done": "open", "paid": "unpaid", "unpaid": "paid",
     "active": "inactive", "inactive": "active",

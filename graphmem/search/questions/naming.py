@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from graphmem.context import Context
+from graphmem.reading.scan import rows_of
 from graphmem.search.copy_documents import COUNTED, IN_LABEL, IN_NAMES
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy
@@ -201,6 +203,34 @@ async def by_parts(asking: Asking, named: Sequence[Named], kind: Collection[int]
         for entity_id, (start, end, *_) in sorted(parts.items())[:ENTITIES_LIMIT]
         if entity_id not in ids
     ]  # fmt: skip
+
+
+_SIGNED: Final = re.compile(r"\w+(?:\+\+|#)")
+"""Words that their signs alone tell apart: "C++" and "C#"."""
+
+
+async def signed(asking: Asking) -> list[Named]:
+    """Return the entities whose names have a word of the question with its signs.
+
+    One round trip for each such word.
+    """
+    named: list[Named] = []
+    for place, piece in enumerate(asking.question.pieces):
+        if _SIGNED.fullmatch(piece.text) is None:
+            continue
+
+        def having(documents: SearchCopy, token: str = piece.token) -> list[str]:
+            (posting,) = documents.postings([[token]])
+            alive = documents.alive
+            return [documents.ids[each] for each in posting.having(IN_NAMES).tolist() if alive[each]]
+
+        rows, _ = await rows_of(asking.context, (await asking.copy.look(having))[:ENTITIES_LIMIT])
+        named += [
+            Named(row.id, NAME_PART, piece.text, place, place + 1)
+            for row in rows
+            if piece.text.lower() in row.name.lower().split()
+        ]
+    return named
 
 
 async def who_asks(context: Context, exact: Iterable[ExactMatch]) -> str | None:
