@@ -23,6 +23,7 @@ from graphmem.search.kinds.kind_lookup import shapes_of
 from graphmem.search.passage_search import FoundPassage
 from graphmem.search.questions import naming
 from graphmem.search.questions.naming import RESEMBLANCE, Named
+from graphmem.search.search_by_identifier import is_identifying
 from graphmem.search.search_results import Results, Search, Semantic, Understood
 from graphmem.text import identifiers, words
 
@@ -215,6 +216,8 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
 async def _with_identity(context: Context, text: str, results: Results) -> Results:
     """Return results that name the entities of which a looked-up text is the identity, by their schema.
 
+    A field whose name says that it is a number or a code is one too: a license plate.
+
     One round trip if the text is the whole value of a field.
     """
     folded = fold_text(text)
@@ -240,7 +243,7 @@ async def _with_identity(context: Context, text: str, results: Results) -> Resul
         Named(each.id, naming.FIELD, text, field=field)
         for each in results.rows
         for field in fields_by_id[each.id]
-        if field in identities.get(each.type, ())
+        if field in identities.get(each.type, ()) or is_identifying(field)
     ]
     return replace(results, named=named, counts={**results.counts, "exact": len(named)}) if named else results
 

@@ -157,7 +157,7 @@ COMPARED_IN_LOOP: Final = 100
 IDENTIFYING_STEP: Final = 0.1
 """The points by which a field for identifiers is ahead of others."""
 _IDENTIFYING = re.compile(
-    r"(?:^|_)(?:id|ids|no|nr|number|code|key|ref|reference|sku|iban|isbn|ean|gtin|serial|vin|doi|uuid|guid)$"
+    r"(?:^|_)(?:id|ids|no|nr|number|code|key|ref|reference|sku|iban|isbn|ean|gtin|serial|vin|doi|uuid|guid|plate)$"
 )
 ORDERING: Final = Ordering(
     f"exact: an entity that the identifier names gets {EXACT_WEIGHT:g} points for the strongest kind, and "
