@@ -123,10 +123,9 @@ def _binary(data: bytes, limits: DocumentLimits) -> str | None:
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return format_of(data, limits)
     if data.startswith(OLE):
-        raise ParseFailed(
-            "The file is an Office document of the old binary format, or one that a password encrypts.",
-            "encrypted" if "EncryptedPackage".encode("utf-16-le") in data else "unsupported",
-        )
+        if "EncryptedPackage".encode("utf-16-le") in data:
+            raise ParseFailed("The Office file is encrypted: a password is needed to read it.", "encrypted")
+        raise ParseFailed("The file is an Office document of the old binary format.", "unsupported")
     return None
 
 

@@ -161,6 +161,11 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str, str]] = {
     "rows.csv": (lambda: b"a,b\n" + b"1,2\n" * 250_000, "limit_exceeded", "parts"),
     "commas.csv": (lambda: b"," * 9_000_000, "limit_exceeded", "cells"),
     "program.txt": (lambda: b"\x7fELF" + bytes(range(256)) * 100, "unsupported", "kind of file"),
+    "protected.docx": (
+        lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"),
+        "encrypted",
+        "a password is needed",
+    ),
     "old.doc": (
         lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(2_000),
         "unsupported",
