@@ -18,6 +18,7 @@ from graphmem.operations import parse_file
 from graphmem.registry import REGISTRY
 from tests.faces.conftest import Command
 from tests.support.faces import Call
+from tests.support.packages import word
 
 LETTER = b"Dear Ada,\nyours, Charles"
 FIXTURES = Path(__file__).parents[1] / "ingest/files"
@@ -82,6 +83,38 @@ def test_what_is_stored_and_not_interpreted_is_told_with_its_file_and_reason(
     assert re.search(r"/broken\.docx: stored, but not interpreted: \w", stderr)
     assert "a.txt" not in stderr
     assert len(run("sources.list")["sources"]) == 2
+
+
+def test_what_is_not_read_is_said_in_the_receipt_and_with_the_source_and_an_address_is_found(
+    command: Command, tmp_path: Path, run: Call
+) -> None:
+    paragraph = (
+        "<w:p><w:r><w:t>Your ticket: </w:t></w:r>"
+        '<w:hyperlink r:id="ticket"><w:r><w:t>the paper</w:t></w:r></w:hyperlink></w:p>'
+    )
+    address = "https://ticket.example.org/t/88Q1"
+    data = word(paragraph, {"ticket": ("hyperlink", address)}, other="<x><w:t>Lost</w:t></x>")
+    (tmp_path / "ticket.docx").write_bytes(data)
+    expected = "TEXT_NOT_READ: 1 member (word/other.xml), 4 characters."
+    (stored,) = json.loads(command("upload", "--json", str(tmp_path))[1])["files"]
+    assert stored["interpretation"]["warnings"] == [expected]
+    source = run("sources.get", source_id=stored["source_id"], include_text=True)
+    assert source["document"]["warnings"] == [expected]
+    assert address in json.dumps(run("sources.search", search="Which ticket?")["passages"])
+
+
+def test_the_address_of_a_link_in_a_message_answers_a_question(
+    command: Command, tmp_path: Path, run: Call
+) -> None:
+    message = (
+        "From: Port <port@aeroe.example>\nTo: ebbe@rask.example\nSubject: Your ticket\n"
+        "Date: Mon, 03 Nov 2025 09:15:00 +0100\nContent-Type: text/html\n\n"
+        '<p>Your ticket is <a href="https://ticket.example.org/t/88Q1">here</a>.</p>'
+    )
+    (tmp_path / "ticket.eml").write_text(message)
+    assert command("upload", str(tmp_path))[0] == 0
+    answer = run("context.retrieve", question="Which ticket did they send me?")
+    assert "here <https://ticket.example.org/t/88Q1>" in json.dumps(answer["lines"])
 
 
 def test_an_upload_of_nothing_is_an_error(command: Command, tmp_path: Path) -> None:
