@@ -18,20 +18,24 @@ from graphmem.database.owner_cache import OwnerCache
 T = TypeVar("T")
 
 
-class PendingRefolds(OwnerCache[int]):
-    """How many entities and relationships of each owner wait."""
+class PendingRefolds(OwnerCache[tuple[int, int]]):
+    """How many things of each owner wait after withdrawals, and at most how many for changed schemas."""
 
     remembered_seconds = 2.0
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._checks: set[asyncio.Task[int]] = set()
+        self._checks: set[asyncio.Task[tuple[int, int]]] = set()
 
-    async def read(self, owner: str) -> int:
-        return await self._database.reads(owner).only("exclusion.pending", int)
+    async def read(self, owner: str) -> tuple[int, int]:
+        return await self._database.reads(owner).only("exclusion.pending", tuple[int, int])
 
-    def keeps(self, answer: int) -> bool:
-        return answer == 0
+    def keeps(self, answer: tuple[int, int]) -> bool:
+        return not any(answer)
+
+    async def withdrawn(self, owner: str) -> int:
+        """Return how many wait after withdrawals; see :meth:`of`."""
+        return (await self.of(owner))[0]
 
     async def beside(self, owner: str, read: Awaitable[T]) -> tuple[T, int]:
         """Run a read, and count meanwhile what waits; return the answer and the count.
@@ -47,9 +51,9 @@ class PendingRefolds(OwnerCache[int]):
         self._checks.add(check)
         check.add_done_callback(self._ended)
         answered = await read
-        return answered, await asyncio.shield(check)
+        return answered, sum(await asyncio.shield(check))
 
-    def _ended(self, check: asyncio.Task[int]) -> None:
+    def _ended(self, check: asyncio.Task[tuple[int, int]]) -> None:
         self._checks.discard(check)
         if not check.cancelled():
             # The read may have failed first: then nobody asks for the error of the check.

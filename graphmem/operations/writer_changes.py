@@ -273,8 +273,8 @@ async def undo(context: Context, arguments: Undo) -> UndoResult:
 async def _unmerged(context: Context, arguments: Undo, row: UndoneTransaction) -> UndoResult:
     """Undo a merge by an unmerge; a dry run names the merge alone."""
     answer: UndoResult = {
-        "success": True, "state": "withdrawn", "observations": 0,
-        "pending": await context.services.pending_refolds.of(context.actor.owner), "exclusion_id": None,
+        "success": True, "state": "withdrawn", "observations": 0, "exclusion_id": None,
+        "pending": await context.services.pending_refolds.withdrawn(context.actor.owner),
         "transaction_id": None, "recorded_at": None, "replayed": False, "undone": [row.shown],
     }  # fmt: skip
     if arguments.is_preview:

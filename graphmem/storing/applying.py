@@ -29,4 +29,4 @@ async def apply_withdrawals(context: Context) -> int:
         await services.writers.refold_withdrawn(owner, APPLIED_AT_ONCE)
     except Unavailable as exc:
         _log.warning("withdrawn observations are folded out later", owner=owner, reason=str(exc)[:500])
-    return await services.pending_refolds.of(owner)
+    return await services.pending_refolds.withdrawn(owner)

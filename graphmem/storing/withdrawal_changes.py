@@ -106,7 +106,7 @@ async def _plan(
             "dry_run": True,
             "state": state,
             "observations": page["counts"]["observations"],
-            "pending": await context.services.pending_refolds.of(context.actor.owner),
+            "pending": await context.services.pending_refolds.withdrawn(context.actor.owner),
             "exclusion_id": None,
             "transaction_id": None,
             "recorded_at": None,

@@ -2,7 +2,7 @@
 // most how many because the rules of their types have changed.
 //
 // params  none
-// returns pending: INTEGER
+// returns pending: INTEGER, waiting: INTEGER
 // mode    read
 // index   owner_id, entity_refold (owner, refold, id), relationship_refold (owner, refold, id),
 //         schema_waiting (owner, pending), count_type (owner, kind, type)
@@ -17,4 +17,4 @@ CALL () {
   WHERE counted.owner = $owner AND counted.kind = 'entity' AND counted.type = head.head
   RETURN coalesce(sum(counted.known), 0) AS waiting
 }
-RETURN pending + waiting AS pending
+RETURN pending, waiting
