@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from types import NoneType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
@@ -243,6 +244,8 @@ def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
     issues: list[dict[str, Any]] = []
     _refuse_many_names(model, operation, raw)
     folded = _fold(model, raw, "$", issues)
+    never_null = _never_null(model)
+    folded = {name: value for name, value in folded.items() if value is not None or name not in never_null}
     try:
         arguments = model.model_validate(folded)
     except ValidationError as exc:
@@ -326,6 +329,16 @@ def named_types(arguments: Arguments) -> set[str]:
 def _may_name_types(model: type[Arguments]) -> bool:
     inner = nested_filters(model)
     return not model.model_fields.keys().isdisjoint(_TYPES) or (inner is not None and _may_name_types(inner))
+
+
+@cache
+def _never_null(model: type[Arguments]) -> frozenset[str]:
+    """Return the arguments that may be absent and cannot be null: some hosts send null for what is unset."""
+    return frozenset(
+        name
+        for name, info in model.model_fields.items()
+        if not info.is_required() and info.annotation is not Any and NoneType not in get_args(info.annotation)
+    )
 
 
 def with_types(arguments: A, aliases: Mapping[str, str]) -> A:

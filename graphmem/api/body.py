@@ -86,7 +86,14 @@ async def parts_of(request: Request, settings: Settings) -> AsyncIterator[bytes]
 
     Raises:
         InvalidJson: the body did not arrive completely in time.
+        UnsupportedMediaType: it is compressed.
     """
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in ("", "identity"):
+        raise UnsupportedMediaType(
+            f"the body is sent as {coding[:100]}: send it as it is, without Content-Encoding",
+            content_encoding=coding[:100],
+        )
     seconds, most = settings.body_timeout, settings.max_body_bytes
     loop = asyncio.get_running_loop()
     spent, size = 0.0, 0

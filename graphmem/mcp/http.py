@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 from contextvars import ContextVar
+from functools import partial
 
 import orjson
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from graphmem.api.body import Replayed
 from graphmem.auth import Actor, request_actor
@@ -81,6 +82,7 @@ class McpEndpoint:
         if scope["method"] != "POST":
             raise MethodNotAllowed
         manager = self._manager(scope)
+        scope, send = _acceptable(scope, send)
         actor = request_actor(scope)
         if not actor.scopes >= self._scopes:
             _check_scope(actor, content)
@@ -90,6 +92,35 @@ class McpEndpoint:
                 await manager.asgi_app(scope, body.receive, send)
         finally:
             _actor.reset(token)
+
+
+def _acceptable(scope: Scope, send: Send) -> tuple[Scope, Send]:
+    """Return a request that takes JSON, and a sender that answers as the request itself accepts.
+
+    Without a header every type is accepted (RFC 9110, 12.5.1). Some proxies accept an event stream alone: the
+    answer is one event then.
+    """
+    accepted = Headers(scope=scope).get("accept", "").lower()
+    types = {each.partition(";")[0].strip() for each in accepted.split(",")}
+    is_stream = "text/event-stream" in types and types.isdisjoint(("application/json", "*/*"))
+    if accepted.strip() and not is_stream:
+        return scope, send
+    headers = [each for each in scope["headers"] if each[0] != b"accept"]
+    taken = {**scope, "headers": [*headers, (b"accept", b"application/json")]}
+    return taken, partial(_send_event, send) if is_stream else send
+
+
+async def _send_event(send: Send, message: Message) -> None:
+    """Send an answer in JSON as an event."""
+    if message["type"] == "http.response.start":
+        headers = MutableHeaders(raw=list(message["headers"]))
+        if headers.get("content-type", "").startswith("application/json"):
+            headers["content-type"] = "text/event-stream"
+            del headers["content-length"]
+            message = {**message, "headers": headers.raw}
+    elif message.get("body"):
+        message = {**message, "body": b"event: message\ndata: " + message["body"] + b"\n\n"}
+    await send(message)
 
 
 def _check_scope(actor: Actor, body: bytes) -> None:

@@ -1,0 +1,85 @@
+"""What hosts and proxies send: null for what is unset, one accepted type or none, compressed bodies."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from graphmem.api.app import create_app
+from graphmem.context import Services
+from graphmem.errors import InvalidInput
+from tests.faces.test_http_edges import Http, envelope, sender
+from tests.support.actors import always, full_actor
+from tests.support.event_loop import Loop
+from tests.support.faces import Call
+from tests.support.lifespans import lifespan
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace"}
+
+
+@pytest.fixture
+def http(loop: Loop, services: Services, owner: str) -> Iterator[Http]:
+    """An application that has started."""
+    app = create_app(services, always(full_actor(owner)))
+    with lifespan(loop, app):
+        yield sender(loop, app)
+
+
+def test_null_is_an_argument_that_is_absent(run: Call) -> None:
+    stored = run("store", entities=[ADA], relationships=None, idempotency_key=None, file_content=None)
+    ada = stored["entities"][0]["entity_id"]
+    assert run("entities.find", identifier="Ada Lovelace", limit=None)["entities"][0]["entity_id"] == ada
+    assert run("context.retrieve", question="Ada Lovelace", budget=None)["lines"]
+    with pytest.raises(InvalidInput):
+        run("store", entities=None)
+
+
+def test_null_within_fields_is_a_value(run: Call) -> None:
+    entity = run("store", entities=[{**ADA, "city": "London"}])["entities"][0]["entity_id"]
+    run("store", entities=[{**ADA, "city": None}])
+    assert run("entities.get", entity_id=entity)["snapshot"].get("city") is None
+
+
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "list_entity_types", "arguments": {}},
+}
+
+
+@pytest.mark.parametrize(
+    ("accept", "status", "answered"),
+    [
+        ("application/json, text/event-stream", 200, "application/json"),
+        ("application/json", 200, "application/json"),
+        ("*/*", 200, "application/json"),
+        ("", 200, "application/json"),
+        ("text/event-stream", 200, "text/event-stream"),
+        ("text/html", 406, "application/json"),
+    ],
+)
+def test_an_answer_has_a_type_that_the_client_accepts(
+    http: Http, accept: str, status: int, answered: str
+) -> None:
+    answer = http("POST", "/mcp", json=CALL, headers={"Accept": accept})
+    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (status, answered)
+    text = answer.text
+    if answered == "text/event-stream":
+        assert text.startswith("event: message\ndata: ")
+        assert text.endswith("\n\n")
+        text = text.partition("data: ")[2]
+    assert ("result" in json.loads(text)) == (status == 200)
+
+
+def test_a_compressed_body_is_refused_by_its_coding(http: Http) -> None:
+    body = gzip.compress(json.dumps({"entities": [ADA]}).encode())
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    answer: Any = http("POST", "/store", content=body, headers=headers)
+    error = envelope(answer)
+    assert (error["error_code"], error["details"]["content_encoding"]) == ("UNSUPPORTED_MEDIA_TYPE", "gzip")
+    assert "without Content-Encoding" in error["message"]
