@@ -77,7 +77,7 @@ async def anchors_of(lookup: KindLookup, types: Sequence[str]) -> tuple[list[Anc
     if every:
         joined, (rows, _) = await asyncio.gather(
             asked_relationships.related(
-                lookup.asking, every, outgoing=None, incoming=None, types=[] if owner else list(types),
+                lookup.asking, every, None, None, types=[] if owner else list(types),
                 scanned=RELATED_LIMIT, limit=RELATED_LIMIT,
             ),
             rows_of(lookup.asking.context, every),

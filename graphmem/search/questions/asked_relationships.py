@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import ending, times
@@ -86,17 +86,20 @@ async def by_relationships(
     if not followed.words:
         return []
     ids = list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT]
-    outgoing, incoming = sorted(followed.outgoing), sorted(followed.incoming)
-    rows = await related(asking, ids, outgoing=outgoing, incoming=incoming, types=list(asking.types))
-    people = [each for each in rows.related if not described or each.described[0] in question_words.PERSONS]
-    bases = {each.id: each for each in named}
-    hits = in_role(people, bases, followed.words, described)
     roles = [word for word in followed.words if question_words.says_role(word)]
-    if hits or not roles:
-        return hits
+    rows = (
+        await related(asking, ids, *followed.types, types=list(asking.types), all_types=bool(roles))
+    ).related
+    bases = {each.id: each for each in named}
+    people = [each for each in rows if not described or each.described[0] in question_words.PERSONS]
+    hits = in_role(among(people, followed), bases, followed.words, described)
     # "The driver of the hotel": what somebody is may stand in the relationship.
-    every = await related(asking, ids, outgoing=None, incoming=None, types=list(asking.types))
-    return in_role([each for each in every.related if each.is_called(roles)], bases, [""])
+    return hits or in_role([each for each in rows if roles and each.is_called(roles)], bases, [""])
+
+
+def among(rows: Iterable[RelatedEntity], role: FollowedRole) -> list[RelatedEntity]:
+    """Return those of some relationships that are of the types of a role."""
+    return [row for row in rows if row.relationship_type in role.types[not row.is_source]]
 
 
 def in_role(
@@ -144,16 +147,22 @@ def _is_of(row: RelatedEntity, kind: str) -> bool | None:
 
 
 async def related(
-    asking: Asking, entity_ids: list[str], *, is_between: bool = False, **params: Any
-) -> _RelatedRows:
+    asking: Asking, entity_ids: list[str], outgoing: Collection[str] | None, incoming: Collection[str] | None,
+    *, is_between: bool = False, all_types: bool = False, **params: Any,
+) -> _RelatedRows:  # fmt: skip
     """Return relationships of entities, current or former as asked.
 
     Args:
+        outgoing, incoming: the types of those from the entities and to them; all if ``None``.
+        all_types: the others are returned as well, in the same round trip.
         is_between: they are followed further: of "my wife's former employer", the wife is the one of now.
     """
     row = await asking.context.graph.only(
         "search.related", _RelatedRows, entity_ids=entity_ids, characters=METADATA_LIMIT,
-        describing=_DESCRIBING, **{"fields": [], "scanned": SCANNED_LIMIT, "limit": RELATED_LIMIT, **params},
+        describing=_DESCRIBING, outgoing=None if all_types or outgoing is None else sorted(outgoing),
+        incoming=None if all_types or incoming is None else sorted(incoming),
+        **{"fields": [], "scanned": SCANNED_LIMIT, "limit": SCANNED_LIMIT if all_types else RELATED_LIMIT,
+           **params},
     )  # fmt: skip
     refuse_stale_keys((each.relationship_key, each.refold) for each in row.related)
     now, past = times.now(), asking.past

@@ -220,7 +220,7 @@ async def follow(asking: Asking, chain: Chain, bases: Sequence[Named], *, is_our
     bases = list(bases)
     if is_ours and bases:
         rows = await asked_relationships.related(
-            asking, [bases[0].id], outgoing=_OWNING_TYPES, incoming=[], types=[], is_between=True
+            asking, [bases[0].id], _OWNING_TYPES, [], types=[], is_between=True
         )
         bases += [bases[0]._replace(id=each.other_id) for each in rows.related]
     ends, between, known = {each.id: each for each in bases[:FOLLOWED_LIMIT]}, list[str](), list[str]()
@@ -250,17 +250,23 @@ async def _step(
 ) -> tuple[dict[str, Named], dict[str, str], str, str]:
     """Return what a step leads to, the names of that, what it is, and a value of a field, if one says it."""
     role = question_words.role_of(step)
-    asked: dict[str, Any] = {"types": [], "fields": list(role.words), "is_between": is_between}
     rows = await asked_relationships.related(
-        asking, list(ends), outgoing=sorted(role.outgoing), incoming=sorted(role.incoming), **asked
+        asking,
+        list(ends),
+        *role.types,
+        types=[],
+        fields=list(role.words),
+        is_between=is_between,
+        all_types=True,
     )
-    reached = {each.id: each for each in asked_relationships.in_role(rows.related, ends, [step])}
+    reached = {
+        each.id: each
+        for each in asked_relationships.in_role(asked_relationships.among(rows.related, role), ends, [step])
+    }
     if not (reached or any(each.held for each in rows.entities)):
         # "Our driver": what somebody is may stand in the relationship.
-        every = await asked_relationships.related(asking, list(ends), outgoing=None, incoming=None, **asked)
         titles = [each.split("_") for each in role.words]
-        called = [each for each in every.related if any(map(each.is_called, titles))]
-        rows = every._replace(related=called)
+        called = [each for each in rows.related if any(map(each.is_called, titles))]
         reached = {each.id: each for each in asked_relationships.in_role(called, ends, [""])}
     names = {each.other_id: each.other_name for each in rows.related}
     value = ""

@@ -196,6 +196,10 @@ class FollowedRole:
     incoming: set[str] = field(default_factory=set)
     words: dict[str, None] = field(default_factory=dict)
 
+    @property
+    def types(self) -> tuple[set[str], set[str]]:
+        return self.outgoing, self.incoming
+
 
 def said_kind(word: str) -> str | None:
     """Return the usual word for what a word says beside a type: a sister is more than a sibling."""
