@@ -178,8 +178,10 @@ def _utf_16(data: bytes) -> str | None:
         # In a damaged text of another encoding a zero stands beside few of the line feeds.
         is_parted = 2 * text.count("\n") >= max(2, sample.count(b"\n"))
         is_of_script = max(map(high_bytes.count, set(high_bytes))) >= SCRIPT_SHARE * len(high_bytes)
-        is_text = sum(map(_is_no_text, text)) <= CONTROL_SHARE_LIMIT * len(text)
-        if is_text and (is_parted or is_of_script):
+        if not (is_parted or is_of_script):
+            continue
+        wrong = sum(map(text.count, filter(_is_no_text, set(text))))
+        if wrong <= CONTROL_SHARE_LIMIT * len(text):
             plain[encoding] = sum(map(str.isascii, text))
     return max(plain, key=plain.__getitem__, default=None)
 
