@@ -19,7 +19,7 @@ from graphmem.model.shipped_relationships import ROLES
 LISTS = {"emails": "email", "phones": "phone", "addresses": "address", "urls": "url"}
 NAMES = {"note": "notes", "uid": "external_id", "categories": "tags"}
 NO_FIELDS = {"organization", "organization_levels", "revision", "kind", "abshowas", "ablabel", *LISTS, *NAMES}
-RELATED = {word: [key] for key, words in reversed(ROLES.items()) for word in words}
+RELATED = {word: key for key, words in reversed(list(ROLES.items())) for word in words}
 """What a word for a relative says: a relationship, and its direction from the contact."""
 TYPES = {"org": "company", "organization": "company", "location": "location", "group": "group"}
 """The entity type of a contact by its kind, if it is no person."""
@@ -45,11 +45,11 @@ def _relate(draft: ProposalDraft, people: Mapping[str, list[int]], part: Part, p
     for field in part.fields:
         names = field.value if isinstance(field.value, list) else [field.value]
         named = [people.get(name, []) for name in names if isinstance(name, str)]
-        for kind, direction in RELATED.get(field_name(field.name), ()):
-            for relatives in named if person is not None else ():
-                if len(relatives) == 1:
-                    ends = (person, *relatives) if direction == "outgoing" else (*relatives, person)
-                    draft.relate(kind, *ends, field.span, observed_at=observed_at)
+        kind, direction = RELATED.get(field_name(field.name), ("", ""))
+        for relatives in named if kind else ():
+            if len(relatives) == 1:
+                source, target = (person, relatives[0])[:: 1 if direction == "outgoing" else -1]
+                draft.relate(kind, source, target, field.span, observed_at=observed_at)
 
 
 def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part: Part) -> int | None:
