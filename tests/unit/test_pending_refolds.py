@@ -42,7 +42,7 @@ class FakeDatabase:
         await self.gate.wait()
         if self.fault is not None:
             raise self.fault
-        return row(pending)
+        return pending, 0
 
 
 def counting(database: FakeDatabase) -> PendingRefolds:
