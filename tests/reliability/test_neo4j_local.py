@@ -420,7 +420,7 @@ class TestDataDirectory:
             neo4j_local.ensure(engine_settings(tmp_path), probe)
 
     @pytest.mark.parametrize("folder", ["data", "data/neo4j", "."])
-    @pytest.mark.parametrize("command", ["status", "stop", "info", "logs"])
+    @pytest.mark.parametrize("command", ["status", "stop", "info"])
     def test_cannot_be_read(self, tmp_path, monkeypatch, command, folder):
         (tmp_path / "data" / "neo4j").mkdir(parents=True)
         (tmp_path / "data" / "instance.json").write_text(json.dumps(FACTS))
