@@ -349,7 +349,7 @@ def test_invoices_that_their_content_made_join_that_of_their_number_after_the_mi
         patch.setattr(State, "own_rule", lambda state, entity_type: None)
         old = [each["entity_id"] for each in run("store", entities=[sent, named])["entities"]]
         assert len({*old}) == 2
-    migrated_again(loop, services, owner, 43)
+    migrated_again(loop, services, owner, 42)
     assert {run("entities.get", entity_id=each)["entity_id"] for each in old} == {*old}
     new = run("store", entities=[paid])["entities"][0]["entity_id"]
     assert {run("entities.get", entity_id=each)["entity_id"] for each in (*old, new)} == {new}
