@@ -33,7 +33,7 @@ from graphmem.context import Services
 from graphmem.errors import CATALOGUE, GraphmemError
 from graphmem.mcp.tools import create_server, defaults_of
 from graphmem.model import canonical
-from graphmem.registry import REGISTRY, Face
+from graphmem.registry import REGISTRY, Face, reworded
 from graphmem.settings import Settings
 from tests.faces.example_data import bring_connection, bring_subscription, filled, stored_examples
 from tests.faces.parity_rows import MAY_DIFFER, ROWS, Row
@@ -246,10 +246,12 @@ def by_commands(*words: str) -> Callable[[World], Outcomes]:
                 return []
             world.loop.run(world.bring_back(row))
             result = CliRunner().invoke(cli, [*options, *argv(row.name, row.arguments)], env=where)
+            # A service names commands to the client `cli` alone, and that of these tests has another name.
+            stdout, stderr = (reworded(text, Face.CLI) for text in (result.stdout, result.stderr))
             if result.exit_code == 0:
-                return [answered(row, result.stdout)]
-            assert not result.stdout
-            outcome = refused(result.stderr)
+                return [answered(row, stdout)]
+            assert not stdout
+            outcome = refused(stderr)
             assert result.exit_code == CATALOGUE[outcome[0]].exit_code
             return [outcome]
 

@@ -331,7 +331,6 @@ def test_a_target_of_another_type_is_refused(run: Call) -> None:
         {"entities": [ADA], "observed_at": "2999-01-01"},
         {"entities": [ADA], "source_priority": "nan"},
         {"entities": [ADA], "observation_source": "me"},
-        {"entities": [ADA], "commit": None},
         {"entities": [ADA], "owner": "someone"},
     ],
 )

@@ -112,7 +112,9 @@ class _People:
         self, fields: Mapping[str, PartField], span: FileSpan, observed_at: str | None = None
     ) -> int | None:
         """Add a person. One with the name of another, and another id, is called by both."""
-        name, key = fields["name"].value, text_of(fields.get("id"))
+        name, key = text_of(fields.get("name")), text_of(fields.get("id"))
+        if name is None:
+            return None
         members = rename(fields, PERSON_NAMES)
         if PHONE.fullmatch(name):
             members[0] = members[0]._replace(name="phone")
