@@ -207,3 +207,12 @@ def test_a_broken_contact_is_told_and_the_others_are_kept() -> None:
         "VCARD 2 (line 5) has no line END:VCARD: it ends before line 9.",
         "VCARD 4 (line 13) has no end: it is left out.",
     )
+
+
+def test_a_label_that_is_a_name_of_graphmem_is_no_field() -> None:
+    proposed = proposal_of(
+        "a.vcf", CARD.format("FN:Ada\nitem1.X-ABDATE:20111111\nitem1.X-ABLabel:canonical name")
+    )
+    assert types_and_fields(proposed) == [("person", {"name": "Ada"})]
+    assert proposed.entities[0].canonical_name is None
+    assert "'canonical_name'" in proposed.warnings[0]

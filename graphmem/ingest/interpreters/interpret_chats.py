@@ -70,7 +70,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
             if "reply_to" in fields:
                 replies.append((message, fields["reply_to"]))
     for message, answered in replies:
-        draft.relate("REFERENCES", message, by_id.get(answered.value), answered.span)
+        draft.relate("REFERENCES", message, by_id.get(text_of(answered) or "-"), answered.span)
     return draft.proposal()
 
 
@@ -84,7 +84,7 @@ def _message(
     members = [*rename(fields, MESSAGE_NAMES), LabelledMember("channel", format)]
     if title is not None:
         members.append(title._replace(name="conversation"))
-    mentions = fields["mentions"].value if "mentions" in fields else []
+    mentions = _texts_of(fields.get("mentions"))
     if mentions:
         members.append(LabelledMember("mentions", [people.names.get(each, each) for each in mentions]))
     message = draft.entity("message", members, part.span, canonical_name=_name(fields), observed_at=sent_at)
@@ -141,13 +141,19 @@ class _People:
     def sender(self, fields: Mapping[str, PartField], sent_at: str | None) -> int | None:
         """Return the sender of a message, who need not be in a list of people."""
         role, key = fields["role"], fields.get("sender_id")
-        known = text_of(key) or role.value
-        if known not in self.known and role.value in self.known:
-            known = role.value
+        name = text_of(role) or ""
+        known = text_of(key) or name
+        if known not in self.known and name in self.known:
+            known = name
         if known not in self.known:
             named = {"name": role._replace(name="name")} | ({} if key is None else {"id": key})
             return self.add(named, role.span, sent_at)
         return self.known[known]
+
+
+def _texts_of(field: PartField | None) -> list[str]:
+    values = field.value if field is not None and isinstance(field.value, list) else []
+    return [each for each in values if isinstance(each, str)]
 
 
 def _name(fields: Mapping[str, PartField]) -> str | None:
@@ -157,7 +163,7 @@ def _name(fields: Mapping[str, PartField]) -> str | None:
     """
     text = text_of(fields.get("text")) or text_of(fields.get("attachments_text")) or ""
     files = fields.get("attachments")
-    line = " ".join(text.split()) or ", ".join(files.value if files is not None else ())
+    line = " ".join(text.split()) or ", ".join(_texts_of(files))
     beginning = line if len(line) <= NAME_CHARACTERS_LIMIT else f"{line[:NAME_CHARACTERS_LIMIT].rstrip()}…"
     if text_of(fields.get("id")) is not None or not beginning:
         return beginning or None

@@ -58,6 +58,9 @@ class ProposalDraft:
         fields: dict[str, Any] = {}
         spans: dict[str, FileSpan] = {}
         for name, value, value_span in members:
+            if name == identity.CANONICAL_NAME:
+                self.warn(f"The field {name!r}{where} is left out: the name has a meaning of its own.")
+                continue
             if is_empty(value) or name in fields or not self._is_storable(name, value, where):
                 continue
             if len(fields) >= FIELDS_LIMIT:
