@@ -72,11 +72,10 @@ def forms_of(rows: Iterable[Mapping[str, Any]]) -> ColumnForms:
     forms = ColumnForms()
     undecided: list[str] = []
     for name, texts in columns.items():
-        written = [_DATE.fullmatch(text) for text in texts]
-        found = [each for each in written if each is not None]
-        if len(found) == len(texts):
-            is_day_first = any(int(each[1]) > 12 or each[2] == "." for each in found)
-            is_month_first = any(int(each[3]) > 12 for each in found)
+        days = [day for text in texts if (day := _DATE.fullmatch(text)) is not None]
+        if len(days) == len(texts):
+            is_day_first = any(int(day[1]) > 12 or day[2] == "." for day in days)
+            is_month_first = any(int(day[3]) > 12 for day in days)
             if is_day_first != is_month_first:
                 forms.days_first[name] = is_day_first
             elif not is_day_first:
@@ -114,9 +113,9 @@ def is_booking(values: Iterable[Any]) -> bool:
 def is_sum(values: Iterable[Any]) -> bool:
     """Return whether a row has the sums of the rows above it: a word for that, and amounts alone."""
     filled = [value for value in values if value not in (None, "")]
-    texts = [value for value in filled if _kind(value) == "text"]
-    words = {str(each).strip().rstrip(":").lower() for each in texts}
-    return len(filled) > len(texts) == 1 and words <= _SUMS and all(_kind(each) != "day" for each in filled)
+    words = [each for each in filled if isinstance(each, str) and each.strip().rstrip(":").lower() in _SUMS]
+    others = [value for value in filled if value not in words]
+    return len(words) == 1 and bool(others) and not {"text", "day"} & {_kind(value) for value in others}
 
 
 def _kind(value: Any) -> str:
