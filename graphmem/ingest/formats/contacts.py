@@ -168,11 +168,11 @@ def _label(member: ContentLine, labels: Mapping[str, str]) -> str:
     if own:
         return own if own not in NO_OWN_LABELS else ""
     bare = [name for name, value in member.params.items() if not value]
-    given = [each.strip().strip('"') for each in (*member.params.get("TYPE", "").split(","), *bare)]
+    types = [each.strip().strip('"') for each in (*member.params.get("TYPE", "").split(","), *bare)]
     if member.name in LABELLED:
-        given = [member.params.get("X-SERVICE-TYPE", ""), *given]
-        return next((each.lower() for each in given if each.upper() not in {*NO_LABELS, *KINDS}), "")
-    kinds = dict.fromkeys(KINDS[each] for each in KINDS if each in map(str.upper, given))
+        types = [member.params.get("X-SERVICE-TYPE", ""), *types]
+        return next((each.lower() for each in types if each.upper() not in {*NO_LABELS, *KINDS}), "")
+    kinds = dict.fromkeys(KINDS[each] for each in KINDS if each in map(str.upper, types))
     return " ".join(each for each in kinds if each != "other")
 
 

@@ -60,7 +60,7 @@ OFX_FIELDS = {
 
 
 class Layout(NamedTuple):
-    """Where a format has bookings: the element of one, that of its parts, and what stands beside them."""
+    """The elements of a format that hold a booking, the parts of a booking, and what all bookings share."""
 
     record: str
     part: str
