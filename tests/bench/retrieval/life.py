@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -233,8 +234,8 @@ class Asked:
         return bool(names) and not resembles and names[0] not in self.answers
 
 
-def _asked(kind: str, *rows: tuple[str, str, str]) -> tuple[Asked, ...]:
-    """Return the questions of a kind, each (question, names, what the line says).
+def asked(kind: str, *rows: tuple[str, str, str]) -> tuple[Asked, ...]:
+    """Return the questions of a kind, each (question, names, what the answer says).
 
     Names are joined by `` + `` where all come first, and by `` / `` where one of them does.
     """
@@ -245,7 +246,7 @@ def _asked(kind: str, *rows: tuple[str, str, str]) -> tuple[Asked, ...]:
 
 
 QUESTIONS: Final = (
-    *_asked(
+    *asked(
         "a field by its words",
         ("license plate", "Volvo V60", "HL-GL 482"),
         ("What is the number plate of the Volvo?", "Volvo V60", "HL-GL 482"),
@@ -266,7 +267,7 @@ QUESTIONS: Final = (
         ("when was the cat vaccinated", "Mango", "2026-02-03"),
         ("Who wrote The Quiet Tide?", "The Quiet Tide", "Inga Solberg"),
     ),
-    *_asked(
+    *asked(
         "a named person or thing",
         ("phone of Oskar Brandt", "Oskar Brandt", "0119"),
         ("Tomas birthday", "Tomas Lindqvist", "1979-02-11"),
@@ -279,7 +280,7 @@ QUESTIONS: Final = (
         ("Levothyroxine dose", "Levothyroxine", "75 µg"),
         ("When is the next inspection of the Volvo V60?", "Volvo V60", "2027-09-30"),
     ),
-    *_asked(
+    *asked(
         "by a relationship",
         ("Where does Oskar work?", "Oskar Brandt / Hafenkontor", "Hafenkontor"),
         ("Who works at Hafenkontor?", "Oskar Brandt / Hafenkontor", "Oskar Brandt"),
@@ -292,7 +293,7 @@ QUESTIONS: Final = (
         ("friends of Greta Lindqvist", "Jonas Weidner / Greta Lindqvist", "Jonas Weidner"),
         ("Who leads the Kubernetes Migration?", "Kubernetes Migration", "Oskar Brandt"),
     ),
-    *_asked(
+    *asked(
         "what was before",
         ("Where did Greta live before Lübeck?", "Greta Lindqvist", "Kiel"),
         ("How much did Streamline cost before?", "Streamline", "12.99"),
@@ -304,7 +305,7 @@ QUESTIONS: Final = (
         ("What was the price of Streamline last year?", "Streamline", "12.99"),
         ("Wie hoch war die Dosis von Levothyroxine früher?", "Levothyroxine", "50 µg"),
     ),
-    *_asked(
+    *asked(
         "me and chains",
         ("Who is my brother?", "Oskar Brandt", ""),
         ("my husband's phone", "Tomas Lindqvist", "0110"),
@@ -319,7 +320,7 @@ QUESTIONS: Final = (
         ("Who is the boss of Greta's friend?", "", ""),
         ("my sister's phone", "", ""),
     ),
-    *_asked(
+    *asked(
         "agenda",
         ("What do I have next week?", NEXT_WEEK, ""),
         ("anything tomorrow?", "Choir rehearsal + Renew passport", ""),
@@ -329,7 +330,7 @@ QUESTIONS: Final = (
         ("When was the trip to Lisbon?", "Lisbon trip", "2025-10"),
         ("was steht morgen an?", "Choir rehearsal + Renew passport", ""),
     ),
-    *_asked(
+    *asked(
         "names in other spellings and scripts",
         ("陈美玲的职位是什么？", "陈美玲", "会计师"),
         ("佐藤健さんの趣味は何ですか？", "佐藤健", "陶芸"),
@@ -340,7 +341,7 @@ QUESTIONS: Final = (
         ("Who leads the Kubernets migration?", "Kubernetes Migration", "Oskar"),
         ("phone of Oskar Brant", "Oskar Brandt", "0119"),
     ),
-    *_asked(
+    *asked(
         "nothing that is stored",
         ("phone of Dr. Hofer", "", ""),
         ("phone of P. Brandt", "", ""),
@@ -353,17 +354,27 @@ QUESTIONS: Final = (
 
 
 def store(run: Call) -> list[str]:
-    """Store all facts, the oldest first; return what was refused, which would make its questions wrong."""
+    """Store all facts; return what was refused."""
+    return store_facts(run, STORES, LINKS, RENAMED)
+
+
+def store_facts(
+    run: Call,
+    stores: Iterable[tuple[str, tuple[dict[str, Any], ...]]],
+    links: Iterable[tuple[str, str, str, dict[str, Any]]],
+    renamed: Iterable[tuple[str, str]] = (),
+) -> list[str]:
+    """Store facts, the oldest first; return what was refused, which would make its questions wrong."""
     ids: dict[str, str] = {}
     refused: list[str] = []
-    for observed_at, items in STORES:
+    for observed_at, items in stores:
         receipt = run("store", entities=list(items), observed_at=observed_at, find_duplicates=False)
         for item, entity in zip(items, receipt["entities"], strict=True):
             ids[item.get("name") or item["title"]] = entity["entity_id"]
-    for old, new in RENAMED:
+    for old, new in renamed:
         ids[new] = ids[old]
         run("entities.correct", entity_id=ids[new], field="name", value=new)
-    for kind, source, target, metadata in LINKS:
+    for kind, source, target, metadata in links:
         ends = {"source_entity_id": ids[source], "target_entity_id": ids[target]}
         try:
             run("relationships.create", relationship_type=kind, **ends, metadata=metadata)

@@ -6,11 +6,10 @@ what the line of the first one, or the sentence that says how the question was r
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from tests.bench.retrieval import life, workshop_facts
-from tests.bench.retrieval.life import RESEMBLANCE, TODAY, Asked
+from tests.bench.retrieval.life import RESEMBLANCE, TODAY, asked
 from tests.support.faces import Call
 
 __all__ = ["QUESTIONS", "RESEMBLANCE", "TODAY", "answered", "store"]
@@ -25,19 +24,8 @@ SHOP: Final = workshop_facts.SHOP
 STAFF: Final = "Bruno Kessel + Zsofia Varga + Milan Peric + Ottilie Brandl"
 
 
-def _asked(kind: str, *rows: tuple[str, str, str]) -> tuple[Asked, ...]:
-    """Return the questions of a kind, each (question, names, what the answer says).
-
-    Names are joined by `` + `` where all come first, and by `` / `` where one of them does.
-    """
-    return tuple(
-        Asked(kind, question, tuple(filter(None, re.split(r" [+/] ", names))), says, " + " in names)
-        for question, names, says in rows
-    )
-
-
 QUESTIONS: Final = (
-    *_asked(
+    *asked(
         "a field by its words",
         ("vat number of the joinery", "Hartung Joinery", "ATU66112233"),
         ("What is the number plate of the Transit?", "Ford Transit", "G-HT 412"),
@@ -52,7 +40,7 @@ QUESTIONS: Final = (
         ("our customer number at Alpen Energie", "Alpen Energie", "AE-40021"),
         ("Who is allergic to hazelnuts?", "Till Hartung", "hazelnuts"),
     ),
-    *_asked(
+    *asked(
         "a named person or thing",
         ("phone of Bruno Kessel", "Bruno Kessel", "0171"),
         ("Zsofia's birthday", "Zsofia Varga", "2007-04-18"),
@@ -64,7 +52,7 @@ QUESTIONS: Final = (
         ("ottilie@hartung.example", "Ottilie Brandl", ""),
         ("phone of Bruno Kesel", "Bruno Kessel", "0171"),
     ),
-    *_asked(
+    *asked(
         "roles",
         ("Who is our apprentice?", "Zsofia Varga", ""),
         ("Who is our driver?", "Milan Peric", ""),
@@ -77,7 +65,7 @@ QUESTIONS: Final = (
         ("Who was our driver before Milan?", "Konrad Falk", ""),
         ("Who reports to me?", "Henrik Lund / Livia Hartung", "Henrik Lund"),
     ),
-    *_asked(
+    *asked(
         "by a relationship",
         ("Where does Carla work?", "Carla Hartung / Alpen Energie", "Alpen Energie"),
         ("my sister's ex-husband", "Pavel Dostal", "pavel@dostal.example"),
@@ -95,7 +83,7 @@ QUESTIONS: Final = (
         ("my neighbour's phone", "Gesa Imhof", "0190"),
         ("my children", "Mira Hartung + Till Hartung", ""),
     ),
-    *_asked(
+    *asked(
         "who owes",
         ("What do I still owe?", f"{OWED} + Roth loan", ""),
         ("Who owes us money?", OWED_TO_US, ""),
@@ -109,7 +97,7 @@ QUESTIONS: Final = (
         ("How much do I owe Wilma?", "Roth loan", "2.000"),
         ("paid invoices of Hotel Seeblick", "R-2033", ""),
     ),
-    *_asked(
+    *asked(
         "how many and how much",
         ("How many unpaid invoices are there?", UNPAID, ": 5"),
         ("How many machines do we have?", MACHINES, ": 3"),
@@ -121,7 +109,7 @@ QUESTIONS: Final = (
         ("How many open tasks does Zsofia have?", "Repair the door of Cafe Lind", ": 1"),
         ("How many vans do we own?", "Ford Transit + Renault Kangoo", ": 2"),
     ),
-    *_asked(
+    *asked(
         "extremes",
         ("What is the largest unpaid invoice?", "R-2031", ""),
         ("cheapest machine", "Rotex 150", ""),
@@ -140,7 +128,7 @@ QUESTIONS: Final = (
         ("the two most expensive machines", "Felder KF 700 + Hammer A3", ""),
         ("Which of my contracts ends first?", "Mobile contract", ""),
     ),
-    *_asked(
+    *asked(
         "agenda",
         ("What do I have tomorrow?", "Order oak boards", ""),
         ("What is due today?", "Order hinges", ""),
@@ -153,7 +141,7 @@ QUESTIONS: Final = (
         ("When is the handover at Hotel Seeblick?", "Handover at Hotel Seeblick", ""),
         ("When was the wood fair?", "Wood fair in Klagenfurt", "2025-09-03"),
     ),
-    *_asked(
+    *asked(
         "what was before",
         ("Where did I live before Graz?", "Livia Hartung", "Leoben"),
         ("What was my address in 2023?", "Livia Hartung", "Kirchgasse"),
@@ -165,7 +153,7 @@ QUESTIONS: Final = (
         ("What was the mileage of the Ford Transit last year?", "Ford Transit", "184000"),
         ("Carla's former employer", "PlanSoft / Carla Hartung", "PlanSoft"),
     ),
-    *_asked(
+    *asked(
         "me",
         ("What is my shoe size?", "Livia Hartung", "40"),
         ("Where do I live?", "Livia Hartung", "Murgasse"),
@@ -174,7 +162,7 @@ QUESTIONS: Final = (
         ("Which pets do we have?", "Spanferkel + Astrid", ""),
         ("What is the phone of Steirische Bau?", "Steirische Bau Versicherung", "0900"),
     ),
-    *_asked(
+    *asked(
         "nothing that is stored",
         ("phone of Ferdinand Moser", "", ""),
         ("What is the birthday of Jorge Almeida?", "Jorge Almeida", "birthday: not known"),
@@ -186,7 +174,7 @@ QUESTIONS: Final = (
         ("Which boats do we have?", "", ""),
         ("Who is Gesa's husband?", "", ""),
     ),
-    *_asked(
+    *asked(
         "German",
         ("unbezahlte Rechnungen", UNPAID, ""),
         ("Wer ist unser Lehrling?", "Zsofia Varga", ""),
@@ -198,7 +186,7 @@ QUESTIONS: Final = (
         ("mein nächster Termin", "Check-up with Dr. Nasser", ""),
         ("Wer ist mein Exmann?", "Emeric Sauer", ""),
     ),
-    *_asked(
+    *asked(
         "French",
         ("factures impayées", UNPAID, ""),
         ("Combien de machines avons-nous ?", MACHINES, ": 3"),
@@ -207,7 +195,7 @@ QUESTIONS: Final = (
         ("Qui nous doit de l'argent ?", OWED_TO_US, ""),
         ("la machine la moins chère", "Rotex 150", ""),
     ),
-    *_asked(
+    *asked(
         "Spanish",
         ("facturas sin pagar", UNPAID, ""),
         ("¿Cuántas máquinas tenemos?", MACHINES, ": 3"),
@@ -216,7 +204,7 @@ QUESTIONS: Final = (
         ("¿Quién nos debe dinero?", OWED_TO_US, ""),
         ("la máquina más cara", "Felder KF 700", ""),
     ),
-    *_asked(
+    *asked(
         "Italian",
         ("fatture non pagate", UNPAID, ""),
         ("Quanti contratti abbiamo?", CONTRACTS, ": 3"),
@@ -226,7 +214,7 @@ QUESTIONS: Final = (
         ("la fattura non pagata più grande", "R-2031", ""),
         ("il mio prossimo appuntamento", "Check-up with Dr. Nasser", ""),
     ),
-    *_asked(
+    *asked(
         "Portuguese",
         ("faturas por pagar", UNPAID, ""),
         ("Quantas máquinas temos?", MACHINES, ": 3"),

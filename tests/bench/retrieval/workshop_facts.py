@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from graphmem.errors import GraphmemError
-from tests.bench.retrieval.life import day, next_week
+from tests.bench.retrieval.life import day, next_week, store_facts
 from tests.support.faces import Call
 
 LONG_AGO: Final = "2020-02-01T10:00:00Z"
@@ -180,17 +179,5 @@ LINKS: Final[tuple[tuple[str, str, str, dict[str, Any]], ...]] = (
 
 
 def store(run: Call) -> list[str]:
-    """Store all facts, the oldest first; return what was refused, which would make its questions wrong."""
-    ids: dict[str, str] = {}
-    refused: list[str] = []
-    for observed_at, items in STORES:
-        receipt = run("store", entities=list(items), observed_at=observed_at, find_duplicates=False)
-        for item, entity in zip(items, receipt["entities"], strict=True):
-            ids[item.get("name") or item["title"]] = entity["entity_id"]
-    for kind, source, target, metadata in LINKS:
-        ends = {"source_entity_id": ids[source], "target_entity_id": ids[target]}
-        try:
-            run("relationships.create", relationship_type=kind, **ends, metadata=metadata)
-        except GraphmemError as error:
-            refused.append(f"{source} {kind} {target}: {error}")
-    return refused
+    """Store all facts; return what was refused."""
+    return store_facts(run, STORES, LINKS)
