@@ -188,8 +188,8 @@ def _shared_address(owner: str, profile: Profile) -> str | None:
     address, form = identity.identity_value(values.get("email")), shared_addresses.form_of(kind, values)
     if kind not in identity.PEOPLE or address is None or form is None:
         return None
-    said = frozenset({("email", address), *(pair for pair in form._asdict().items() if pair[1])})
-    return address if shared_addresses.is_part(owner, kind, profile.entity_id, said) else None
+    evidence = frozenset({("email", address), *(pair for pair in form._asdict().items() if pair[1])})
+    return address if shared_addresses.is_part(owner, kind, profile.entity_id, evidence) else None
 
 
 async def dismissed(context: Context, pairs: Iterable[Pair]) -> dict[tuple[str, str], DismissedPair]:

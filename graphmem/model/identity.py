@@ -159,8 +159,8 @@ def renamed(name: str) -> tuple[str, str] | None:
 def company_names(fields: Mapping[str, Any]) -> tuple[str, list[str]]:
     """Return the folded name of a company without what it says of a former one, and its former names."""
     name = identity_value(fields.get("name")) or ""
-    said = [value for label, value in fields.items() if squeezed(label) in FORMER_NAMES]
-    former = [each for value in said for each in (value if isinstance(value, list) else [value])]
+    values = [value for label, value in fields.items() if squeezed(label) in FORMER_NAMES]
+    former = [each for value in values for each in (value if isinstance(value, list) else [value])]
     name, *more = renamed(name) or [name]
     return name, [*filter(None, map(identity_value, former)), *more]
 

@@ -281,12 +281,12 @@ def _id_of_group(
 
 def _part_ids(owner: str, entity_type: str, address: str, form: AnyForm) -> dict[str, str]:
     """Return the ids that a form makes with the address or number, by field; all that it says by ``both``."""
-    said = {field: value for field, value in zip(form._fields, form, strict=True) if value}
-    fields = {field: (field,) for field in said} | ({"both": (*said,)} if len(said) > 1 else {})
+    values = {field: value for field, value in zip(form._fields, form, strict=True) if value}
+    fields = {field: (field,) for field in values} | ({"both": (*values,)} if len(values) > 1 else {})
     basis = basis_of(entity_type) or EMAIL
     return {
         key: ids.entity_id(
-            owner, entity_type, "+".join((basis, *names)), [address, *(said[each] for each in names)]
+            owner, entity_type, "+".join((basis, *names)), [address, *(values[each] for each in names)]
         )
         for key, names in fields.items()
     }

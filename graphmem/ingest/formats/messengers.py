@@ -55,8 +55,8 @@ def parse_telegram(builder: Builder, data: bytes, name: str) -> None:
     for file in exported(data, builder).values():
         value = object_of(json_values.value_of(builder, file, TELEGRAM_LISTS))
         groups = [objects(object_of(value.get(key)).get("list")) for key in ("chats", "left_chats")]
-        found = [value, *groups[0], *groups[1]]
-        if file is data and not any(isinstance(chat.get("messages"), list) for chat in found):
+        rooms = [value, *groups[0], *groups[1]]
+        if file is data and not any(isinstance(chat.get("messages"), list) for chat in rooms):
             as_json(builder, data, name)
             return
         contacts = objects(object_of(value.get("contacts")).get("list"))
@@ -67,7 +67,7 @@ def parse_telegram(builder: Builder, data: bytes, name: str) -> None:
                 chats.person(
                     " ".join(names), id=key, phone=person.get("phone_number"), username=person.get("username")
                 )
-        for chat in found:
+        for chat in rooms:
             if isinstance(chat.get("messages"), list):
                 chats.begin(chat.get("name"), f"telegram:{chat.get('id')}", None, None)
                 warn_of_members(builder, chat["messages"], READ["telegram"])

@@ -305,8 +305,8 @@ class _Bookings:
         currency = next(iter(values.get(f"{path}@", ())), self.currency)
         fields: dict[str, Any] = {"account": self.account, "currency": currency}
         for name, paths in self._layout.fields.items():
-            found = (" ".join(values.get(path.replace("*", side), ())) for path in paths)
-            fields[name] = next((value for value in found if value and value not in NO_ID), None)
+            texts = (" ".join(values.get(path.replace("*", side), ())) for path in paths)
+            fields[name] = next((value for value in texts if value and value not in NO_ID), None)
         for name in ("date", "value_date"):
             written = fields[name] or ""
             fields[name] = _day(written[:10] if "-" in written[:5] else written[:8])

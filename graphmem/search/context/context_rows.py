@@ -275,15 +275,15 @@ def not_known(lines: Sequence[Line], entity_id: str, question: Sequence[str], fo
     Only where every other word of the question asks for a field: "the passport number of Ada".
     """
     of_entity = [line for line in lines if line.about.id == entity_id]
-    asked = [word for word in dict.fromkeys(question) if word in focus.words]
-    telling = frozenset(asked) - _GENERIC
-    if focus.answer_kinds or not (of_entity and telling and question_words.FIELD_WORDS.issuperset(asked)):
+    terms = [word for word in dict.fromkeys(question) if word in focus.words]
+    telling = frozenset(terms) - _GENERIC
+    if focus.answer_kinds or not (of_entity and telling and question_words.FIELD_WORDS.issuperset(terms)):
         return []
     if any(question_words.shared(telling, line.words) for line in of_entity):
         return []
     return [
         Line(
-            0, NOT_KNOWN_WEIGHT, of_entity[0].about, " ".join(asked), "null", of_entity[0].observed_at, "",
+            0, NOT_KNOWN_WEIGHT, of_entity[0].about, " ".join(terms), "null", of_entity[0].observed_at, "",
             focus.words, note=NOT_KNOWN,
         )
     ]  # fmt: skip
