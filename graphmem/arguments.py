@@ -6,6 +6,7 @@ A query operation takes its filters inside ``filters`` or beside it.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from types import NoneType
@@ -24,7 +25,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from graphmem.errors import InvalidInput, UnknownField, validation_message
-from graphmem.model import identity, times
+from graphmem.model import canonical, identity, times
 from graphmem.text import spelling
 
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
@@ -470,7 +471,10 @@ def _fold(
     meant = spellings(model)
     folded: dict[str, Any] = {}
     filters: dict[str, Any] = {}
+    lists = _lists(model)
     for name, value in raw.items():
+        if name in lists and isinstance(value, str):
+            value = _list_of(value)
         target = meant.get(name, name)
         place, key = folded, target
         if inner is not None and name == model.filters_in and isinstance(value, Mapping):
@@ -483,6 +487,14 @@ def _fold(
     if filters or model.filters_in in raw:
         folded.setdefault(model.filters_in, filters)
     return folded
+
+
+def _list_of(text: str) -> Any:
+    """Return the list that a JSON text is, else the text: some hosts send lists as texts."""
+    with contextlib.suppress(ValueError):
+        value = canonical.decode(text)
+        return value if isinstance(value, list) else text
+    return text
 
 
 def _put(place: dict[str, Any], key: str, value: Any, where: str, issues: list[dict[str, Any]]) -> None:

@@ -1,17 +1,20 @@
-"""Arguments of other services that operations do not have, and take where the value asks for nothing.
+"""Arguments and shapes of other services that are taken.
 
-Programs written for another service send such arguments with each call. One whose value would change the
-answer is refused as every unknown name is.
+Programs written for another service send arguments with each call that ask for nothing. One whose value would
+change the answer is refused as every unknown name is. Items and relationships in the shape of other services
+are read as graphmem's where they would be refused: what is valid keeps its meaning and its request hash.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
 from graphmem.arguments import Arguments, spellings
 from graphmem.auth import Actor
+from graphmem.model import identity, ids, items
 
 FOREIGN: Final[Mapping[str, tuple[Any, ...]]] = {
     **dict.fromkeys(("strict", "force", "include_observations", "expand_entities"), (False,)),
@@ -55,3 +58,87 @@ def _neutral(model: type[Arguments]) -> Mapping[str, tuple[Any, ...]]:
     """Return the arguments that an operation does not read itself."""
     known = spellings(model)
     return {name: values for name, values in FOREIGN.items() if name not in known}
+
+
+_WRAPPERS: Final = ("fields", "attributes", "properties")
+_NAMES: Final = (identity.CANONICAL_NAME, "name", "full_name", "title")
+_ENDS: Final = {"source": "from", "target": "to"}
+_PERIOD: Final = ("since", "until", "start_date", "end_date", "from", "to")
+"""Members of a relationship that belong into its metadata."""
+_YEAR_OR_MONTH: Final = re.compile(r"\d{4}(-\d{2})?", re.ASCII)
+
+
+def own_shape(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a request with ``entities`` and ``relationships`` in graphmem's shape."""
+    shaped = _dated(raw)
+    if shaped.get("source") in items.OBSERVATION_SOURCES and "observation_source" not in shaped:
+        shaped["observation_source"] = shaped.pop("source")
+    entities, relationships = shaped.get("entities"), shaped.get("relationships")
+    if isinstance(entities, list):
+        entities = shaped["entities"] = [_item(each) if isinstance(each, dict) else each for each in entities]
+        if isinstance(relationships, list):
+            shaped["relationships"] = [
+                _relationship(each, entities) if isinstance(each, dict) else each for each in relationships
+            ]
+    return shaped
+
+
+def _dated(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object whose ``observed_at`` is the first day of the year or the month that it names."""
+    text = raw.get("observed_at")
+    if isinstance(text, str) and _YEAR_OR_MONTH.fullmatch(text):
+        return {**raw, "observed_at": f"{text}-01-01"[:10]}
+    return dict(raw)
+
+
+def _item(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an item with its type as ``entity_type``, and its fields beside it.
+
+    An object called ``fields`` beside other fields is a field, unless the item has the other shape anyway.
+    """
+    item = _dated(raw)
+    is_foreign = isinstance(item.get("type"), str) and item.keys().isdisjoint(("entity_type", "target_id"))
+    if is_foreign:
+        item["entity_type"] = item.pop("type")
+    for name in _WRAPPERS:
+        inner = item.get(name)
+        if not isinstance(inner, dict) or not item.keys().isdisjoint(inner):
+            continue
+        if is_foreign or (item.keys() - items.RESERVED == {name} and identity.CANONICAL_NAME not in item):
+            item |= item.pop(name)
+    return item
+
+
+def _relationship(raw: Mapping[str, Any], entities: Sequence[Any]) -> dict[str, Any]:
+    """Return a relationship with its ends by index or id, and its period in its metadata."""
+    relationship = dict(raw)
+    if "type" in relationship:
+        relationship.setdefault("relationship_type", relationship.pop("type"))
+    for side, other in _ENDS.items():
+        if f"{side}_index" in relationship or f"{side}_entity_id" in relationship:
+            continue
+        name = side if side in relationship else other
+        end = _end(relationship.get(name), entities)
+        if end is None:
+            return relationship
+        del relationship[name]
+        relationship[f"{side}_index" if isinstance(end, int) else f"{side}_entity_id"] = end
+    metadata = relationship.get("metadata") or {}
+    period = [name for name in _PERIOD if name in relationship and name not in metadata]
+    if period and isinstance(metadata, dict):
+        relationship["metadata"] = {**metadata, **{name: relationship.pop(name) for name in period}}
+    return relationship
+
+
+def _end(value: Any, entities: Sequence[Any]) -> int | str | None:
+    """Return the index or the id of an end; ``None`` if not exactly one item has the name."""
+    if type(value) is int or (isinstance(value, str) and ids.ENTITY_ID.fullmatch(value)):
+        return value
+    name = identity.fold_text(value) if isinstance(value, str) else ""
+    places = [
+        index
+        for index, item in enumerate(entities)
+        if isinstance(item, dict)
+        and any(identity.fold_text(item[key]) == name for key in _NAMES if isinstance(item.get(key), str))
+    ]
+    return places[0] if name and len(places) == 1 else None

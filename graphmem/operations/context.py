@@ -52,7 +52,7 @@ ENTITIES_LIMIT = 30
 class RetrieveContext(Arguments):
     question: Annotated[
         Annotated[Text, Field(min_length=1)] | None,
-        Spelled(option="question"),
+        Spelled("query", "text", option="question"),
         ReadAs("words"),
         Field(description="A sentence, a name or a topic."),
     ] = None

@@ -105,7 +105,7 @@ class QueryEntities(Paged):
     provenance: ProvenanceLevel = "ids"
     at: At = None
     at_ingested: AtIngested = None
-    search: Annotated[SearchText | None, Spelled("query", "search_query")] = None
+    search: Annotated[SearchText | None, Spelled("query", "text", "search_query")] = None
     newest_first: bool = Field(default=False, description=NEWEST_FIRST)
 
 

@@ -16,7 +16,7 @@ from graphmem.interpretation.readings import READING_ERRORS
 from graphmem.model import canonical, items, times
 from graphmem.model.items import Item, ItemReader
 from graphmem.operations.sources import SourceId
-from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelationship, read_links
+from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelationship, WithItems, read_links
 from graphmem.reading import cursors, source_answers
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
@@ -53,7 +53,7 @@ InterpretationId = Annotated[
 InterpreterName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9_.-]*$")]
 
 
-class CreateInterpretation(Writing, Sized):
+class CreateInterpretation(WithItems, Writing, Sized):
     source_id: SourceId
     entities: list[Any] = Field(
         min_length=1,

@@ -47,7 +47,7 @@ from graphmem.search.search_results import (
 class FindEntity(Paged):
     identifier: Annotated[
         Text,
-        Spelled("query", option="query"),
+        Spelled("query", "text", option="query"),
         ReadAs("words"),
         Field(description="Entity id, e-mail, phone, URL, domain, external id, name, or words."),
     ]
@@ -127,7 +127,7 @@ async def _living(context: Context, hits: Sequence[LookupHit], clocks: Clocks) -
 class ExplainSearch(Sized):
     """The arguments of ``search.explain``, which are those of a search."""
 
-    search: Annotated[SearchText, Spelled("query", "search_query"), ReadAs("words")]
+    search: Annotated[SearchText, Spelled("query", "text", "search_query"), ReadAs("words")]
     filters: TypeFilters = Field(default=TypeFilters(), description="Filters by entity type.")
     newest_first: bool = Field(default=False, description=NEWEST_FIRST)
     limit: Limit = PAGE_DEFAULT

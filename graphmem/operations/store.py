@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, NotRequired
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from graphmem.arguments import Arguments, NoBool, Previewed, invalid
 from graphmem.context import Context
 from graphmem.duplicates import duplicates_of_stored
 from graphmem.errors import ObjectStoreUnavailable, StoreRefused, VersionConflict
+from graphmem.foreign_arguments import own_shape
 from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import items, times
 from graphmem.model.items import ItemReader
@@ -60,7 +61,16 @@ def read_links(
     ]
 
 
-class Store(Observing, WithFile, Previewed, Sized):
+class WithItems(Arguments):
+    """The arguments of an operation that stores items and relationships, in graphmem's or another shape."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_shape(cls, raw: Any) -> Any:
+        return own_shape(raw) if isinstance(raw, Mapping) else raw
+
+
+class Store(WithItems, Observing, WithFile, Previewed, Sized):
     file_idempotency_key: Annotated[
         Annotated[str, Field(min_length=1, max_length=255)] | None, Field(description="Key of the file.")
     ] = None

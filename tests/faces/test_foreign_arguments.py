@@ -8,7 +8,7 @@ import pytest
 
 from graphmem.auth import Actor
 from graphmem.errors import UnknownField
-from graphmem.foreign_arguments import asking_something
+from graphmem.foreign_arguments import asking_something, own_shape
 from graphmem.registry import REGISTRY
 from tests.faces.test_http_edges import Http, http
 from tests.support.actors import full_actor
@@ -79,3 +79,68 @@ def test_a_program_for_another_service_stores_and_finds(run: Call, owner: str, h
         with pytest.raises(UnknownField) as error:
             run("store", entities=[ADA], **refused)
         assert error.value.details["unknown_fields"] == [*refused]
+
+
+PERSON = {"entity_type": "person", "name": "Fay Six"}
+COMPANY = {"entity_type": "company", "name": "Acme Seven"}
+
+
+@pytest.mark.parametrize(
+    ("foreign", "own"),
+    [
+        ({"type": "person", "name": "Fay Six"}, PERSON),
+        ({"type": "person", "fields": {"name": "Fay Six"}}, PERSON),
+        ({"type": "person", "name": "Fay Six", "properties": {"city": "Ulm"}}, {**PERSON, "city": "Ulm"}),
+        ({"entity_type": "person", "attributes": {"name": "Fay Six"}}, PERSON),
+        ({**PERSON, "observed_at": "2024"}, {**PERSON, "observed_at": "2024-01-01"}),
+        ({**PERSON, "observed_at": "2024-05"}, {**PERSON, "observed_at": "2024-05-01"}),
+        # What is valid keeps its meaning.
+        ({**PERSON, "type": "smith"}, {**PERSON, "type": "smith"}),
+        ({**PERSON, "fields": {"city": "Ulm"}}, {**PERSON, "fields": {"city": "Ulm"}}),
+        # Two meanings are possible.
+        ({"type": "person", "name": "Fay Six", "fields": {"name": "Fay"}},
+         {**PERSON, "fields": {"name": "Fay"}}),
+    ],
+)  # fmt: skip
+def test_an_item_in_another_shape_is_read(foreign: dict[str, Any], own: dict[str, Any]) -> None:
+    assert own_shape({"entities": [foreign]}) == {"entities": [own]}
+
+
+ENDS = {"source_index": 0, "target_index": 1, "relationship_type": "WORKS_AT"}
+
+
+@pytest.mark.parametrize(
+    ("foreign", "own"),
+    [
+        ({"from": "fay six", "to": "Acme Seven", "type": "WORKS_AT"}, ENDS),
+        ({"source": 0, "target": 1, "relationship_type": "WORKS_AT"}, ENDS),
+        ({**ENDS, "since": "2020", "metadata": {"role": "cook"}},
+         {**ENDS, "metadata": {"role": "cook", "since": "2020"}}),
+        ({**ENDS, "from": "2020", "to": "2022"}, {**ENDS, "metadata": {"from": "2020", "to": "2022"}}),
+        # No item has the name: the relationship is left to be refused.
+        ({"from": "Bo", "to": 1, "relationship_type": "WORKS_AT"},
+         {"from": "Bo", "to": 1, "relationship_type": "WORKS_AT"}),
+    ],
+)  # fmt: skip
+def test_a_relationship_in_another_shape_is_read(foreign: dict[str, Any], own: dict[str, Any]) -> None:
+    entities = [PERSON, COMPANY]
+    shaped = own_shape({"entities": entities, "relationships": [foreign]})
+    assert shaped == {"entities": entities, "relationships": [own]}
+
+
+def test_a_request_in_another_shape_is_stored_as_the_same_in_its_own(run: Call, http: Http) -> None:
+    own = run("store", entities=[PERSON, COMPANY], relationships=[ENDS], observation_source="import",
+              observed_at="2024-01-01", idempotency_key="shapes")  # fmt: skip
+    foreign = http("POST", "/store", json={
+        "entities": '[{"type": "person", "fields": {"name": "Fay Six"}}, '
+        '{"entity_type": "company", "properties": {"name": "Acme Seven"}}]',
+        "relationships": [{"from": "Fay Six", "to": "Acme Seven", "type": "WORKS_AT"}],
+        "source": "import", "observed_at": "2024", "idempotency_key": "shapes",
+    }).json()  # fmt: skip
+    assert foreign["replayed"] is True
+    assert [each["entity_id"] for each in foreign["entities"]] == [
+        each["entity_id"] for each in own["entities"]
+    ]
+    assert run("context.retrieve", text="Where does Fay Six work?") == run(
+        "context.retrieve", question="Where does Fay Six work?"
+    )

@@ -273,7 +273,7 @@ def test_a_plan_is_refused_as_the_real_thing_is(run: Call) -> None:
         ({"entity_type": "person"}, "ERR_EMPTY_ITEM", ""),
         ({"entity_type": "person", "canonical_name": "  "}, "ERR_CANONICAL_NAME", ".canonical_name"),
         ({"entity_type": "person", "canonical_name": 7, "a": 1}, "ERR_CANONICAL_NAME", ".canonical_name"),
-        ({"entity_type": "person", "attributes": {"a": 1}}, "ERR_NESTED_FIELDS", ".attributes"),
+        ({"entity_type": "person", "data": {"a": 1}}, "ERR_NESTED_FIELDS", ".data"),
         ({"entity_type": "person", "": 1, "a": 1}, "ERR_FIELD_NAME", "."),
         ({"entity_type": "person", "f" * 65: 1, "a": 1}, "ERR_FIELD_NAME", "." + "f" * 64),
         ({"entity_type": "person", "a": [{"b": float("nan")}]}, "ERR_VALUE", ".a[0].b"),
