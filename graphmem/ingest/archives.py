@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.document import DocumentLimits, ParseFailed
+from graphmem.ingest.format_table import json_format
 
 PIECE_BYTES = 1 << 16
 BEGINNING_BYTES = 8_000
@@ -33,20 +34,6 @@ EXPORT = re.compile(
 """The members of exports of chats that are read."""
 SLACK = re.compile(r"(?:[^/]+/)?(?:(users|channels|groups|dms|mpims)|([^/]+)/\d{4}-\d\d-\d\d)\.json")
 """The members of an export of Slack: its lists, and the messages of a channel on a day."""
-CHATS = (
-    ("claude", ('"chat_messages"', '"uuid"')),
-    ("chatgpt", ('"mapping"', '"title"', '"create_time"')),
-    ("open_webui", ('"history"', '"currentId"', '"childrenIds"')),
-    ("mem0", ('"memory"', '"hash"', '"created_at"')),
-    ("zep", ('"source_node_uuid"', '"target_node_uuid"', '"uuid"')),
-    ("telegram", ('"date_unixtime"', '"from_id"', '"text"')),
-    ("telegram", ('"personal_information"', '"user_id"')),
-    ("telegram", ('"messages"', '"from_id"', '"date"')),
-    ("keep", ('"userEditedTimestampUsec"', '"isTrashed"')),
-    ("google_tasks", ('"tasks#taskLists"',)),
-    ("google_activity", ('"header"', '"title"', '"time"', '"products"')),
-    ("messenger", ('"sender_name"', '"timestamp_ms"')),
-)
 ODT = "application/vnd.oasis.opendocument.text"
 
 
@@ -88,7 +75,7 @@ def format_of(data: bytes, limits: DocumentLimits) -> str:
     chats = export_members(archive)
     if chats:
         is_text = chats[0].lower().endswith(".txt")
-        chat = "whatsapp" if is_text else chat_format(_head(archive, chats[0]))
+        chat = "whatsapp" if is_text else json_format(_head(archive, chats[0]))
         if chat is not None or not chats[0].endswith("result.json"):
             return chat or "chatgpt"
     inner = sum(name.lower().endswith((".zip", ".docx", ".xlsx", ".pptx", ".jar")) for name in names)
@@ -97,11 +84,6 @@ def format_of(data: bytes, limits: DocumentLimits) -> str:
         f"The file is an archive with {len(names):,} members{more}: store its files one by one.",
         "unsupported",
     )
-
-
-def chat_format(head: str) -> str | None:
-    """Return which export of chats a JSON text is: it has the names that a conversation there has."""
-    return next((chat for chat, names in CHATS if all(name in head for name in names)), None)
 
 
 def export_members(archive: zipfile.ZipFile, pattern: re.Pattern[str] = EXPORT) -> list[str]:

@@ -13,10 +13,10 @@ import re
 from pathlib import PurePosixPath
 from typing import Any
 
-from graphmem.ingest.archives import chat_format, format_of
+from graphmem.ingest.archives import format_of
 from graphmem.ingest.decoding import beginning, decoded, is_text
 from graphmem.ingest.document import DocumentLimits, ParseFailed
-from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, Format
+from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, FORMATS, Format, json_format
 from graphmem.ingest.tabular import is_header
 
 HEAD_BYTES = 65_536
@@ -33,23 +33,6 @@ SIGNATURES = (
     (b"MM\0*", "image"),
 )
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-BEGINNINGS = (
-    (re.compile(r"BEGIN:VCALENDAR\s", re.IGNORECASE), "ics"),
-    (re.compile(r"BEGIN:VCARD\s", re.IGNORECASE), "vcf"),
-    (re.compile(r"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE), "html"),
-    (re.compile(r"<(?:!DOCTYPE\s+)?en-export\b"), "enex"),
-    (re.compile(r"<(?:\w+:)?Document\s[^>]*urn:iso:std:iso:20022:tech:xsd:camt\.05[234]"), "camt"),
-    (re.compile(r"<OFX>|OFXHEADER:\d"), "ofx"),
-    (re.compile(r"From \S+ .*\d\d:\d\d.*\n(?:>?[A-Za-z-]+: |\n)"), "mbox"),
-    (
-        re.compile(
-            r"\u200e?(?:\[[\d./-]{6,10}, [\d:.]{4,8}[^\]\n]{0,6}\] |[\d./-]{6,10}, [\d:.]{4,5}.{0,6} - )"
-        ),
-        "whatsapp",
-    ),
-)
-MARKED_UP = ("html", "enex", "camt", "ofx")
-"""Formats that may have an XML declaration and comments before their beginning."""
 CHAT_NAME = re.compile(r"WhatsApp|(?:^|[/\\])_chat\b", re.IGNORECASE)
 """The names of files that may be chats of WhatsApp where their lines do not show it."""
 HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]")
@@ -59,10 +42,6 @@ LINES_TRIED = 20
 """Lines of which one that is whole shows what they all are: the first may be broken."""
 TABBED_LINES = 20
 """Lines by which a text is taken for a table with tabs."""
-BINARY_FORMATS = {"pdf", "docx", "xlsx", "pptx", "odt", "image"}
-"""What contradicts the declared type `text/plain`."""
-TEXT_FORMATS = {"text", "csv", "markdown", "json", "jsonl", "html", "eml", "mbox"}
-"""What a name or a declared type may choose when the content shows nothing."""
 EXPORTED = ("entity_type", "identity", "observations", "relationships")
 """The members of a line of `graphmem export`."""
 EXPORTED_LINE = re.compile(r'\s*\{"entity_type":"[a-z0-9_]+","entity_id":"\w+","canonical_name":')
@@ -79,7 +58,7 @@ def essence(declared: str | None) -> str | None:
 def contradicts(declared_type: str, format: Format, media_type: str) -> bool:
     """Return whether a declared type says something else than the content; a generic type says little."""
     if declared_type in GENERIC_TYPES:
-        return declared_type == "text/plain" and format.name in BINARY_FORMATS
+        return declared_type == "text/plain" and format.is_binary
     return declared_type != media_type and declared_type not in format.media_types
 
 
@@ -104,7 +83,7 @@ def detect(data: bytes, declared: str | None, name: str, limits: DocumentLimits)
         described = f"it looks like {looks_like}" if best else "its content is unknown"
         raise ParseFailed(f"No parser reads this kind of file: {described}.", "unsupported")
     hint = hinted(declared, name)
-    if format_name is None and hint is not None and hint.name in BINARY_FORMATS:
+    if format_name is None and hint is not None and hint.is_binary:
         # The bytes are a text, so the declared type is wrong.
         hint = hinted(None, name)
     return BY_NAME[format_name or _text(data, hint, name)]
@@ -133,9 +112,9 @@ def structured_text(head: str) -> str | None:
     """Return the format that a text shows by its beginning, None if by that it shows none, as with JSON."""
     head = head.lstrip()
     element = _first_element(head)
-    for pattern, format_name in BEGINNINGS:
-        if pattern.match(head, element if format_name in MARKED_UP else 0):
-            return format_name
+    for format in FORMATS:
+        if format.begins and re.compile(format.begins).match(head, element if format.marked_up else 0):
+            return format.name
     return "eml" if _is_mail(head) else None
 
 
@@ -146,13 +125,13 @@ def _text(data: bytes, hint: Format | None, name: str) -> str:
         return structured
     if CHAT_NAME.search(name) is not None and (hint is None or hint.name == "text") and _is_chat(head):
         return "whatsapp"
-    if hint is not None and hint.name in TEXT_FORMATS - {"json", "jsonl"} and hint.name != "text":
+    if hint is not None and hint.is_text and hint.name not in ("text", "json", "jsonl"):
         return hint.name
     if hint is not None and hint.name in ("ics", "vcf") and BLOCK.search(head) is not None:
         return hint.name
     json_format = _json(data, head, hint)
     if json_format is not None or (hint is not None and hint.name != "text"):
-        return json_format or (hint.name if hint is not None and hint.name in TEXT_FORMATS else "text")
+        return json_format or (hint.name if hint is not None and hint.is_text else "text")
     return "csv" if _is_tabbed(head) else "text"
 
 
@@ -219,7 +198,7 @@ def _json(data: bytes, head: str, hint: Format | None) -> str | None:
     # A line that is an object and a second that begins one: this is no single JSON value.
     if values[0] is not None and (known == "jsonl" or "".join(lines[1:2]).startswith("{")):
         return "jsonl"
-    chat = chat_format(head)
+    chat = json_format(head)
     if chat is not None or known is not None:
         return chat or known
     try:

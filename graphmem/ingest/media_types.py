@@ -9,7 +9,6 @@ from typing import Final
 from graphmem.ingest.archives import MAIN_MEMBERS
 from graphmem.ingest.decoding import beginning, is_text, without_zero_tail
 from graphmem.ingest.detection import (
-    BINARY_FORMATS,
     GENERIC_TYPES,
     PDF_HEAD_BYTES,
     essence,
@@ -72,7 +71,7 @@ def _of_text(head: bytes, declared: str | None, name: str) -> str:
     if stated is not None and stated not in GENERIC_TYPES and _is_text_type(stated):
         return stated
     hint = hinted(declared, name)
-    if hint is not None and hint.name not in BINARY_FORMATS:
+    if hint is not None and not hint.is_binary:
         return hint.media_types[0]
     guessed = mimetypes.guess_type(name)[0]
     return guessed if guessed is not None and _is_text_type(guessed) else "text/plain"

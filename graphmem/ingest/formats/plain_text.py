@@ -8,25 +8,8 @@ from pathlib import PurePosixPath
 from graphmem.ingest.building import Builder
 from graphmem.ingest.decoding import whole_text
 from graphmem.ingest.document import FileSpan
+from graphmem.ingest.format_table import TABLES
 
-STRUCTURES = (
-    (re.compile(r"<\?xml\s|<!DOCTYPE\s|<[A-Za-z_][\w:.-]*(?:\s[^<>]*)?>[^<>]*</?[A-Za-z_!]"), "XML"),
-    (re.compile(r"(?:%.*\n|\s)*@\w+\s*[{(]"), "BibTeX"),
-    (re.compile(r"TY  - "), "RIS"),
-    (re.compile(r"(?:\{1:[^}]*\}|:20:)"), "MT940"),
-    (re.compile(r"(?:#.*\n|version: \d+\s|\s)*dn::? "), "LDIF"),
-    (re.compile(r"0 HEAD\s"), "GEDCOM"),
-    (re.compile(r"!(?:Type|Account|Option|Clear):?", re.IGNORECASE), "QIF"),
-    (re.compile(r"%YAML|---\s*\n(?:[\w-]+:|- )"), "YAML"),
-    (re.compile(r"(?:%.*\n|\s)*\\(?:documentclass|begin)\b"), "LaTeX"),
-    (re.compile(r"(?:[#;].*\n|\s)*\[[\w. -]+\]\s*\n[\w. -]+="), "INI or TOML"),
-)
-"""How texts begin whose structure no parser reads."""
-SUFFIXES = re.compile(
-    r"\.(?:adoc|bib|gedcom|ged|gpx|ini|json5|kml|ldif|mt940|opml|org|plist|qif|ris|rss|rst|sta|svg|tex|toml|xml"
-    r"|ya?ml)"
-)
-"""The suffixes of such texts."""
 HEAD_CHARACTERS = 65_536
 
 
@@ -50,8 +33,9 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
 def _warn_of_structure(builder: Builder, text: str, name: str) -> None:
     suffix = PurePosixPath(name).suffix.lower()
     head = text[:HEAD_CHARACTERS].lstrip()
-    named = next((title for pattern, title in STRUCTURES if pattern.match(head)), None)
-    if named is None and SUFFIXES.fullmatch(suffix):
+    structures = TABLES["structures"].items()
+    named = next((title for title, pattern in structures if re.compile(pattern).match(head)), None)
+    if named is None and suffix[1:] in TABLES["suffixes_unread"].split():
         named = suffix[1:].upper()
     if named is not None:
         made = "the file is one document of plain text"

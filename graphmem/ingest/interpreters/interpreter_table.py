@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from graphmem.ingest.document import ParsedDocument
-from graphmem.ingest.format_table import FORMATS
+from graphmem.ingest.format_table import FORMATS, TABLES
 from graphmem.ingest.proposal import InterpretationFailed, Proposal
 
 ENTRY_POINTS = "graphmem.interpreters"
@@ -50,31 +50,14 @@ class Interpreter:
 
 
 def _shipped(
-    name: str, *formats: str, module: str = "", types: bool = False, version: int = 1
+    name: str, formats: list[str], module: str = "", types: bool = False, version: int = 1
 ) -> Interpreter:
-    """Return an interpreter of graphmem; one that shares the module of another is not used by default."""
-    keys = ("entity_type",) if types else ()
-    return Interpreter(name, version, formats, f"{__package__}.interpret_{module or name}", not module, keys)
+    """Return an interpreter; one that shares the module of another is not used by default."""
+    place, keys = f"{__package__}.interpret_{module or name}", ("entity_type",) if types else ()
+    return Interpreter(name, version, tuple(formats), place, not module, keys)
 
 
-INTERPRETERS: tuple[Interpreter, ...] = (
-    _shipped("rows", "csv", "json", "jsonl", "xlsx", types=True, version=5),
-    _shipped("calendar", "ics", version=4),
-    _shipped("contacts", "vcf", version=3),
-    _shipped("messages", "eml", "mbox", version=3),
-    _shipped(
-        "chats", "chatgpt", "claude", "open_webui", "whatsapp", "telegram", "slack", "messenger", version=3
-    ),
-    _shipped("notes", "markdown", types=True, version=2),
-    _shipped("memory", "memory", version=4),
-    _shipped("exported", "graphmem"),
-    _shipped("memories", "mem0", "zep"),
-    _shipped("items", "keep", "google_tasks", "google_activity", "enex", "ofx", "camt"),
-    _shipped(
-        "documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True, version=2
-    ),
-    _shipped("tables", "docx", "html", "markdown", "odt", "pptx", module="rows", types=True, version=5),
-)
+INTERPRETERS = tuple(_shipped(name, **table) for name, table in TABLES["interpreters"].items())
 """The interpreters of graphmem. The first one that reads a format by default is used for it."""
 BY_NAME = {interpreter.name: interpreter for interpreter in INTERPRETERS}
 
