@@ -363,7 +363,7 @@ def _counted(contents: dict[str, Any]) -> dict[str, Any]:
 
 def _missing(missing: MissingFiles) -> dict[str, Any]:
     """Return how many files are missing, and the first of them if there are any."""
-    listed = {"missing_files": [file.report() for file in missing.listed]} if missing.count else {}
+    listed = {"missing_files": [asdict(file) for file in missing.listed]} if missing.count else {}
     return {"files_missing": missing.count, **listed}
 
 

@@ -66,11 +66,27 @@ class Batch:
     """Transactions of one owner, in their order."""
 
     owner: str
-    parts: list[BatchPart]
+    parts: list[BatchPart] = field(default_factory=list)
+    size: int = 0
+    characters: int = 0
 
     @property
     def observations(self) -> list[ObservationRecord]:
         return [observation for part in self.parts for observation in part.observations]
+
+    def has_room(self, part: BatchPart) -> bool:
+        return not self.parts or not (
+            len(self.parts) == BATCH_TRANSACTIONS_LIMIT
+            or self.size + part.size > BATCH_OBSERVATIONS_LIMIT
+            or self.characters + part.characters > BATCH_CHARACTERS_LIMIT
+            or part.has_merge
+            or self.parts[-1].has_merge
+        )
+
+    def add(self, part: BatchPart) -> None:
+        self.parts.append(part)
+        self.size += part.size
+        self.characters += part.characters
 
 
 @dataclass(slots=True)
@@ -119,7 +135,7 @@ def batches(
         yield of_instance
     while owner := stream.take(Owner):
         yield OwnerStart(owner.id, list(iter(partial(stream.take, SchemaRecord), None)))
-        pending = _PendingBatch()
+        batch = Batch(owner.id)
         while transaction := stream.take(TransactionRecord):
             part = BatchPart(transaction)
             while record := stream.take(fact_records.RecordedPart, FileChunk):
@@ -131,35 +147,12 @@ def batches(
                         pass
                 else:
                     part.records.setdefault(type(record), []).append(record)
-            if pending.parts and not pending.has_room(part):
-                yield Batch(owner.id, pending.parts)
-                pending = _PendingBatch()
-            pending.add(part)
-        if pending.parts:
-            yield Batch(owner.id, pending.parts)
-
-
-@dataclass(slots=True)
-class _PendingBatch:
-    """The parts of the next batch."""
-
-    parts: list[BatchPart] = field(default_factory=list)
-    observations: int = 0
-    characters: int = 0
-
-    def has_room(self, part: BatchPart) -> bool:
-        return not (
-            len(self.parts) == BATCH_TRANSACTIONS_LIMIT
-            or self.observations + part.size > BATCH_OBSERVATIONS_LIMIT
-            or self.characters + part.characters > BATCH_CHARACTERS_LIMIT
-            or part.has_merge
-            or self.parts[-1].has_merge
-        )
-
-    def add(self, part: BatchPart) -> None:
-        self.parts.append(part)
-        self.observations += part.size
-        self.characters += part.characters
+            if not batch.has_room(part):
+                yield batch
+                batch = Batch(owner.id)
+            batch.add(part)
+        if batch.parts:
+            yield batch
 
 
 def _file(owner: str, source: SourceRecord, first: FileChunk, stream: _Stream) -> FileContent:

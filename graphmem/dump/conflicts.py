@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -45,57 +44,37 @@ class Conflict:
         }  # fmt: skip
 
 
-class KeyRow(NamedTuple):
-    """An idempotency key and the id of its transaction."""
-
-    key: str
-    transaction_id: str
-
-
-class ComparedSchemaRow(NamedTuple):
-    id: str
-    document: str
-
-
-@dataclass(frozen=True)
-class Present:
-    """The part of a batch that the database has already: a row of ``dump.present``.
-
-    Transactions and observations are lists by the columns of :mod:`graphmem.model.fact_table`. ``foreign``
-    are ids that belong to another owner, ``repeats`` pairs of a transaction and an observation that it
-    recorded.
-    """
+class PresentRow(NamedTuple):
+    """The part of a batch that the database has already: a row of ``dump.present``."""
 
     transactions: list[list[Any]]
-    keys: list[KeyRow]
+    keys: list[tuple[str, str]]
     observations: list[list[Any]]
-    schemas: list[ComparedSchemaRow]
+    schemas: list[tuple[str, str]]
     entities: list[str]
     foreign: list[str]
-    repeats: list[list[str]]
+    repeats: list[tuple[str, str]]
 
-    @cached_property
-    def foreign_ids(self) -> frozenset[str]:
-        """The ids that belong to another owner."""
-        return frozenset(self.foreign)
 
-    @cached_property
-    def by_key(self) -> Mapping[str, str]:
-        return {each.key: each.transaction_id for each in self.keys}
+class Present:
+    """The same by id, and the transactions of idempotency keys.
 
-    @cached_property
-    def transactions_by_id(self) -> Mapping[str, Mapping[str, Any]]:
-        rows = (dict(zip(TRANSACTION.columns, row, strict=True)) for row in self.transactions)
-        return {row["id"]: row for row in rows}
+    ``observations`` has their contents, ``schemas`` their documents, ``foreign`` the ids of other owners,
+    ``recorded`` pairs of a transaction and an observation that it recorded, first or again.
+    """
 
-    @cached_property
-    def contents(self) -> Mapping[str, tuple[Any, ...]]:
-        return {row[0]: _STORED(row) for row in self.observations}
-
-    @cached_property
-    def recorded(self) -> frozenset[tuple[str, str]]:
-        """Pairs of a transaction and an observation that it recorded, first or again."""
-        return frozenset((transaction_id, id) for transaction_id, id in self.repeats)
+    def __init__(
+        self, transactions: Iterable[list[Any]], keys: Iterable[tuple[str, str]],
+        observations: Iterable[list[Any]], schemas: Iterable[tuple[str, str]], entities: Iterable[str],
+        foreign: Iterable[str], repeats: Iterable[tuple[str, str]],
+    ) -> None:  # fmt: skip
+        rows = (dict(zip(TRANSACTION.columns, row, strict=True)) for row in transactions)
+        self.transactions: Mapping[str, Mapping[str, Any]] = {row["id"]: row for row in rows}
+        self.by_key = dict(keys)
+        self.observations = {row[0]: _STORED(row) for row in observations}
+        self.schemas = dict(schemas)
+        self.entities, self.foreign = {*entities}, {*foreign}
+        self.recorded = {(transaction_id, id) for transaction_id, id in repeats}
 
 
 @dataclass(slots=True)
@@ -129,15 +108,15 @@ def find_missing(batch: Batch, present: Present, *, plan: bool = False, last: bo
             reported before.
     """
     missing, unresolved = Missing(), list[Conflict]()
-    known = set(present.contents)
+    known = set(present.observations)
     entities = set(present_params(batch)["entities"]) if plan else set(present.entities)
     for part in batch.parts:
         transaction = part.transaction
-        if transaction.id in present.foreign_ids:
+        if transaction.id in present.foreign:
             message = "another owner has this transaction id: transaction and observations are left out"
             missing.conflicts.append(Conflict(batch.owner, "transaction", transaction.id, message, {}, {}))
             continue
-        stored = present.transactions_by_id.get(transaction.id)
+        stored = present.transactions.get(transaction.id)
         missing.conflicts.extend(_transaction_conflicts(batch.owner, transaction, stored, present))
         writable, repeats = [], _missing_repeats(part, present)
         # In the union of two histories, a repeat may be recorded before its observation: it waits as well.
@@ -148,7 +127,7 @@ def find_missing(batch: Batch, present: Present, *, plan: bool = False, last: bo
             absent = _absent_entity(observation, entities)
             if conflict is not None:
                 missing.conflicts.append(conflict)
-            elif observation.id in present.contents:
+            elif observation.id in present.observations:
                 if stored is None:
                     # Another transaction of the database recorded it.
                     repeats.append(Repeat(id=observation.id))
@@ -222,7 +201,7 @@ def _transaction_conflicts(
 
 
 def _observation_conflict(owner: str, observation: ObservationRecord, present: Present) -> Conflict | None:
-    stored = present.contents.get(observation.id)
+    stored = present.observations.get(observation.id)
     if stored is not None:
         dumped = _DUMPED(observation)
         if stored == dumped:
@@ -233,7 +212,7 @@ def _observation_conflict(owner: str, observation: ObservationRecord, present: P
         sides = {name: old for name, old, _ in differing}, {name: new for name, _, new in differing}
         return Conflict(owner, "observation", observation.id, message, *sides)
     relationship_type = observation.subject_id.partition(":")[0] if ":" in observation.subject_id else None
-    if present.foreign_ids & {observation.id, observation.subject_id}:
+    if present.foreign & {observation.id, observation.subject_id}:
         return _left_out(
             owner, observation, "another owner has this id or this subject: the observation is left out"
         )

@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from graphmem.dump.records import FileChunk
@@ -27,12 +27,6 @@ class MissingFile:
     content_hash: str
     name: str | None
     reason: str
-
-    def report(self) -> dict[str, Any]:
-        return {
-            "owner": self.owner, "source_id": self.source_id, "content_hash": self.content_hash,
-            "name": self.name, "reason": self.reason,
-        }  # fmt: skip
 
 
 @dataclass(slots=True)

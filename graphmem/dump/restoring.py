@@ -8,11 +8,10 @@ left out.
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,18 +21,19 @@ from graphmem.database.halving import in_halves
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, BatchPart, FileContent, OwnerStart, batches
-from graphmem.dump.conflicts import Conflict, Missing, Present, find_missing, present_params
-from graphmem.dump.file_chunks import MissingFiles
+from graphmem.dump.conflicts import Conflict, Missing, Present, PresentRow, find_missing, present_params
+from graphmem.dump.file_chunks import Contents, MissingFile, MissingFiles
+from graphmem.dump.records import StoredAccount
 from graphmem.dump.restore_request import DumpedTransaction, RestoreRequest
-from graphmem.dump.restoring_accounts import AccountRestorer
-from graphmem.dump.restoring_files import FileRestorer
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
-from graphmem.model import facts, ids, reduction
-from graphmem.model.fact_records import SchemaRecord
+from graphmem.errors import ObjectMissing
+from graphmem.model import facts, ids, reduction, times
+from graphmem.model.fact_records import SchemaRecord, SourceRecord
 from graphmem.model.relationship import BUILTIN, RegistrationRefused, RelationshipKind
 from graphmem.model.schema import Active, SchemaDocument, version_order
 from graphmem.objects import ObjectStore
 from graphmem.sealing import InstanceKeys
+from graphmem.settings import LOCAL_ACCOUNT
 from graphmem.writing import Writers
 from graphmem.writing.state import LockedOwner
 
@@ -134,9 +134,8 @@ class _Restorer:
         result: RestoreResult, report: Progress,
     ) -> None:  # fmt: skip
         self._database, self._vocabulary, self._writers = database, vocabulary, writers
-        self._files = FileRestorer(objects, result, report)
-        self._accounts = AccountRestorer(database, result)
-        self.result, self._report = result, report
+        self._objects, self.result, self._report = objects, result, report
+        self._contents = Contents()
         self._versions: dict[str, list[SchemaRecord]] = {}
         self._aliases: dict[str, str] = {}
         self.waiting: dict[str, int] = {}
@@ -152,12 +151,11 @@ class _Restorer:
         if isinstance(portion, records.RelationshipTypeRecord):
             await self._register(portion)
         elif isinstance(portion, records.AccountRecord):
-            await self._accounts.restore(portion)
+            await self._restore_account(portion)
         elif isinstance(portion, OwnerStart):
-            self._files.start_owner()
             await self._start_owner(portion)
         elif isinstance(portion, FileContent):
-            await self._files.restore(portion)
+            await self._restore_file(portion)
         else:
             await self._restore_batch(portion)
 
@@ -224,9 +222,57 @@ class _Restorer:
         except RegistrationRefused as exc:
             self.result.add_conflicts([replace(conflict, message=str(exc))])
 
+    async def _restore_account(self, dumped: records.AccountRecord) -> None:
+        """Create an account, unless the instance has it, or another one with its name, id or owner.
+
+        The account of this machine's user is in every instance: it takes the password of the dump if it has
+        neither a password nor a key nor a grant.
+        """
+        accounts, have_credential = await self._database.reads(None).only(
+            "account.present", tuple[list[StoredAccount], bool], name=dumped.name, id=dumped.id,
+            owner_id=dumped.owner,
+        )  # fmt: skip
+        differing = {account.name: _differing(account, dumped) for account in accounts}
+        takes_password = dumped.id == LOCAL_ACCOUNT and not have_credential
+        if not differing or (takes_password and list(differing.values()) == [["password"]]):
+            self.result.accounts += 1
+            if not self.result.dry_run:
+                await self._database.writes(None).rows(
+                    "account.restore", id=dumped.id, name=dumped.name, owner_id=dumped.owner,
+                    scopes=dumped.scopes, password=dumped.password, disabled=dumped.disabled,
+                    created_at=times.now(),
+                )  # fmt: skip
+        elif not any(differing.values()):
+            self.result.known_accounts += 1
+        else:
+            self.result.add_conflicts([_account_conflict(account, dumped) for account in accounts])
+
+    async def _restore_file(self, file: FileContent) -> None:
+        """Write the bytes of a file. An object with these bytes stays as it is; a damaged one is replaced."""
+        self.result.files += 1
+        self._contents.meet(file.content_hash)
+
+        async def chunks() -> AsyncIterator[bytes]:
+            for chunk in file.chunks:
+                yield chunk
+                self._report("files", len(chunk), None)
+
+        if not self.result.dry_run:
+            await self._objects.put(file.owner, chunks())
+
+    async def _note_missing_files(self, batch: Batch) -> None:
+        """Note the files of a batch whose bytes are neither in the dump nor in the object store."""
+        for source in (source for part in batch.parts for source in part.of(SourceRecord)):
+            is_new = self._contents.meet(source.content_hash)
+            if is_new and not await self._objects.exists(batch.owner, source.content_hash):
+                file = batch.owner, source.id, source.content_hash, source.name, ObjectMissing.code
+                self.result.missing_files.add(MissingFile(*file))
+
     async def _start_owner(self, start: OwnerStart) -> None:
         """Set the schema of each of an owner's types, before anything is written of the types."""
         owner, result = start.owner, self.result
+        # The files of another owner are others even if they hold the same bytes.
+        self._contents = Contents()
         result.owners += 1
         self._versions = {}
         *_, total = await self._types(owner)
@@ -234,7 +280,7 @@ class _Restorer:
             self._living.add(owner)
         by_id = {ids.schema_id(owner, schema.entity_type, schema.version): schema for schema in start.schemas}
         present = await self._present(Batch(owner, []), list(by_id))
-        stored = {schema.id: schema.document for schema in present.schemas}
+        stored = present.schemas
         active: dict[str, tuple[Active, int]] = {}
         for schema_id, schema in by_id.items():
             kind, version = schema.entity_type, schema.version
@@ -282,9 +328,9 @@ class _Restorer:
     async def _restore_batch(self, batch: Batch) -> None:
         result = self.result
         self._note_types(batch)
-        await self._files.note_missing(batch)
-        row = await self._present(batch, [])
-        missing = find_missing(batch, row, plan=result.dry_run)
+        await self._note_missing_files(batch)
+        present = await self._present(batch, [])
+        missing = find_missing(batch, present, plan=result.dry_run)
         result.add_conflicts(missing.conflicts)
         if missing.waiting or missing.waiting_repeats:
             self.waiting[batch.owner] = self.waiting.get(batch.owner, 0) + missing.waiting
@@ -296,8 +342,7 @@ class _Restorer:
             self._written.add(batch.owner)
         result.transactions += missing.transactions
         result.known_transactions += known
-        stored = {observation_id for observation_id, *_ in row.observations}
-        result.known_observations += sum(observation.id in stored for observation in batch.observations)
+        result.known_observations += sum(each.id in present.observations for each in batch.observations)
         await self._write_missing(batch.owner, missing)
         self._report("restore", len(batch.observations), None)
 
@@ -325,14 +370,40 @@ class _Restorer:
         return newest is None or (*newest,) <= (merge.observed_at, merge.id)
 
     async def _present(self, batch: Batch, schemas: list[str]) -> Present:
-        async def read_present(parts: list[BatchPart]) -> Present:
+        async def read_present(parts: list[BatchPart]) -> PresentRow:
             params: dict[str, Any] = dict(present_params(Batch(batch.owner, parts), schemas))
-            return await self._database.reads(batch.owner).only("dump.present", Present, **params)
+            return await self._database.reads(batch.owner).only("dump.present", PresentRow, **params)
 
         rows = await in_halves(batch.parts, read_present)
-        columns = (map(attrgetter(field.name), rows) for field in fields(Present))
-        return Present(*map(list, map(chain.from_iterable, columns)))
+        return Present(*(chain.from_iterable(column) for column in zip(*rows, strict=True)))
 
 
 def _request(owner: str, **parts: Any) -> RestoreRequest:
     return RestoreRequest(owner=owner, transaction_id=ids.transaction_id(), **parts)
+
+
+def _differing(stored: StoredAccount, dumped: records.AccountRecord) -> list[str]:
+    """Return the members in which two accounts differ. A dump without a password says nothing of it."""
+    old, new = stored._asdict() | {"scopes": sorted(stored.scopes)}, dumped.model_dump()
+    names = [name for name in StoredAccount._fields if old[name] != new[name]]
+    return [name for name in names if name != "password" or new[name] is not None]
+
+
+def _account_conflict(stored: StoredAccount, dumped: records.AccountRecord) -> Conflict:
+    """Return the conflict of a dumped account with one of the instance. No hash is shown."""
+    names = _differing(stored, dumped)
+    if stored.name != dumped.name:
+        message = f"the instance has the account {stored.name} with this id or owner, which stays"
+    elif stored.owner != dumped.owner:
+        message = (
+            "the instance has another account of this name, which stays: once the data is restored, "
+            f"`graphmem account create ANOTHER_NAME --owner {dumped.owner}` gives it an account"
+        )
+    else:
+        message = f"the instance has this account with another {' and another '.join(names)}, and it stays so"
+    sides = ({name: _printable(name, getattr(side, name)) for name in names} for side in (stored, dumped))
+    return Conflict(dumped.owner, "account", dumped.name, message, *sides)
+
+
+def _printable(name: str, value: Any) -> Any:
+    return value if name != "password" else "none" if value is None else "not shown"

@@ -49,20 +49,19 @@ def verify(path: Path, progress: Progress | None = None, keys: InstanceKeys | No
     with open_file(path) as file:
         reader = DumpReader(file, keys)
         order = RecordOrder()
-        if reader.is_closed:
-            _compare_checksums(reader, progress or (lambda done: None))
-        else:
-            for _ in _records(reader, progress or (lambda done: None), order):
-                pass
+        chunks = _chunks(reader, progress or (lambda done: None))
+        for _ in chunks if reader.is_closed else _records(reader, chunks, order):
+            pass
         missing = None if reader.is_closed else order.missing_files
         result = reader.header, reader.manifest, reader.position, missing
         erased = tuple(sorted(reader.erased_owners))
         return VerifyResult(*result, is_opened=not reader.is_closed, erased_owners=erased)
 
 
-def _compare_checksums(reader: DumpReader, progress: Progress) -> None:
+def _chunks(reader: DumpReader, progress: Progress) -> Iterator[list[bytes]]:
     reported = 0
-    for _ in reader.chunks():
+    for lines in reader.chunks():
+        yield lines
         progress(reader.position - reported)
         reported = reader.position
     progress(reader.position - reported)
@@ -82,9 +81,7 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
         raise DumpRefused(f"{path} cannot be read: {exc.strerror or exc}", path=str(path)) from exc
 
 
-def read(
-    file: BinaryIO, progress: Progress | None = None, keys: InstanceKeys | None = None
-) -> Iterator[Record]:
+def read(file: BinaryIO, keys: InstanceKeys | None = None) -> Iterator[Record]:
     """Yield the records of a dump, each checked as :func:`verify` does.
 
     Raises:
@@ -98,7 +95,7 @@ def read(
             "--keys",
             **(reader.header.sealed or {}),
         )
-    yield from _records(reader, progress or (lambda done: None), RecordOrder())
+    yield from _records(reader, reader.chunks(), RecordOrder())
 
 
 def records_hash(path: Path, keys: InstanceKeys | None) -> tuple[int, str]:
@@ -115,10 +112,10 @@ def records_hash(path: Path, keys: InstanceKeys | None) -> tuple[int, str]:
     return count, digest.hexdigest()
 
 
-def _records(reader: DumpReader, progress: Progress, order: RecordOrder) -> Iterator[Record]:
-    line = reported = 0
+def _records(reader: DumpReader, chunks: Iterator[list[bytes]], order: RecordOrder) -> Iterator[Record]:
+    line = 0
     counts: dict[str, Any] = {"owners": [], "relationship_types": 0}
-    for lines in reader.chunks():
+    for lines in chunks:
         for text in lines:
             line += 1
             try:
@@ -130,9 +127,6 @@ def _records(reader: DumpReader, progress: Progress, order: RecordOrder) -> Iter
             if record.line() != text:
                 raise damaged("the record is not in its canonical form", line=line)
             yield record
-        progress(reader.position - reported)
-        reported = reader.position
-    progress(reader.position - reported)
     try:
         order.end()
     except ValueError as exc:

@@ -6,7 +6,6 @@ piece, and counted: what a header says of a size is not believed.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 import zipfile
@@ -18,8 +17,6 @@ from graphmem.ingest.document import DocumentLimits, ParseFailed
 from graphmem.ingest.format_table import json_format
 
 PIECE_BYTES = 1 << 16
-BEGINNING_BYTES = 8_000
-"""Bytes of a damaged member in which its root is looked for."""
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
 """What the library raises for archives that are damaged or packed by a method that it does not know."""
 XML_SUFFIXES = (".xml", ".rels", ".vml")
@@ -42,15 +39,6 @@ _NEEDED = re.compile(
     r"|xl/(?:workbook|sharedStrings|styles)\.xml|ppt/presentation\.xml|ppt/slide(?:Layout|Master)s/.*"
 )
 """Members of Office files without which the others say nothing, or something else."""
-_MAIN = ("word/document.xml", "xl/workbook.xml", "ppt/presentation.xml")
-_SCHEMAS = "http://schemas.openxmlformats.org"
-_EMPTY = {
-    "docProps/core.xml": f'<p:coreProperties xmlns:p="{_SCHEMAS}/package/2006/metadata/core-properties"/>',
-    "docProps/app.xml": f'<Properties xmlns="{_SCHEMAS}/officeDocument/2006/extended-properties"/>',
-    "docProps/custom.xml": f'<Properties xmlns="{_SCHEMAS}/officeDocument/2006/custom-properties"/>',
-}
-"""Members that say nothing of what stands in an Office file, as they are without content."""
-_ROOT = re.compile(rb"((?:\s*<\?[^>]*\?>)?\s*<[\w:.-]+[^<>]*?)/?>")
 
 
 def format_of(data: bytes, limits: DocumentLimits) -> str:
@@ -124,9 +112,9 @@ def opened(data: bytes, limits: DocumentLimits) -> zipfile.ZipFile:
 def check(data: bytes, builder: Builder) -> bytes:
     """Inflate every member once and count; warn of macros. Return the archive without what is damaged.
 
-    A damaged member without which the others can be read, such as a picture, a sheet or a slide, is empty.
+    A damaged member without which the others can be read, such as a picture, a sheet or a slide, is left out.
     """
-    archive, empty, inflation = opened(data, builder.limits), dict[str, bytes](), _Inflation(builder.limits)
+    archive, damaged, inflation = opened(data, builder.limits), set[str](), _Inflation(builder.limits)
     for member in archive.infolist():
         is_xml = member.filename.lower().endswith(XML_SUFFIXES)
         tail = b""
@@ -136,54 +124,19 @@ def check(data: bytes, builder: Builder) -> bytes:
                     raise ParseFailed("The file has XML entities: they are not expanded.", "damaged")
                 tail = piece[-16:]
         except DAMAGE as exc:
-            root = _stand_in(archive, member.filename) or (_root(archive, member) if is_xml else b"")
-            if root is None or _NEEDED.fullmatch(member.filename):
+            if _NEEDED.fullmatch(member.filename):
                 raise ParseFailed(f"A member of the archive is damaged: {exc}.", "damaged") from None
-            empty[member.filename] = root
+            damaged.add(member.filename)
             builder.warn(f"The member {member.filename[:100]} is damaged and left out.")
         if member.filename.lower().endswith("vbaproject.bin") or member.filename.startswith("Basic/"):
             builder.warn("The file has macros: they are not run and not read.")
-    return _with_empty(archive, empty) if empty else data
-
-
-def _stand_in(archive: zipfile.ZipFile, name: str) -> bytes | None:
-    """Return what takes the place of a damaged member, whatever it said; None where its root is needed."""
-    if not name.endswith(".rels"):
-        return _EMPTY[name].encode() if name in _EMPTY else None
-    # What the other members are is known from their names; what a document refers to is lost.
-    main = "".join(
-        f'<Relationship Id="main" Type="{_SCHEMAS}/officeDocument/2006/relationships/officeDocument" '
-        f'Target="{each}"/>'
-        for each in _MAIN
-        if name == "_rels/.rels" and each in archive.namelist()
-    )
-    return f'<Relationships xmlns="{_SCHEMAS}/package/2006/relationships">{main}</Relationships>'.encode()
-
-
-def _root(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
-    """Return the root of a damaged member without its content, ``None`` where it is damaged itself."""
-    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
-
-    beginning = b""
-    with contextlib.suppress(*DAMAGE), archive.open(member) as inflated:
-        # Else the library inflates 4,096 bytes at once, and gives none of them if one is damaged.
-        inflated.MIN_READ_SIZE = 256  # pyright: ignore[reportAttributeAccessIssue]
-        while len(beginning) < BEGINNING_BYTES and (piece := inflated.read(256)):
-            beginning += piece
-    root = _ROOT.match(beginning)
-    with contextlib.suppress(etree.XMLSyntaxError):
-        if root is not None:
-            etree.fromstring(root[1] + b"/>")
-            return root[1] + b"/>"
-    return None
-
-
-def _with_empty(archive: zipfile.ZipFile, empty: dict[str, bytes]) -> bytes:
+    if not damaged:
+        return data
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as sound:
         for member in archive.infolist():
-            known = empty.get(member.filename)
-            sound.writestr(member, archive.read(member) if known is None else known)
+            if member.filename not in damaged:
+                sound.writestr(member, archive.read(member))
     return stream.getvalue()
 
 

@@ -7,15 +7,13 @@ likely, the letters of languages decide: Czech has no "¥", and no language has 
 from __future__ import annotations
 
 import codecs
-import functools
 import re
-import tomllib
 import unicodedata
 from collections import Counter
-from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 from graphmem.errors import InvalidInput
+from graphmem.ingest.tables import table
 
 CHARSET: Final = re.compile(r""";\s*charset\s*=\s*"?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 """The parameter of a mime type."""
@@ -45,11 +43,6 @@ WESTERN: Final = "cp1252"
 CHINESE: Final = "gb18030"
 
 
-@functools.cache
-def _data() -> dict[str, Any]:
-    return tomllib.loads(files("graphmem.ingest").joinpath("encodings.toml").read_text("utf-8"))
-
-
 def meant(label: str | None) -> str | None:
     """Return the codec of Python for what programs mean by a label, ``None`` for an unknown one.
 
@@ -57,11 +50,11 @@ def meant(label: str | None) -> str | None:
     """
     name = (label or "").strip().lower()
     try:
-        codec = codecs.lookup(_data()["labels"].get(name, name))
+        codec = codecs.lookup(table("encodings")["labels"].get(name, name))
     except (LookupError, ValueError):
         return None
     # Codecs such as "hex" decode bytes to bytes.
-    return _data()["meant"].get(codec.name, codec.name) if codec._is_text_encoding else None
+    return table("encodings")["meant"].get(codec.name, codec.name) if codec._is_text_encoding else None
 
 
 def charset_of(mime_type: str | None) -> str | None:
@@ -95,10 +88,13 @@ def likely(sample: bytes) -> list[str]:
     import chardet
 
     ranked = chardet.detect_all(
-        sample, compat_names=False, include_encodings=_data()["candidates"].split(), ignore_threshold=True
+        sample,
+        compat_names=False,
+        include_encodings=table("encodings")["candidates"].split(),
+        ignore_threshold=True,
     )
     best = max((each["confidence"] for each in ranked), default=0)
-    east_asian = _data()["usual_characters"]
+    east_asian = table("encodings")["usual_characters"]
     is_east_asian = bool(ranked) and meant(ranked[0]["encoding"]) in east_asian
     texts: dict[str, str] = {}
     faults: dict[str, tuple[int, int]] = {}
@@ -129,9 +125,9 @@ def likely(sample: bytes) -> list[str]:
 
 def _rare(text: str, encoding: str) -> int:
     """Return how many characters of East Asia are rare ones of an encoding."""
-    if encoding not in _data()["usual_characters"]:
+    if encoding not in table("encodings")["usual_characters"]:
         return 0
-    limits = bytes.fromhex(_data()["usual_characters"][encoding])
+    limits = bytes.fromhex(table("encodings")["usual_characters"][encoding])
     ranges = list(zip(limits[::2], limits[1::2], strict=True))
     firsts = Counter(character.encode(encoding)[0] for character in BEYOND_ASCII.findall(text))
     return sum(
@@ -160,7 +156,9 @@ def _unusual(text: str) -> int:
             unusual += before.isalpha() or after.isalpha()
         elif category[0] in "PZ" and character not in WITHIN_WORDS and not character.isspace():
             unusual += before.isalpha() and after.isalpha()
-    of_languages = (sum(letters[each] for each in alphabet) for alphabet in _data()["letters"].values())
+    of_languages = (
+        sum(letters[each] for each in alphabet) for alphabet in table("encodings")["letters"].values()
+    )
     of_scripts = (
         sum(count for letter, count in letters.items() if first <= letter <= last)
         for first, last in (*SCRIPTS, EAST_ASIAN)

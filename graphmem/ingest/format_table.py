@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from graphmem.ingest.tables import table
 
 if TYPE_CHECKING:
     from graphmem.ingest.building import Builder
@@ -45,7 +45,7 @@ class Format:
         return getattr(importlib.import_module(f"graphmem.ingest.formats.{module}"), function)
 
 
-TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("formats.toml").read_text("utf-8"))
+TABLES: Final = table("formats")
 
 
 def _format(name: str, table: dict[str, Any]) -> Format:

@@ -103,6 +103,11 @@ def header_of(head: Sequence[Sequence[str]]) -> tuple[int, bool]:
     return 0, bool(head) and is_header(head[0], head[1] if len(head) > 1 else ())
 
 
+def labelled_name(label: str, noun: str) -> str:
+    """Return the name of a value that has a label: "work phone", "work fax", "brother"."""
+    return label if label.lower().endswith(("fax", "pager")) else f"{label} {noun}".strip()
+
+
 class TableRow(NamedTuple):
     """A row, whose number counts from 1. ``values`` are those of its cells where they are no texts.
 

@@ -20,34 +20,16 @@ from graphmem.ingest.content_lines import ADDRESS, Block, ContentLine, blocks
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.recurrence import Moment, Series
+from graphmem.ingest.tables import table
 from graphmem.ingest.time_zones import Zones
 
 ENTRIES = {"VEVENT": "event", "VTODO": "task", "VJOURNAL": "journal"}
 APART = frozenset({*ENTRIES, "VTIMEZONE"})
-TEXTS = ("METHOD", "SUMMARY", "UID", "LOCATION", "DESCRIPTION", "STATUS", "URL", "PRIORITY", "CLASS", "GEO")
-SEVERAL = {
-    "COMMENT": "comment",
-    "CONTACT": "contact",
-    "ATTACH": "attachments",
-    "X-GOOGLE-CONFERENCE": "conference",
-    "PERCENT-COMPLETE": "percent_complete",
-    "CATEGORIES": "categories",
-}
-"""Properties of which an entry may have several. A file that stands in the calendar itself is left out."""
-TIMES = {
-    "DTSTART": "start",
-    "DTEND": "end",
-    "DUE": "due",
-    "COMPLETED": "completed",
-    "CREATED": "created",
-    "LAST-MODIFIED": "modified",
-    "DTSTAMP": "stamped",
-    "RECURRENCE-ID": "recurrence_id",
-}
+TABLES = table("calendar")
+OTHERS = re.compile("|".join(TABLES["others"]["names"].split()))
+UNREAD = ("VFREEBUSY", "VAVAILABILITY")
 STAMPS = ("LAST-MODIFIED", "DTSTAMP", "CREATED")
-PEOPLE = {"ORGANIZER": "organizer", "ATTENDEE": "attendees"}
 PERSON_PARAMS = {"role": "ROLE", "status": "PARTSTAT", "kind": "CUTYPE"}
-RAW = {"RRULE": "rule", "DURATION": "duration", "SEQUENCE": "sequence"}
 WHOLE_DAY = re.compile(r"\d{8}|\d{4}-\d\d-\d\d")
 DURATION = re.compile(
     r"(?P<sign>[-+]?)P(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
@@ -80,6 +62,8 @@ def add_entries(builder: Builder, text: str) -> bool:
         if block.is_cut:
             left_out = ": it is left out" if block.name in ENTRIES else ""
             builder.warn(f"{block.place} has no end{left_out}.")
+        elif block.name in UNREAD:
+            builder.left_out(block.name, sum(len(line.value) for line in block.lines))
         elif block.name in ENTRIES:
             entry = _Entry(block, zones, builder)
             # Without its time a changed instance would be taken for its series.
@@ -256,8 +240,8 @@ def _add(builder: Builder, entry: _Entry, of: tuple[_Entry, list[_Entry]], refer
             fields.append(PartField(name, value, widened(spans)))
 
     add("BEGIN", "component", [ENTRIES[entry.block.name]])
-    for member in TEXTS:
-        add(member, member.lower(), filter(None, [entry.text(member)]))
+    for member, name in TABLES["texts"].items():
+        add(member, name, filter(None, [entry.text(member)]))
     start, end = entry.span()
     instances: list[Moment] = []
     if start is not None and entry.text("STATUS").upper() != "CANCELLED":
@@ -267,7 +251,7 @@ def _add(builder: Builder, entry: _Entry, of: tuple[_Entry, list[_Entry]], refer
         elif first != start and end is not None and type(end) is type(start):
             end += first - start  # pyright: ignore[reportOperatorIssue]
         start, end = first, end if first is not None else None
-    for member, name in TIMES.items():
+    for member, name in TABLES["times"].items():
         moments = {"DTSTART": [start], "DTEND": [end]}.get(member) or entry.times(member)
         in_utc = member == "RECURRENCE-ID"
         add(member, name, [_iso(moment, in_utc=in_utc) for moment in moments[:1] if moment is not None])
@@ -276,18 +260,22 @@ def _add(builder: Builder, entry: _Entry, of: tuple[_Entry, list[_Entry]], refer
         "timezone",
         [each.params["TZID"] for each in entry.block.named("DTSTART")[:1] if "TZID" in each.params],
     )
-    for member, name in RAW.items():
+    for member, name in TABLES["raw"].items():
         add(member, name, filter(None, [each.value for each in entry.block.named(member)[:1]]))
     add("RANGE", "range", filter(None, [entry.range]))
     instance_texts = [_iso(moment) for moment in instances if moment != start]
     add("INSTANCE", "instances", instance_texts, instance_texts)
-    for member, name in PEOPLE.items():
+    for member, name in TABLES["people"].items():
         people = list(filter(None, map(_person, entry.block.named(member))))
         builder.count_cells(len(people))
         texts = [" ".join(person.values()) for person in people]
         add(member, name, texts, people[0] if name == "organizer" and people else people)
     for each in _several(entry):
         add(*each)
+    read = {name for names in ("texts", "times", "raw", "people", "several") for name in TABLES[names]}
+    for each in entry.block.lines:
+        if each.name not in read and OTHERS.fullmatch(each.name) is None:
+            builder.left_out(f"{each.name} line", len(each.value))
     builder.add("", "\n")
     builder.count_cells(len(fields) + len(instances))
     last = max(field.span.end or begin for field in fields)
@@ -296,7 +284,7 @@ def _add(builder: Builder, entry: _Entry, of: tuple[_Entry, list[_Entry]], refer
 
 def _several(entry: _Entry) -> Iterator[tuple[str, str, list[str], list[str] | None]]:
     """Yield the properties that may come again: their names, their texts, and the list where it is one."""
-    for member, name in SEVERAL.items():
+    for member, name in TABLES["several"].items():
         lines = [each for each in entry.block.named(member) if each.params.get("ENCODING") != "BASE64"]
         separator = "," if member == "CATEGORIES" else None
         texts = [text for each in lines for text in each.texts(separator) if text]

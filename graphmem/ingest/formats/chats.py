@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -28,6 +28,7 @@ from graphmem.ingest.decoding import decoded, unended
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats import json_values
+from graphmem.ingest.tables import object_of, objects, table, texts_of, value_at, values_at
 
 CONTENTS = (
     "parts", "text", "result", "user_profile", "user_instructions", "model_set_context",
@@ -44,62 +45,23 @@ UNTITLED = "Untitled conversation"
 """The title of a conversation that has none."""
 
 
-def parse_chatgpt(builder: Builder, data: bytes, name: str) -> None:
-    """Add the conversations of a ChatGPT export with their messages."""
+def parse_assistant(builder: Builder, data: bytes, name: str) -> None:
+    """Add the conversations of ChatGPT, Claude or Open WebUI. A file without a message is plain JSON."""
     chats = Conversations(builder)
-    for value in _conversations(builder, data, name, "mapping", dict):
-        identity = value.get("conversation_id") or value.get("id")
-        chats.begin(value.get("title"), identity, value.get("create_time"), value.get("update_time"))
-        _add_tree(chats, object_of(value.get("mapping")), value.get("current_node"))
-
-
-def parse_open_webui(builder: Builder, data: bytes, name: str) -> None:
-    """Add the conversations of an Open WebUI export with their messages."""
-    chats = Conversations(builder)
-    for value in _conversations(builder, data, name, "chat", dict):
-        chat = object_of(value.get("chat"))
-        title = value.get("title") or chat.get("title")
-        chats.begin(title, value.get("id"), value.get("created_at"), value.get("updated_at"))
-        history = object_of(chat.get("history"))
-        nodes = {
-            key: {"message": node, "parent": node.get("parentId"), "children": node.get("childrenIds")}
-            for key, node in object_of(history.get("messages")).items()
-            if isinstance(node, dict)
-        }
-        _add_tree(chats, nodes, history.get("currentId"))
-
-
-def parse_claude(builder: Builder, data: bytes, name: str) -> None:
-    """Add the conversations of a Claude export with their messages."""
-    chats = Conversations(builder)
-    for value in _conversations(builder, data, name, "chat_messages", list):
-        chats.begin(value.get("name"), value.get("uuid"), value.get("created_at"), value.get("updated_at"))
-        for message in objects(value.get("chat_messages")):
-            text = message.get("text")
-            if not isinstance(text, str) or not text:
-                text = "\n".join(texts_of(message.get("content"), "text"))
-            files = [
-                name for key in ("attachments", "files") for name in texts_of(message.get(key), "file_name")
-            ]
-            chats.thought("\n".join(texts_of(message.get("content"), "thinking")))
-            more = {"attachments": files or None}
-            inside = texts_of(message.get("attachments"), "extracted_content")
-            sent = message.get("created_at")
-            chats.message(message.get("sender"), text, message.get("uuid"), sent, more, inside)
-        chats.end()
-
-
-def _conversations(
-    builder: Builder, data: bytes, name: str, member: str, kind: type
-) -> Iterator[dict[str, Any]]:
-    """Yield the conversations of an export. A file of which none has its messages is plain JSON."""
     for file in exported(data, builder).values():
         value = json_values.value_of(builder, file)
         values = objects(value if isinstance(value, list) else [value])
-        if any(isinstance(value.get(member), kind) for value in values):
-            yield from values
-        elif file is data:
-            as_json(builder, data, name)
+        if not any(isinstance(value.get(chats.layout["has"]), dict | list) for value in values):
+            if file is data:
+                as_json(builder, data, name)
+            continue
+        for value in values:
+            chats.begin(**{key: value_at(value, path) for key, path in chats.layout["conversation"].items()})
+            messages = [*_tree(value, chats.layout)] if "nodes" in chats.layout else value["chat_messages"]
+            chats.warn_of_members(messages)
+            for message in objects(messages):
+                _add_message(chats, message)
+            chats.end()
 
 
 def as_json(builder: Builder, data: bytes, name: str) -> None:
@@ -108,88 +70,43 @@ def as_json(builder: Builder, data: bytes, name: str) -> None:
     json_values.parse(builder, data, name)
 
 
-def warn_of_members(builder: Builder, messages: Any, read: str) -> None:
-    """Name the members of messages that are not read, and count them."""
-    filled = Counter(name for each in objects(messages) for name, value in each.items() if value)
-    counts = {name: count for name, count in filled.items() if name not in read.split()}
-    if counts:
-        listed = ", ".join(f"{count:,} {name[:40]}" for name, count in counts.items())
-        builder.warn(f"TEXT_NOT_READ: members of messages: {listed[:400]}.")
-
-
-def object_of(value: Any) -> dict[str, Any]:
-    """Return an object; an empty one in place of what is none."""
-    return value if isinstance(value, dict) else {}
-
-
-def objects(value: Any) -> list[dict[str, Any]]:
-    return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
-
-
-def texts_of(value: Any, name: str) -> list[str]:
-    return [member[name] for member in objects(value) if isinstance(member.get(name), str)]
-
-
-def _path(nodes: dict[str, Any], leaf: Any) -> set[str]:
-    """Return the ids from a node up to its root; without a known node all ids."""
-    path: set[str] = set()
-    while isinstance(leaf, str) and leaf in nodes and leaf not in path:
-        path.add(leaf)
-        leaf = nodes[leaf].get("parent") if isinstance(nodes[leaf], dict) else None
-    return path or set(nodes)
-
-
-def _depth_first(nodes: dict[str, Any]) -> list[str]:
-    """Return the ids of the tree; nodes that no root reaches come last, in the order of the file."""
-    objects = {key: node for key, node in nodes.items() if isinstance(node, dict)}
-    parents = {key: node.get("parent") for key, node in reversed(objects.items())}
-    waiting = [key for key, of in parents.items() if not isinstance(of, str) or of not in objects]
+def _tree(value: dict[str, Any], layout: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the messages of a tree, depth first; those that no root reaches come last."""
+    every, (place, parent, children) = object_of(value_at(value, layout["nodes"])), layout["node"].values()
+    nodes = {key: node for key, node in every.items() if isinstance(node, dict)}
+    shown, leaf = set[str](), value_at(value, layout["leaf"])
+    while isinstance(leaf, str) and leaf in nodes and leaf not in shown:
+        shown.add(leaf)
+        leaf = nodes[leaf].get(parent)
+    above = {key: node.get(parent) for key, node in reversed(nodes.items())}
+    waiting = [key for key, of in above.items() if not isinstance(of, str) or of not in nodes]
     order: dict[str, None] = {}
     while waiting:
         key = waiting.pop()
-        if key in order:
-            continue
-        order[key] = None
-        children = objects[key].get("children")
-        known = [child for child in children if isinstance(child, str)] if isinstance(children, list) else []
-        waiting.extend(child for child in reversed(known) if child in objects)
-    return list(order | dict.fromkeys(objects))
-
-
-def _add_tree(chats: Conversations, nodes: dict[str, Any], leaf: Any) -> None:
-    """Add the messages of a tree, and end their conversation."""
-    current = _path(nodes, leaf)
-    for node_id in _depth_first(nodes):
-        message = nodes[node_id].get("message")
+        if key not in order:
+            order[key] = None
+            below = [each for each in values_at(nodes[key], f"{children}/*") if isinstance(each, str)]
+            waiting.extend(each for each in reversed(below) if each in nodes)
+    for key in order | dict.fromkeys(nodes):
+        message = value_at(nodes[key], place)
         if isinstance(message, dict):
-            _add_node(chats, message, node_id in current)
-    chats.end()
+            yield {**message, "current": not shown or key in shown}
 
 
-def _add_node(chats: Conversations, message: dict[str, Any], current: bool) -> None:
-    author = message.get("author")
-    role = author.get("role") if isinstance(author, dict) else message.get("role")
-    metadata = object_of(message.get("metadata"))
-    files = [*objects(metadata.get("attachments")), *objects(message.get("files"))]
-    contents = [file["file"] for file in files if isinstance(file.get("file"), dict)]
-    names = dict.fromkeys([*texts_of(files, "name"), *texts_of(contents, "filename")])
-    more = {
-        "model": metadata.get("model_slug") or message.get("model"),
-        "current": current,
-        "hidden": metadata.get("is_visually_hidden_from_conversation") or None,
-        "attachments": list(names) or None,
-    }
-    sent = message.get("create_time") or message.get("timestamp")
-    inside = texts_of([file.get("data") for file in contents], "content")
+def _add_message(chats: Conversations, message: dict[str, Any]) -> None:
     content = message.get("content")
-    text = "\n".join(_texts_of(content))
+    chats.thought("\n".join(texts_of(content, "thinking")))
+    text = chats.text(message) if "texts" in chats.layout else "\n".join(_texts_of(content))
     if object_of(content).get("content_type") in THOUGHTS:
         chats.thought(text)
         return
-    while role == "assistant" and (thought := THOUGHT_TAGS.match(text)):
+    is_answer = value_at(message, chats.layout["sender"]) == "assistant"
+    while is_answer and (thought := THOUGHT_TAGS.match(text)):
         chats.thought(thought[3])
         text = text[thought.end() :]
-    chats.message(role, text, message.get("id"), sent, more, inside)
+    inside = [each for each in values_at(message, chats.layout["inside"]) if isinstance(each, str)]
+    current = {"current": message["current"]} if "current" in message else {}
+    chats.message(message, current, text, inside)
 
 
 def _texts_of(content: Any) -> Iterator[str]:
@@ -204,23 +121,30 @@ def _texts_of(content: Any) -> Iterator[str]:
 
 
 class Conversations:
-    """Builds a document of conversations: a title line each, then the messages after their role and time."""
+    """Builds a document of conversations: a title line each, then the messages after their sender and time.
+
+    ``layout``: where the export has its values, as ``exports.toml`` says.
+    """
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
+        self.layout: Mapping[str, Any] = table("exports")[builder.format.name]
         self._number = 0
         self._conversations = 0
         self._place = 0
+        self._prefix = ""
         self._fields: list[PartField] = []
 
-    def begin(self, title: Any, identity: Any, created: Any, updated: Any) -> None:
+    def begin(self, title: Any, id: Any, created: Any = None, updated: Any = None, prefix: str = "") -> None:
+        """Begin a conversation; ``prefix`` stands before the ids of its messages."""
         self._conversations += 1
+        self._prefix = prefix
         text = title if isinstance(title, str) and title.strip() else UNTITLED
         span = self.builder.add(text.strip(), "\n\n")
         self._place = self.builder.reserve()
         self._fields, self._end = [PartField("title", normal(text.strip()), span)], span.end
         times = {"created_at": moment(created), "updated_at": moment(updated)}
-        for name, value in {"id": identity, **times}.items():
+        for name, value in {"id": id, **times}.items():
             if isinstance(value, str):
                 self._fields.append(PartField(name, json_value(value), FileSpan()))
 
@@ -234,23 +158,41 @@ class Conversations:
         self.builder.count_cells(len(fields))
         self.builder.part("contact", FileSpan(line=line, start=start, end=self.builder.position - 1), fields)
 
+    def text(self, message: Mapping[str, Any]) -> str:
+        return "\n".join(str(each) for path in self.layout["texts"] for each in values_at(message, path))
+
     def message(
-        self, role: Any, text: str, identity: Any, sent: Any, more: dict[str, Any], inside: Sequence[str] = ()
+        self, message: Mapping[str, Any], other: Mapping[str, Any], text: str, inside: Sequence[str] = ()
     ) -> None:
-        """Add a message and the texts in its attachments; one that has no text and no file is left out."""
-        if not text.strip() and not inside and not more.get("attachments"):
+        """Add a message and the texts in its attachments; one that has no text and no file is left out.
+
+        ``other``: values that count in place of those that the layout leads to.
+        """
+        layout = self.layout
+        names = [
+            each for path in layout["files"] for each in values_at(message, path) if isinstance(each, str)
+        ]
+        files = dict.fromkeys(each.rpartition("/")[2] for each in names if not each.startswith("(File "))
+        if not text.strip() and not inside and not files:
             return
         self._number += 1
         start, line = self.builder.position, self.builder.line
-        author = normal(str(role or "unknown"))
-        sent_at = moment(sent)
+        author = normal(str(value_at(message, layout["sender"]) or "unknown"))
+        sent_at = moment(value_at(message, layout["sent"]))
         head = self.builder.add(author, f" ({sent_at}):\n" if sent_at else ":\n")
         body = self.builder.add(text.strip(), "\n\n")
         fields = [
             PartField("role", author, head._replace(message=self._number)),
             PartField("text", normal(text.strip()), body._replace(message=self._number)),
         ]
-        for name, value in (("id", identity), ("sent_at", sent_at), *more.items()):
+        own = {name: value_at(message, path) for name, path in layout["message"].items()} | other
+        identity = value_at(message, layout["id"]) if "id" in layout else None
+        own = {"id": identity, "sent_at": sent_at, **own, "attachments": list(files) or None}
+        for name in ("id", "reply_to"):
+            if self._prefix and own.get(name):
+                own[name] = f"{self._prefix}{own[name]}"
+        own |= {"edited_at": moment(own["edited_at"])} if "edited_at" in own else {}
+        for name, value in own.items():
             if value is not None:
                 fields.append(PartField(name, json_value(value), FileSpan(message=self._number)))
         end = body.end
@@ -263,6 +205,20 @@ class Conversations:
         span = FileSpan(line=line, message=self._number, start=start, end=end)
         self.builder.part("message", span, fields)
         self._end = end
+
+    def warn_of_members(self, messages: Any) -> None:
+        """Name the members of messages that are not read, and count them."""
+        layout = self.layout
+        paths = [layout["sender"], layout["sent"], layout.get("id", ""), layout.get("inside", "")]
+        paths += [*layout.get("texts", ()), *layout["files"], *layout["message"].values()]
+        read = {path.partition("/")[0] for places in paths for path in places.split("|")}
+        filled = Counter(name for each in objects(messages) for name, value in each.items() if value)
+        counts = {
+            name: count for name, count in filled.items() if name not in {*read, *layout["same"].split()}
+        }
+        if counts:
+            listed = ", ".join(f"{count:,} {name[:40]}" for name, count in counts.items())
+            self.builder.warn(f"TEXT_NOT_READ: members of messages: {listed[:400]}.")
 
     def thought(self, text: str) -> None:
         """Add what a model thinks: it is no message."""
@@ -279,8 +235,12 @@ class Conversations:
         self.builder.metadata |= {"conversations": self._conversations, "messages": self._number}
 
 
+SECONDS = re.compile(r"\d{9,12}(?:\.\d{1,9})?", re.ASCII)
+
+
 def moment(value: Any) -> str | None:
-    """Return a time as ISO 8601 in UTC where it is seconds since 1970; a text stays as it is."""
+    """Return a time as ISO 8601 in UTC where it is seconds since 1970; another text stays as it is."""
+    value = float(value) if isinstance(value, str) and SECONDS.fullmatch(value) else value
     if isinstance(value, str):
         return normal(value) or None
     if isinstance(value, int | float) and not isinstance(value, bool):

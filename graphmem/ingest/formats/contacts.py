@@ -1,7 +1,7 @@
 """Contacts (vCard): one part per contact. The text has one line per property; pictures and keys are left
 out. The levels of an organisation are its name, which may be empty, and its units. A contact without a
-formatted name has its given, additional and family name as its name. A property that is in no table here
-has its own name, and all of several values. Days are ISO 8601; one without a year begins with `--`.
+formatted name has its given, additional and family name as its name. A property that is in no table has its
+own name, and all of several values. Days are ISO 8601; one without a year begins with `--`.
 
 A value with a kind or a label stands a second time under the name that these give it: `mobile phone`,
 `work fax`, `Boat club email`. A relative and a day stand under their label alone: `brother`, `anniversary`.
@@ -16,69 +16,18 @@ from graphmem.ingest.building import Builder, widened
 from graphmem.ingest.content_lines import ADDRESS, Block, ContentLine, blocks
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
+from graphmem.ingest.tables import table
+from graphmem.ingest.tabular import labelled_name
 
-SINGLE = {
-    "FN": "name",
-    "ORG": "organization",
-    "BDAY": "birthday",
-    "ANNIVERSARY": "anniversary",
-    "X-ANNIVERSARY": "anniversary",
-    "UID": "uid",
-    "REV": "revision",
-    "KIND": "kind",
-}
-REPEATED = {"EMAIL": "emails", "TEL": "phones", "ADR": "addresses", "URL": "urls", "CATEGORIES": "categories"}
-LISTS = {*REPEATED.values()}
-NOUNS = {"EMAIL": "email", "TEL": "phone", "ADR": "address", "URL": "url"}
-LABELLED = {
-    "X-ABDATE": "date",
-    "X-ABRELATEDNAMES": "related",
-    "RELATED": "related",
-    "X-SOCIALPROFILE": "socialprofile",
-    "IMPP": "impp",
-}
-"""Properties that their label names, and the name of those without one."""
-KINDS = {
-    "HOME": "home",
-    "DOM": "home",
-    "WORK": "work",
-    "SCHOOL": "school",
-    "MAIN": "main",
-    "OTHER": "other",
-    "CELL": "mobile",
-    "MOBILE": "mobile",
-    "IPHONE": "mobile",
-    "CAR": "car",
-    "FAX": "fax",
-    "PAGER": "pager",
-}
-"""The kinds of values, in the order of their words: "work fax"."""
-NO_LABELS = {"INTERNET", "VOICE", "PREF", "TEXT", "MSG", "X400", "CONTACT", "USER", ""}
+TABLES = table("contacts")
+SINGLE, REPEATED, LABELLED, NOUNS = (TABLES[name] for name in ("single", "repeated", "labelled", "nouns"))
+NAMES, KINDS, OTHERS = REPEATED | TABLES["renamed"], TABLES["kinds"], TABLES["others"]
 NO_OWN_LABELS = ("other", "homepage")
-NO_PHONES = ("fax", "pager")
 SHIPPED_LABEL = re.compile(r"_\$!<(.*)>!\$_")
 """How Apple writes a label that it translates."""
-ANDROID = {
-    "relation": (
-        "", "assistant", "brother", "child", "domestic partner", "father", "friend", "manager", "mother",
-        "parent", "partner", "referred by", "relative", "sister", "spouse",
-    ),
-    "contact_event": ("", "anniversary", "date", "birthday"),
-    "nickname": ("nickname",) * 6,
-}  # fmt: skip
-"""Kinds of values in Android's own property, and the label of each number (CommonDataKinds of Android)."""
-NAMES = {"TZ": "timezone", "LANG": "language"}
-LEFT_OUT = {
-    *("VERSION", "PRODID", "PHOTO", "LOGO", "SOUND", "KEY", "LABEL", "AGENT", "SOURCE", "MAILER"),
-    *("CLIENTPIDMAP", "PROFILE", "XML", "X-ABADR", "X-ABLABEL"),
-}
-NAME_MEMBERS = ("family_name", "given_name", "additional_name", "name_prefix", "name_suffix")
-NAME_ORDER = {"GIVEN": 1, "ADDITIONAL": 2, "FAMILY": 0, "PREFIX": 3, "SUFFIX": 4}
-"""The members of a name in the order of the text, and the place of each in the property."""
 ADDRESS_ORDER = (0, 1, 2, 5, 3, 4, 6)
 """The members of an address as they are shown: the code stands before the city."""
 CHARSET = re.compile(rb";CHARSET=\"?([\w-]+)", re.IGNORECASE)
-DAYS = ("BDAY", "ANNIVERSARY", "X-ANNIVERSARY")
 DAY = re.compile(r"(?:(\d{4})-?|--)(\d\d)-?(\d\d)(?:T00:?00(?::?00)?(?:Z|[+-]\d\d:?\d\d)?)?")
 SEVERAL = re.compile(r",(?=\S)")
 SCHEMES = re.compile(r"(?:tel|mailto):", re.IGNORECASE)
@@ -106,14 +55,16 @@ def _add(builder: Builder, card: Block) -> None:
     def add(label: str, name: str, text: str) -> None:
         if text and name not in fields:
             fields[name] = PartField(name, text, builder.add_line(label, text))
+        elif text and fields[name].value != text:
+            builder.left_out(f"{label} line", len(text))
 
     labels = {each.group: each.texts()[0] for each in card.named("X-ABLABEL") if each.group}
     for label in dict.fromkeys(each.name for each in card.lines):
         for member in card.named(label):
             if label == "N":
                 parts = [SEVERAL.sub(", ", part) for part in member.texts(";")]
-                for part, place in NAME_ORDER.items():
-                    add(part, NAME_MEMBERS[place], parts[place] if place < len(parts) else "")
+                for part, (name, place) in TABLES["names"].items():
+                    add(part, name, parts[place] if place < len(parts) else "")
             elif label == "ORG":
                 levels = member.texts(";")
                 add(label, "organization", ", ".join(filter(None, levels)))
@@ -121,9 +72,12 @@ def _add(builder: Builder, card: Block) -> None:
                     span = fields["organization"].span
                     fields.setdefault("organization_levels", PartField("organization_levels", levels, span))
             elif label in SINGLE:
-                text = _day(member)
+                text = member.texts()[0]
+                text = _iso(text, member.params.get("X-APPLE-OMIT-YEAR")) if label in OTHERS["days"] else text
                 add(label, SINGLE[label], "" if label == "FN" and ADDRESS.fullmatch(text) else text)
-            elif label not in LEFT_OUT and not _is_binary(member):
+            elif label in OTHERS["not_read"] or _is_binary(member):
+                builder.left_out(f"{label} line")
+            elif label not in OTHERS["of_the_file"]:
                 for text, own in _named(member, labels):
                     is_named = len(own) > 1 or label in LABELLED or label == "X-ANDROID-CUSTOM"
                     shown = f"{label} ({own[-1]})" if is_named else label
@@ -131,33 +85,47 @@ def _add(builder: Builder, card: Block) -> None:
                     for name in own:
                         lists.setdefault(name, []).append(pair)
     names = (fields.get(name) for name in ("given_name", "additional_name", "family_name"))
-    add("FN", "name", " ".join(field.value.replace(", ", " ") for field in names if field))
+    full_name = " ".join(field.value.replace(", ", " ") for field in names if field)
+    if "name" not in fields:
+        add("FN", "name", full_name)
     builder.add("", "\n")
-    members = [*fields.values(), *(each for each in _lists(lists) if each.name not in fields)]
-    if not members:
+    for name, pairs in lists.items():
+        texts = [text for text, _ in pairs]
+        value = texts if len(texts) > 1 or name in REPEATED.values() else texts[0]
+        fields.setdefault(name, PartField(name, value, widened(span for _, span in pairs)))
+    if not fields:
         builder.warn(f"{card.place} says nothing: it is left out.")
         return
     builder.count_cells(sum(len(pairs) for pairs in lists.values()) + len(fields))
-    end = max(field.span.end or start for field in members)
-    builder.part("contact", FileSpan(line=line, start=start, end=end), members)
+    end = max(field.span.end or start for field in fields.values())
+    builder.part("contact", FileSpan(line=line, start=start, end=end), fields.values())
 
 
 def _named(member: ContentLine, labels: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the texts of a property, each with the names of its fields: the usual one, and its label."""
-    label = _label(member, labels)
-    if member.name == "X-ANDROID-CUSTOM":
-        yield from _of_android(member)
+    kind, label = member.name, _label(member, labels)
+    if kind == "X-ANDROID-CUSTOM":
+        # Its kind, the value, the number of its label, the label.
+        of, text, number, own, *_ = [*member.texts(";"), "", "", "", ""]
+        of = of.rpartition("/")[2]
+        names = TABLES["android"].get(of, ())
+        label = own or (names[int(number)] if number.isdecimal() and int(number) < len(names) else "")
+        if text:
+            yield _iso(text) if of == "contact_event" else text, [label or of.replace("_", " ")]
         return
-    for text in _texts(member):
-        if member.name in LABELLED:
-            yield _iso(text) if member.name == "X-ABDATE" else text, [label or LABELLED[member.name]]
-        elif member.name in NOUNS:
-            is_phone = not label.endswith(NO_PHONES)
-            named = [f"{label} {NOUNS[member.name]}" if is_phone else label] if label else []
-            yield text, [REPEATED[member.name], *named]
+    if kind == "CATEGORIES":
+        texts = member.texts(",")
+    elif kind == "ADR":
+        parts = member.texts(";")
+        texts = [", ".join(parts[i] for i in ADDRESS_ORDER if i < len(parts) and parts[i])]
+    else:
+        texts = [SCHEMES.sub("", member.texts()[0], count=1)]
+    usual = NAMES.get(kind) or kind.removeprefix("X-").lower().replace("-", "_")
+    for text in filter(None, texts):
+        if kind in LABELLED:
+            yield _iso(text) if kind == "X-ABDATE" else text, [label or LABELLED[kind]]
         else:
-            own = NAMES.get(member.name, member.name.removeprefix("X-").lower().replace("-", "_"))
-            yield text, [REPEATED.get(member.name, own)]
+            yield text, [usual, labelled_name(label, NOUNS[kind])] if label and kind in NOUNS else [usual]
 
 
 def _label(member: ContentLine, labels: Mapping[str, str]) -> str:
@@ -171,47 +139,15 @@ def _label(member: ContentLine, labels: Mapping[str, str]) -> str:
     types = [each.strip().strip('"') for each in (*member.params.get("TYPE", "").split(","), *bare)]
     if member.name in LABELLED:
         types = [member.params.get("X-SERVICE-TYPE", ""), *types]
-        return next((each.lower() for each in types if each.upper() not in {*NO_LABELS, *KINDS}), "")
-    kinds = dict.fromkeys(KINDS[each] for each in KINDS if each in map(str.upper, types))
-    return " ".join(each for each in kinds if each != "other")
-
-
-def _of_android(member: ContentLine) -> Iterator[tuple[str, list[str]]]:
-    """Yield the value of Android's own property: its kind, the value, the number of its label, the label."""
-    kind, text, number, own, *_ = [*member.texts(";"), "", "", "", ""]
-    kind = kind.rpartition("/")[2]
-    names = ANDROID.get(kind, ())
-    label = names[int(number)] if number.isdecimal() and int(number) < len(names) else ""
-    if text:
-        yield _iso(text) if kind == "contact_event" else text, [own or label or kind.replace("_", " ")]
-
-
-def _lists(lists: dict[str, list[tuple[str, FileSpan]]]) -> Iterator[PartField]:
-    """Yield the properties that may come again: a list, or a text where one that is no list comes once."""
-    for name, pairs in lists.items():
-        texts = [text for text, _ in pairs]
-        value = texts if len(texts) > 1 or name in LISTS else texts[0]
-        yield PartField(name, value, widened(span for _, span in pairs))
-
-
-def _texts(member: ContentLine) -> list[str]:
-    """Return the texts of a property that may come again; an address is one text of its members."""
-    if member.name == "CATEGORIES":
-        return list(filter(None, member.texts(",")))
-    if member.name == "ADR":
-        parts = member.texts(";")
-        return list(filter(None, [", ".join(parts[i] for i in ADDRESS_ORDER if i < len(parts) and parts[i])]))
-    return list(filter(None, [SCHEMES.sub("", member.texts()[0], count=1)]))
-
-
-def _day(member: ContentLine) -> str:
-    """Return a text, a day in ISO 8601. Apple writes a year that a parameter names where a day has none."""
-    text = member.texts()[0]
-    return _iso(text, member.params.get("X-APPLE-OMIT-YEAR")) if member.name in DAYS else text
+        return next(
+            (each.lower() for each in types if each.upper() not in {*OTHERS["no_labels"], *KINDS}), ""
+        )
+    kinds = dict.fromkeys(kind for name, kind in KINDS.items() if name in map(str.upper, types))
+    return " ".join(filter(None, kinds))
 
 
 def _iso(text: str, no_year: str | None = None) -> str:
-    """Return a day in ISO 8601, without its year if that is ``no_year``; another text as it is."""
+    """Return a day in ISO 8601, without the year ``no_year``, which Apple writes where a day has none."""
     match = DAY.fullmatch(text)
     if match is None:
         return text

@@ -10,38 +10,10 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from graphmem.ingest.archives import DECLARATIONS
 from graphmem.ingest.building import Builder, widened
 from graphmem.ingest.document import PartField
+from graphmem.ingest.tables import table
 
 ROOTS = {"CrossIndustryInvoice", "CrossIndustryDocument", "Invoice", "CreditNote"}
-PATHS = {
-    "number": ("{*}ExchangedDocument/{*}ID", "{*}HeaderExchangedDocument/{*}ID", "{*}ID"),
-    "vendor": (
-        ".//{*}SellerTradeParty/{*}Name",
-        ".//{*}AccountingSupplierParty//{*}RegistrationName",
-        ".//{*}AccountingSupplierParty//{*}PartyName/{*}Name",
-    ),
-    "customer": (
-        ".//{*}BuyerTradeParty/{*}Name",
-        ".//{*}AccountingCustomerParty//{*}RegistrationName",
-        ".//{*}AccountingCustomerParty//{*}PartyName/{*}Name",
-    ),
-    "invoice_date": (".//{*}IssueDateTime/{*}DateTimeString", "{*}IssueDate"),
-    "due_date": (".//{*}DueDateDateTime/{*}DateTimeString", "{*}DueDate", ".//{*}PaymentDueDate"),
-    "amount": (
-        ".//{*}DuePayableAmount",
-        ".//{*}GrandTotalAmount",
-        ".//{*}LegalMonetaryTotal/{*}PayableAmount",
-    ),
-    "tax": (".//{*}TaxTotalAmount", "{*}TaxTotal/{*}TaxAmount"),
-    "currency": (".//{*}InvoiceCurrencyCode", "{*}DocumentCurrencyCode"),
-    "notes": ("{*}ExchangedDocument/{*}IncludedNote/{*}Content", "{*}Note"),
-}
-"""The fields of an invoice and where they stand, the first place that is filled counts."""
 LINES = ("IncludedSupplyChainTradeLineItem", "InvoiceLine", "CreditNoteLine")
-LINE_PATHS = {
-    "name": (".//{*}SpecifiedTradeProduct/{*}Name", "{*}Item/{*}Name"),
-    "quantity": (".//{*}BilledQuantity", "{*}InvoicedQuantity", "{*}CreditedQuantity"),
-    "amount": (".//{*}LineTotalAmount", "{*}LineExtensionAmount"),
-}
 NUMBERS = {"amount", "tax", "quantity"}
 DAY = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)", re.ASCII)
 NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,6})?", re.ASCII)
@@ -58,13 +30,14 @@ def add_invoice(builder: Builder, data: bytes, name: str) -> bool:
         return False
     if etree.QName(root).localname not in ROOTS:
         return False
-    texts = _texts(root, PATHS)
+    texts = _texts(root, table("xml_exports")["invoice"])
     builder.add(f"Invoice {name}:", "\n")
     fields = [
         PartField(field, _value(field, text), builder.add_line(field.replace("_", " ").capitalize(), text))
         for field, text in texts.items()
     ]
-    lines = [_texts(line, LINE_PATHS) for kind in LINES for line in root.iter(f"{{*}}{kind}")]
+    paths = table("xml_exports")["invoice_line"]
+    lines = [_texts(line, paths) for kind in LINES for line in root.iter(f"{{*}}{kind}")]
     builder.count_cells(len(fields) + len(lines))
     if lines:
         spans = [builder.add("\t".join(line.values()), "\n") for line in lines]
@@ -75,7 +48,7 @@ def add_invoice(builder: Builder, data: bytes, name: str) -> bool:
     return True
 
 
-def _texts(element: etree._Element, paths: dict[str, tuple[str, ...]]) -> dict[str, str]:
+def _texts(element: etree._Element, paths: dict[str, list[str]]) -> dict[str, str]:
     """Return the texts that stand at these places, days as ISO 8601."""
     texts: dict[str, str] = {}
     for field, places in paths.items():

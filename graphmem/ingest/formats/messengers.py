@@ -17,90 +17,53 @@ from graphmem.ingest.archives import SLACK, exported
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.formats import json_values
-from graphmem.ingest.formats.chats import (
-    Conversations,
-    as_json,
-    moment,
-    object_of,
-    objects,
-    texts_of,
-    warn_of_members,
-)
+from graphmem.ingest.formats.chats import Conversations, as_json
 from graphmem.ingest.links import address_after
+from graphmem.ingest.tables import object_of, objects, texts_of, value_at, values_at
 
 TELEGRAM_LISTS = ("chats", "left_chats", "contacts", "list", "messages")
-MEDIA = ("file_name", "file", "photo")
-"""Members of a message of Telegram that name its file; the first that there is counts."""
-SAID = (None, "bot_message", "file_share", "me_message", "thread_broadcast", "reply_broadcast")
-"""The subtypes of messages of Slack that people and bots have written."""
 MARKUP = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
 """People, channels and links in a text of Slack."""
-READ = {
-    "telegram": "id type date date_unixtime edited edited_unixtime from from_id text text_entities"
-    " file_name file photo poll contact_information location_information sticker_emoji"
-    " reply_to_message_id forwarded_from",
-    "slack": "type subtype user text ts thread_ts edited files attachments blocks user_profile username"
-    " bot_id client_msg_id team user_team source_team parent_user_id reply_count replies reply_users"
-    " latest_reply reply_users_count subscribed last_read",
-    "messenger": "sender_name timestamp_ms content share photos videos files audio_files gifs type"
-    " is_geoblocked_for_viewer is_unsent_image_by_messenger_kid_parent",
-}
-"""The members of messages that are read, or say what others say: those of others are counted in a warning."""
-FILES = ("photos", "videos", "files", "audio_files", "gifs")
-"""Members of a message of Facebook or Instagram that are its files."""
 
 
 def parse_telegram(builder: Builder, data: bytes, name: str) -> None:
     chats, left_out = Conversations(builder), Counter[str]()
     for file in exported(data, builder).values():
         value = object_of(json_values.value_of(builder, file, TELEGRAM_LISTS))
-        groups = [objects(object_of(value.get(key)).get("list")) for key in ("chats", "left_chats")]
-        rooms = [value, *groups[0], *groups[1]]
-        if file is data and not any(isinstance(chat.get("messages"), list) for chat in rooms):
+        rooms = [value, *values_at(value, "chats/list/*"), *values_at(value, "left_chats/list/*")]
+        rooms = [room for room in objects(rooms) if isinstance(room.get("messages"), list)]
+        if file is data and not rooms:
             as_json(builder, data, name)
             return
-        contacts = objects(object_of(value.get("contacts")).get("list"))
-        for person in (object_of(value.get("personal_information")), *contacts):
+        people = [object_of(value.get("personal_information")), *values_at(value, "contacts/list/*")]
+        for person in objects(people):
             names = [str(person[key]) for key in ("first_name", "last_name") if person.get(key)]
+            more = {"phone": person.get("phone_number"), "username": person.get("username")}
             if names:
-                key = _telegram_user(person.get("user_id"))
-                chats.person(
-                    " ".join(names), id=key, phone=person.get("phone_number"), username=person.get("username")
-                )
-        for chat in rooms:
-            if isinstance(chat.get("messages"), list):
-                chats.begin(chat.get("name"), f"telegram:{chat.get('id')}", None, None)
-                warn_of_members(builder, chat["messages"], READ["telegram"])
-                for message in objects(chat["messages"]):
-                    if message.get("type", "message") == "message":
-                        _telegram_message(chats, message, f"telegram:{chat.get('id')}:")
-                    else:
-                        left_out[str(message.get("action"))] += 1
-                chats.end()
+                chats.person(" ".join(names), id=_telegram_user(person.get("user_id")), **more)
+        for room in rooms:
+            chats.begin(room.get("name"), f"telegram:{room.get('id')}", prefix=f"telegram:{room.get('id')}:")
+            chats.warn_of_members(room["messages"])
+            for message in objects(room["messages"]):
+                if message.get("type", "message") == "message":
+                    _add_telegram(chats, message)
+                else:
+                    left_out[str(message.get("action"))] += 1
+            chats.end()
     _warn(builder, left_out)
 
 
-def _telegram_message(chats: Conversations, message: Mapping[str, Any], prefix: str) -> None:
-    pieces = message.get("text")
-    pieces = pieces if isinstance(pieces, list) else [pieces]
-    texts = [piece for piece in map(_telegram_text, pieces) if piece]
-    poll, contact = object_of(message.get("poll")), object_of(message.get("contact_information"))
-    beside = [poll.get("question"), *texts_of(poll.get("answers"), "text"), *contact.values()]
-    beside += [message.get("sticker_emoji"), *object_of(message.get("location_information")).values()]
-    media = next((message[key] for key in MEDIA if isinstance(message.get(key), str)), None)
-    reply, answers = message.get("reply_to_message_id"), message.get("reply_to_peer_id")
-    more = {
-        "sender_id": _telegram_user(message.get("from_id")),
-        "reply_to": f"{prefix}{reply}" if reply and not answers else None,
-        "edited_at": _telegram_time(message, "edited"),
-        "forwarded_from": message.get("forwarded_from"),
-        "mentions": [_mentioned(piece) for piece in objects(pieces) if "mention" in str(piece.get("type"))]
-        or None,
-        "attachments": [media.rpartition("/")[2]] if media and not media.startswith("(") else None,
-    }
-    text = "\n".join(["".join(texts), *(str(each) for each in beside if each)])
-    sender = message.get("from") or more["sender_id"]
-    chats.message(sender, text, f"{prefix}{message.get('id')}", _telegram_time(message, "date"), more)
+def _add_telegram(chats: Conversations, message: dict[str, Any]) -> None:
+    written = message.get("text")
+    pieces = written if isinstance(written, list) else [written]
+    user = _telegram_user(message.get("from_id"))
+    mentions = [piece for piece in objects(pieces) if "mention" in str(piece.get("type"))]
+    ids = [_telegram_user(piece.get("user_id")) or str(piece.get("text")) for piece in mentions]
+    other = {"sender_id": user, "mentions": ids or None}
+    if message.get("reply_to_peer_id"):
+        other["reply_to"] = None
+    message = {**message, "from_id": user, "text": "".join(map(_telegram_text, pieces))}
+    chats.message(message, other, chats.text(message))
 
 
 def _telegram_text(piece: Any) -> str:
@@ -113,15 +76,6 @@ def _telegram_text(piece: Any) -> str:
 def _telegram_user(key: Any) -> str | None:
     """Return the id of a person; contacts, mentions and old exports have its number alone."""
     return None if key in (None, "", 0) else f"user{key}" if str(key).isdecimal() else str(key)
-
-
-def _mentioned(piece: Mapping[str, Any]) -> str:
-    return _telegram_user(piece.get("user_id")) or str(piece.get("text"))
-
-
-def _telegram_time(message: Mapping[str, Any], name: str) -> str | None:
-    seconds = str(message.get(f"{name}_unixtime"))
-    return moment(int(seconds) if seconds.isdecimal() else message.get(name))
 
 
 def parse_slack(builder: Builder, data: bytes, name: str) -> None:
@@ -139,7 +93,7 @@ def parse_slack(builder: Builder, data: bytes, name: str) -> None:
     names: dict[str, str] = {}
     for user in lists.get("users", ()):
         profile, key = object_of(user.get("profile")), str(user.get("id"))
-        names[key] = str(user.get("real_name") or profile.get("real_name") or user.get("name") or key)
+        names[key] = str(value_at(user, "real_name|profile/real_name|name") or key)
         chats.person(
             names[key], id=key, email=profile.get("email"), phone=profile.get("phone"),
             job_title=profile.get("title"), username=user.get("name"),
@@ -149,36 +103,29 @@ def parse_slack(builder: Builder, data: bytes, name: str) -> None:
     for folder, messages in days.items():
         room = ids.get(folder, {})
         people = [names.get(str(each), str(each)) for each in room.get("members") or ()]
+        key = f"slack:{room.get('id') or folder}"
         title = room.get("name") or ", ".join(people) or folder
-        chats.begin(title, f"slack:{room.get('id') or folder}", room.get("created"), None)
-        warn_of_members(builder, messages, READ["slack"])
+        chats.begin(title, key, room.get("created"), prefix=f"{key}:")
+        chats.warn_of_members(messages)
         for message in messages:
-            if message.get("subtype") in SAID:
-                _slack_message(chats, message, names, f"slack:{room.get('id') or folder}:")
+            if message.get("subtype") in (None, *chats.layout["said"]):
+                _add_slack(chats, message, names)
             else:
                 left_out[str(message["subtype"])] += 1
         chats.end()
     _warn(builder, left_out)
 
 
-def _slack_message(
-    chats: Conversations, message: Mapping[str, Any], names: Mapping[str, str], prefix: str
-) -> None:
-    sent, thread, user = message.get("ts"), message.get("thread_ts"), message.get("user")
-    known = names.get(str(user)) or object_of(message.get("user_profile")).get("real_name")
+def _add_slack(chats: Conversations, message: dict[str, Any], names: Mapping[str, str]) -> None:
     written = str(message.get("text") or "")
-    quoted = [each.get("text") or each.get("fallback") for each in objects(message.get("attachments"))]
+    quoted = [value_at(each, "text|fallback") for each in objects(message.get("attachments"))]
+    mentions = [match[2] for match in MARKUP.finditer(written) if match[1] == "@"]
+    other: dict[str, Any] = {"mentions": mentions or None}
+    if message.get("thread_ts") == message.get("ts"):
+        other["reply_to"] = None
+    known = names.get(str(message.get("user"))) or value_at(message, "user_profile/real_name")
     inside = [_slack_text(each, names) for each in quoted if isinstance(each, str)]
-    more = {
-        "sender_id": str(user or message.get("bot_id") or "") or None,
-        "reply_to": f"{prefix}{thread}" if thread and thread != sent else None,
-        "edited_at": moment(_seconds(object_of(message.get("edited")).get("ts"))),
-        "mentions": [match[2] for match in MARKUP.finditer(written) if match[1] == "@"] or None,
-        "attachments": texts_of(message.get("files"), "name") or None,
-    }
-    sender = known or message.get("username") or user or message.get("bot_id")
-    text = _slack_text(written, names)
-    chats.message(sender, text, f"{prefix}{sent}", _seconds(sent), more, inside)
+    chats.message({**message, "known": known}, other, _slack_text(written, names), inside)
 
 
 def _slack_text(text: str, names: Mapping[str, str]) -> str:
@@ -193,10 +140,6 @@ def _slack_text(text: str, names: Mapping[str, str]) -> str:
     return html.unescape(MARKUP.sub(shown, text))
 
 
-def _seconds(value: Any) -> float | None:
-    return float(value) if re.fullmatch(r"\d{1,12}(?:\.\d{1,9})?", str(value)) else None
-
-
 def parse_messenger(builder: Builder, data: bytes, name: str) -> None:
     """Add a conversation of Facebook or Instagram, the earliest message first."""
     chats = Conversations(builder)
@@ -206,23 +149,16 @@ def parse_messenger(builder: Builder, data: bytes, name: str) -> None:
         return
     for person in texts_of(value.get("participants"), "name"):
         chats.person(person)
-    chats.begin(value.get("title"), value.get("thread_path"), None, None)
-    warn_of_members(builder, value["messages"], READ["messenger"])
-    for message in sorted(objects(value["messages"]), key=lambda each: _milliseconds(each) or 0):
-        share = object_of(message.get("share"))
-        texts = [message.get("content"), share.get("share_text"), share.get("link")]
-        files = [uri for key in FILES for uri in texts_of(message.get(key), "uri")]
-        more = {"attachments": [uri.rpartition("/")[2] for uri in files] or None}
-        milliseconds = _milliseconds(message)
-        sent = None if milliseconds is None else milliseconds / 1_000
-        text = "\n".join(each for each in texts if isinstance(each, str))
-        chats.message(message.get("sender_name"), text, None, sent, more)
+    chats.begin(value.get("title"), value.get("thread_path"))
+    chats.warn_of_members(value["messages"])
+    times = [message.get("timestamp_ms") for message in objects(value["messages"])]
+    sent = [each / 1_000 if type(each) is int else None for each in times]
+    for at, message in sorted(
+        zip(sent, objects(value["messages"]), strict=True), key=lambda each: each[0] or 0
+    ):
+        message = {**message, "sent": at}
+        chats.message(message, {}, chats.text(message))
     chats.end()
-
-
-def _milliseconds(message: Mapping[str, Any]) -> int | None:
-    value = message.get("timestamp_ms")
-    return value if type(value) is int else None
 
 
 def _warn(builder: Builder, left_out: Mapping[str, int]) -> None:

@@ -6,7 +6,7 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from types import SimpleNamespace
 from typing import IO, Any
@@ -68,6 +68,12 @@ def add_paragraph(builder: Builder, text: str, heading: int | None, depth: int) 
         builder.part("paragraph", span)
 
 
+def add_once(builder: Builder, texts: Iterable[str]) -> None:
+    """Add texts that stand on several pages as paragraphs, each once."""
+    for text in dict.fromkeys(texts):
+        add_paragraph(builder, text, None, 0)
+
+
 class Package:
     """The members of an Office file. It remembers which ones were read."""
 
@@ -86,7 +92,9 @@ class Package:
         Raises:
             ParseFailed: there is none, or its root is another element than ``kind``.
         """
-        main = next((each.target for each in self.related("", "officeDocument")), "")
+        # Where the relationships of the package are damaged, the usual name is the main member.
+        usual = next((name for name in self._names if name.endswith(f"/{kind}.xml")), "")
+        main = next((each.target for each in self.related("", "officeDocument")), usual)
         if local(self.root(main).tag) != kind:
             raise ParseFailed(f"The file is damaged: it has no {kind}.", "damaged")
         return main

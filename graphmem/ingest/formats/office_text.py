@@ -69,6 +69,9 @@ class Walk:
     kind and an id. ``rest`` is how many characters of the member are neither read nor hidden.
     """
 
+    hidden = HIDDEN
+    paragraphs = ("p",)
+
     def __init__(self, root: etree._Element, relations: dict[str, Relation]) -> None:
         self.root = root
         self.rest = letters(root)
@@ -100,7 +103,7 @@ class Walk:
     def line(self, element: etree._Element) -> str:
         """Return the text of all paragraphs in an element, with its tables and text boxes, as one line."""
         texts: list[str] = []
-        for paragraph in self.within(element, "p"):
+        for paragraph in self.within(element, *self.paragraphs):
             texts.append(self.text(paragraph))
             boxes, self.boxes[:] = self.boxes[:], []
             texts += map(self.line, boxes)
@@ -144,7 +147,7 @@ class Walk:
         """Return whether an element has no text that is shown; what it holds counts no more."""
         properties = child(element, f"{name}Pr") if name in ("tr", "tc") else None
         marks = [name, *(local(each.tag) for each in properties)] if properties is not None else [name]
-        is_hidden = not HIDDEN.isdisjoint(marks)
+        is_hidden = not self.hidden.isdisjoint(marks)
         if is_hidden:
             self.rest -= letters(element)
         return is_hidden or name.endswith("Pr")

@@ -12,9 +12,8 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import ParseFailed
-from graphmem.ingest.formats.office import Package, add_paragraph
-from graphmem.ingest.formats.office_text import attribute, local
-from graphmem.ingest.links import address_after
+from graphmem.ingest.formats.office import Package, add_once, add_paragraph
+from graphmem.ingest.formats.office_text import Walk, attribute, local
 from graphmem.ingest.tabular import add_table
 
 HIDDEN = {"tracked-changes", "forms", "desc", "title", "note-citation", "table-of-content-source"}
@@ -41,89 +40,61 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
             builder.title = value
         elif key in METADATA and value:
             builder.metadata.setdefault(METADATA[key], value)
-    text, styles = _Text(builder), package.root("styles.xml")
-    text.add_lines(styles.iter("{*}header", "{*}header-left", "{*}header-first"))
-    text.add_blocks(body, 0)
-    text.add_lines(styles.iter("{*}footer", "{*}footer-left", "{*}footer-first"))
+    styles, walk = package.root("styles.xml"), _Text(body, {})
+    add_once(builder, map(walk.line, styles.iter("{*}header", "{*}header-left", "{*}header-first")))
+    _add_blocks(builder, walk, body, 0)
+    add_once(builder, map(walk.line, styles.iter("{*}footer", "{*}footer-left", "{*}footer-first")))
     package.warn_of_rest()
 
 
-class _Text:
-    """Adds the text of elements to a document. ``_apart`` is what stands after the paragraph that is read."""
+def _add_blocks(builder: Builder, walk: _Text, element: etree._Element, depth: int) -> None:
+    """Add the blocks in an element that stands in so many lists."""
+    for each in element:
+        name = local(each.tag)
+        if name == "table":
+            add_table(builder, walk.rows(each))
+        elif name in ("h", "p"):
+            level = attribute(each, "outline-level") or "1"
+            heading = int(level) if name == "h" and level.isdecimal() else None
+            add_paragraph(builder, walk.text(each), heading, depth)
+        elif name not in HIDDEN:
+            _add_blocks(builder, walk, each, depth + (name == "list"))
+        boxes, walk.boxes[:] = walk.boxes[:], []
+        for box in boxes:
+            text = walk.line(box)
+            add_paragraph(builder, APART[local(box.tag)] + text if text else "", None, 0)
 
-    def __init__(self, builder: Builder) -> None:
-        self._builder = builder
-        self._apart: list[etree._Element] = []
 
-    def add_lines(self, elements: Iterator[etree._Element]) -> None:
-        """Add the text of each element as a paragraph, the same text once."""
-        for text in dict.fromkeys(map(self._line, elements)):
-            add_paragraph(self._builder, text, None, 0)
+class _Text(Walk):
+    """Reads the text of an element; ``boxes`` is what stands after the paragraph that was read."""
 
-    def add_blocks(self, element: etree._Element, depth: int) -> None:
-        """Add the blocks in an element that stands in so many lists."""
-        for each in element:
-            name = local(each.tag)
-            if name == "table":
-                add_table(self._builder, self._rows(each))
-            elif name in ("h", "p"):
-                level = attribute(each, "outline-level") or "1"
-                heading = int(level) if name == "h" and level.isdecimal() else None
-                add_paragraph(self._builder, self._text(each), heading, depth)
-            elif name not in HIDDEN:
-                self.add_blocks(each, depth + (name == "list"))
-            apart, self._apart = self._apart, []
-            for part in apart:
-                text = self._line(part)
-                add_paragraph(self._builder, APART[local(part.tag)] + text if text else "", None, 0)
+    hidden = HIDDEN
+    paragraphs = ("p", "h")
 
-    def _text(self, paragraph: etree._Element) -> str:
-        return "".join(self._pieces(paragraph))
-
-    def _pieces(self, element: etree._Element) -> Iterator[str]:
-        yield _words(element.text)
+    def _read(self, element: etree._Element) -> None:
+        self._add(_words(element.text))
         for each in element:
             name = local(each.tag)
             if name == "s":
-                yield " " * _count(each, "c")
+                self._add(" " * _count(each, "c"))
             elif name in ("tab", "line-break"):
-                yield "\t" if name == "tab" else "\n"
+                self._add("\t" if name == "tab" else "\n")
             elif name == "a":
-                words = self._text(each)
-                yield words + address_after(words, attribute(each, "href"))
+                self._read_linked(each, attribute(each, "href"))
             elif name in APART:
-                self._apart.append(each)
+                self.boxes.append(each)
             elif name not in HIDDEN:
-                yield from self._pieces(each)
-            yield _words(each.tail)
+                self._read(each)
+            self._add(_words(each.tail))
 
-    def _line(self, element: etree._Element) -> str:
-        """Return the text of all paragraphs in an element, with what stands apart in them, as one line."""
-        texts: list[str] = []
-        for paragraph in _within(element, "p", "h"):
-            texts.append(self._text(paragraph))
-            apart, self._apart = self._apart, []
-            texts += map(self._line, apart)
-        return " ".join(" ".join(texts).split())
-
-    def _rows(self, table: etree._Element) -> Iterator[list[str]]:
-        for row in _within(table, "table-row"):
+    def rows(self, table: etree._Element) -> Iterator[list[str]]:
+        for row in self.within(table, "table-row"):
             cells: list[str] = []
-            for cell in _within(row, "table-cell", "covered-table-cell"):
-                cells += [self._line(cell)] * _count(cell, "number-columns-repeated")
+            for cell in self.within(row, "table-cell", "covered-table-cell"):
+                cells += [self.line(cell)] * _count(cell, "number-columns-repeated")
             while cells and not cells[-1]:
                 cells.pop()
             yield cells
-
-
-def _within(element: etree._Element, *names: str) -> Iterator[etree._Element]:
-    """Yield the outermost elements of these names in another that a program shows."""
-    for each in element:
-        name = local(each.tag)
-        if name in names:
-            yield each
-        elif name not in HIDDEN:
-            yield from _within(each, *names)
 
 
 def _count(element: etree._Element, name: str) -> int:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections import ChainMap, Counter
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -19,7 +19,7 @@ from graphmem.ingest.building import Builder, exceeded, json_value, normal
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.formats import json_values, web_page
-from graphmem.ingest.formats.chats import object_of, objects, texts_of
+from graphmem.ingest.tables import object_of, objects, table, texts_of, value_at
 
 TASK_STATES = {"needsAction": "open", "completed": "done"}
 ENCODING = re.compile(rb"""(?:encoding=["']|CHARSET:|ENCODING:)([A-Za-z0-9_.:-]{1,40})""")
@@ -33,46 +33,6 @@ NOTE_MARKUP = (
 )
 CDATA = re.compile(r"<!\[CDATA\[((?:(?!<!\[CDATA\[).)*?)\]\]>", re.DOTALL)
 TAG = re.compile(r"<(/?)([\w.:-]+)([^<>]*?)(/?)>([^<]*)")
-CAMT_FIELDS = {
-    "external_id": ("Refs/AcctSvcrRef", "Refs/TxId", "AcctSvcrRef", "Refs/EndToEndId", "NtryRef"),
-    "date": ("BookgDt/Dt", "BookgDt/DtTm", "ValDt/Dt", "ValDt/DtTm"),
-    "value_date": ("ValDt/Dt", "ValDt/DtTm"),
-    "description": ("RmtInf/Ustrd", "AddtlTxInf", "AddtlNtryInf"),
-    "reference": ("Refs/EndToEndId", "RmtInf/Strd/CdtrRefInf/Ref"),
-    "status": ("Sts/Cd", "Sts"),
-    "counterparty": ("*/Nm", "*/Pty/Nm"),
-    "counterparty_account": ("*Acct/Id/IBAN", "*Acct/Id/Othr/Id"),
-    "amount": ("Amt", "AmtDtls/TxAmt/Amt"),
-}
-"""The fields of a booking of CAMT, and the paths of their values, the best first; ``*`` is the other side."""
-OFX_FIELDS = {
-    "external_id": ("FITID",),
-    "date": ("DTPOSTED",),
-    "value_date": ("DTAVAIL", "DTUSER"),
-    "counterparty": ("NAME", "PAYEE/NAME"),
-    "counterparty_account": ("BANKACCTTO/ACCTID", "CCACCTTO/ACCTID"),
-    "description": ("MEMO",),
-    "transaction_type": ("TRNTYPE",),
-    "check_number": ("CHECKNUM",),
-    "reference": ("REFNUM",),
-    "amount": ("TRNAMT",),
-}
-
-
-class Layout(NamedTuple):
-    """The elements of a format that hold a booking, the parts of a booking, and what all bookings share."""
-
-    record: str
-    part: str
-    accounts: tuple[str, ...]
-    currency: str
-    fields: Mapping[str, tuple[str, ...]]
-
-
-LAYOUTS = {
-    "camt": Layout("Ntry", "TxDtls", ("/Acct/Id/IBAN", "/Acct/Id/Othr/Id"), "Ccy", CAMT_FIELDS),
-    "ofx": Layout("STMTTRN", "", ("ACCTFROM/ACCTID",), "CURDEF", OFX_FIELDS),
-}
 END = re.compile(r"</(?:\w+:)?(?:Document|OFX)>\s*\Z")
 LEVELS_LIMIT = 100
 NO_ID = ("NOTPROVIDED", "NONREF")
@@ -99,66 +59,38 @@ def parse_keep(builder: Builder, data: bytes, name: str) -> None:
     note = object_of(json_values.value_of(builder, data))
     items = objects(note.get("listContent"))
     lines = [f"- [{'x' if item.get('isChecked') else ' '}] {item.get('text')}" for item in items]
-    edited = _microseconds(note.get("userEditedTimestampUsec"))
     builder.title = note.get("title") or None
-    add_record(builder, {
-        "title": note.get("title"),
-        "content": "\n".join([str(note.get("textContent") or ""), *lines]),
-        "tags": texts_of(note.get("labels"), "name"),
-        "created_at": _microseconds(note.get("createdTimestampUsec")) or edited,
-        "updated_at": edited,
-        "links": [link.get("url") for link in objects(note.get("annotations")) if link.get("url")],
-        "attachments": texts_of(note.get("attachments"), "filePath"),
-        "shared_with": texts_of(note.get("sharees"), "email"),
-        "pinned": note.get("isPinned"),
-        "archived": note.get("isArchived"),
-        "deleted": note.get("isTrashed"),
-    })  # fmt: skip
-
-
-def _microseconds(value: Any) -> str | None:
-    if type(value) is not int or not 0 < value < 1 << 55:
-        return None
-    return (datetime.fromtimestamp(0, UTC) + timedelta(microseconds=value)).isoformat()
+    _add_item(builder, {**note, "content": "\n".join([str(note.get("textContent") or ""), *lines])})
 
 
 def parse_tasks(builder: Builder, data: bytes, name: str) -> None:
     """Add the tasks of Google Tasks, each with the name of its list, and the task that it is a part of."""
     for group in objects(object_of(json_values.value_of(builder, data, ("items",))).get("items")):
         for task in objects(group.get("items")):
-            days = {day: str(task.get(day) or "")[:10] for day in ("due", "completed")}
-            add_record(builder, {
-                "title": task.get("title"),
-                "description": task.get("notes"),
-                "status": TASK_STATES.get(str(task.get("status")), task.get("status")),
-                "due_date": days["due"],
-                "completed_date": days["completed"],
-                "list": group.get("title"),
-                "external_id": task.get("id"),
-                "created_at": task.get("created"),
-                "updated_at": task.get("updated"),
-                "links": texts_of(task.get("links"), "link"),
-                "parent": task.get("parent"),
-                "deleted": task.get("deleted"),
-            })  # fmt: skip
+            other = {day: str(task.get(day) or "")[:10] for day in ("due", "completed")}
+            other["status"] = TASK_STATES.get(str(task.get("status")), task.get("status"))
+            _add_item(builder, {**task, **other, "list": group.get("title")})
 
 
 def parse_activity(builder: Builder, data: bytes, name: str) -> None:
     """Add what somebody did with products of Google, such as a prompt for Gemini, with what came back."""
     value = json_values.value_of(builder, data)
     for each in objects(value if isinstance(value, list) else [value]):
-        answers = texts_of(each.get("safeHtmlItem"), "html")
-        add_record(builder, {
-            "title": each.get("title"),
-            "date_start": each.get("time"),
-            "product": each.get("header"),
-            "url": each.get("titleUrl"),
-            "description": "\n".join(texts_of(each.get("subtitles"), "name")),
-            "outcome": "\n".join(web_page.plain(answer, builder) for answer in answers),
-            "details": texts_of(each.get("details"), "name"),
-            "locations": texts_of(each.get("locationInfos"), "name"),
-            "attachments": [file for file in each.get("attachedFiles") or () if isinstance(file, str)],
-        })  # fmt: skip
+        answers = [web_page.plain(answer, builder) for answer in texts_of(each.get("safeHtmlItem"), "html")]
+        subtitles = "\n".join(texts_of(each.get("subtitles"), "name"))
+        _add_item(builder, {**each, "description": subtitles, "outcome": "\n".join(answers)})
+
+
+def _add_item(builder: Builder, item: Mapping[str, Any]) -> None:
+    fields: dict[str, Any] = {}
+    for name, paths in table("exports")[builder.format.name].items():
+        value = value_at(item, paths)
+        if "Usec" in paths:
+            is_time = type(value) is int and 0 < value < 1 << 55
+            at = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=value if is_time else 0)
+            value = at.isoformat() if is_time else None
+        fields[name] = [each for each in value if isinstance(each, str)] if isinstance(value, list) else value
+    add_record(builder, fields)
 
 
 def parse_notes(builder: Builder, data: bytes, name: str) -> None:
@@ -253,33 +185,32 @@ class _Bookings:
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self.account, self.currency = "", ""
-        self._layout = LAYOUTS[builder.format.name]
+        self._layout = table("xml_exports")[builder.format.name]
         self._entry: dict[str, list[str]] = {}
         self._details: list[dict[str, list[str]]] = [{}]
         self._place = (0, 0)
-        self._equal = Counter[str]()
 
     def add(self, path: list[str], value: str | None, attributes: str) -> None:
         layout, place = self._layout, (self.builder.position, self.builder.line)
         currency = re.search(r"Ccy=.(\w{3})", attributes)
         if value is not None:
             self.builder.add_line(path[-1], f"{value} {currency[1]}" if currency else value)
-        if layout.record not in path:
-            if value is not None and "/".join(path).endswith(layout.accounts):
+        if layout["record"] not in path:
+            if value is not None and "/".join(path).endswith(tuple(layout["accounts"])):
                 self.account = value
-            elif value is not None and path[-1] == layout.currency:
+            elif value is not None and path[-1] == layout["currency"]:
                 self.currency = value
             return
-        inside = path[path.index(layout.record) + 1 :]
+        inside = path[path.index(layout["record"]) + 1 :]
         if value is None and not inside:
             self.end()
-        elif value is None and path[-1] == layout.part:
+        elif value is None and path[-1] == layout["part"]:
             self._details.append({})
         elif value is not None:
             if not self._entry:
                 self._place = place
-            is_part = layout.part in inside
-            within = "/".join(inside[inside.index(layout.part) + 1 :] if is_part else inside)
+            is_part = layout["part"] in inside
+            within = "/".join(inside[inside.index(layout["part"]) + 1 :] if is_part else inside)
             values = self._details[-1] if is_part else self._entry
             values.setdefault(within, []).append(value)
             if currency:
@@ -288,7 +219,7 @@ class _Bookings:
     def end(self) -> None:
         """Add a booking, or those of which it is the sum."""
         entry, details = self._entry, [each for each in self._details if each] or [{}]
-        amounts = self._layout.fields["amount"]
+        amounts = self._layout["fields"]["amount"]
         if len(details) > 1 and all(any(path in each for path in amounts) for each in details):
             entry = {name: value for name, value in entry.items() if name not in amounts}
         else:
@@ -301,10 +232,10 @@ class _Bookings:
     def _add(self, values: Mapping[str, list[str]], number: str) -> None:
         is_debit = values.get("CdtDbtInd") == ["DBIT"]
         side = "RltdPties/Cdtr" if is_debit else "RltdPties/Dbtr"
-        path = next((path for path in self._layout.fields["amount"] if path in values), "")
+        path = next((path for path in self._layout["fields"]["amount"] if path in values), "")
         currency = next(iter(values.get(f"{path}@", ())), self.currency)
         fields: dict[str, Any] = {"account": self.account, "currency": currency}
-        for name, paths in self._layout.fields.items():
+        for name, paths in self._layout["fields"].items():
             texts = (" ".join(values.get(path.replace("*", side), ())) for path in paths)
             fields[name] = next((value for value in texts if value and value not in NO_ID), None)
         for name in ("date", "value_date"):
@@ -315,10 +246,6 @@ class _Bookings:
             fields["amount"] = -float(amount) if is_debit else float(amount)
         if fields["external_id"]:
             fields["external_id"] += number
-        else:
-            content = repr(fields)
-            self._equal[content] += 1
-            fields["occurrence"] = self._equal[content] if self._equal[content] > 1 else None
         start, line = self._place
         filled = {name: value for name, value in fields.items() if value not in (None, "")}
         members = [PartField(name, json_value(value), FileSpan()) for name, value in filled.items()]
@@ -335,4 +262,4 @@ def parse_bookings(builder: Builder, data: bytes, name: str) -> None:
     if not END.search(text):
         line = text.count("\n") + 1
         builder.warn(f"The file has no end in line {line}: if it was cut, its last booking is not whole.")
-        bookings.add([LAYOUTS[builder.format.name].record], None, "")
+        bookings.add([table("xml_exports")[builder.format.name]["record"]], None, "")

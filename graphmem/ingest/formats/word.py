@@ -12,7 +12,7 @@ import re
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest.building import Builder
-from graphmem.ingest.formats.office import Package, add_paragraph
+from graphmem.ingest.formats.office import Package, add_once, add_paragraph
 from graphmem.ingest.formats.office_text import Walk, attribute, child, local
 from graphmem.ingest.tabular import add_table
 
@@ -28,9 +28,10 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     main = package.main("document")
     package.describe()
     document = _Document(builder, package, main)
-    document.add_around("header")
+    headers, footers = (document.around(kind) for kind in ("header", "footer"))
+    add_once(builder, headers)
     document.add_body()
-    document.add_around("footer")
+    add_once(builder, [text for text in footers if text not in headers])
     package.warn_of_rest()
 
 
@@ -46,7 +47,6 @@ class _Document:
             if (style_name := child(style, "name")) is not None
         }
         self._notes = {kind: self._notes_of(member) for kind, member in NOTES.items()}
-        self._around_texts: set[str] = set()
 
     def _notes_of(self, member: str) -> dict[str, tuple[Walk, etree._Element]]:
         """Return the notes of a kind by their ids; what only separates them is none."""
@@ -60,14 +60,10 @@ class _Document:
             if attribute(note, "type") in ("", "normal")
         }
 
-    def add_around(self, kind: str) -> None:
-        """Add the headers or the footers, each text once."""
-        for relation in self._package.related(self._main, kind):
-            walk = self._package.walk(relation.target)
-            text = walk.line(walk.root)
-            if text not in self._around_texts:
-                self._around_texts.add(text)
-                add_paragraph(self._builder, text, None, 0)
+    def around(self, kind: str) -> list[str]:
+        """Return the texts of the headers or the footers."""
+        walks = [self._package.walk(each.target) for each in self._package.related(self._main, kind)]
+        return [walk.line(walk.root) for walk in walks]
 
     def add_body(self) -> None:
         walk = self._package.walk(self._main)

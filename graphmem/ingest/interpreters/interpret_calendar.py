@@ -12,44 +12,17 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from graphmem.ingest.document import ParsedDocument, Part, PartField
-from graphmem.ingest.formats.calendar import SEVERAL
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.people import Mention, People, mentions
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal
+from graphmem.ingest.tables import table
 from graphmem.model import changed_instances, times
 
-SHARED_NAMES = {
-    **{name: name for name in ("class", "geo", *SEVERAL.values())},
-    "summary": "title",
-    "location": "location",
-    "status": "status",
-    "url": "url",
-    "uid": "external_id",
-    "priority": "priority",
-    "duration": "duration",
-    "rule": "recurrence",
-    "recurrence_id": "recurrence_id",
-    "timezone": "timezone",
-    "categories": "tags",
-    "instances": "instance_dates",
-}
-TYPES = {
-    "event": ("event", {"start": "date_start", "end": "date_end", "description": "description"}),
-    "task": (
-        "task",
-        {
-            "start": "start_date",
-            "due": "due_date",
-            "completed": "completed_date",
-            "description": "description",
-        },
-    ),
-    "journal": ("note", {"start": "date", "description": "content"}),
-}
-"""The entity type of each component, and the names of its own fields."""
+COMPONENTS = {"event": "event", "task": "task", "journal": "note"}
+"""The entity type of each component."""
 ROLES = {"organizer": "organizer", "attendees": "attendee"}
 PARTICIPATION = {"role": "participation", "status": "status"}
 """What a calendar says of the part that a person takes, and its name in the metadata."""
@@ -100,7 +73,7 @@ def _change_of_series(
     ``named`` are the series that have a name already. The instance may have another name than its series: so
     the name counts where nothing else gives one.
     """
-    entity_type, _ = TYPES.get(text_of(fields.get("component")) or "event", TYPES["event"])
+    entity_type = COMPONENTS[_component(fields)]
     start, title = fields.get("start"), fields.get("summary")
     uid = LabelledMember("external_id", fields["uid"].value, fields["uid"].span)
     if title is not None and uid.value not in named:
@@ -117,6 +90,11 @@ def _change_of_series(
     )
 
 
+def _component(fields: Mapping[str, PartField]) -> str:
+    component = text_of(fields.get("component"))
+    return component if component in COMPONENTS else "event"
+
+
 def _is_cancelled(fields: Mapping[str, PartField]) -> bool:
     return (text_of(fields.get("status")) or "").upper() == "CANCELLED"
 
@@ -129,9 +107,10 @@ def _revision(fields: Mapping[str, PartField]) -> int:
 def _add(
     draft: ProposalDraft, people: People, text: str, part: Part, fields: Mapping[str, PartField]
 ) -> int | None:
-    entity_type, own_names = TYPES.get(text_of(fields.get("component")) or "event", TYPES["event"])
+    component = _component(fields)
+    entity_type = COMPONENTS[component]
     is_cancelled, revision = _is_cancelled(fields), _revision(fields)
-    names = SHARED_NAMES | own_names
+    names = table("field_names")["calendar"] | table("field_names")[component]
     cleared = [
         new for old, new in names.items() if (is_cancelled and old in TIMES) or (revision and old in REVISED)
     ]

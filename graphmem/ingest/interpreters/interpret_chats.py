@@ -19,32 +19,12 @@ from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.proposal import Proposal
+from graphmem.ingest.tables import table
 from graphmem.model import identity
 
-CONVERSATION_NAMES = {"id": "external_id", "created_at": "started_at", "updated_at": "updated_at"}
-MESSAGE_NAMES = {
-    "id": "message_id",
-    "role": "sender",
-    "text": "content",
-    "sent_at": "sent_at",
-    "model": "model",
-    "current": "current",
-    "hidden": "hidden",
-    "attachments": "attachments",
-    "attachments_text": "attachments_text",
-    "reply_to": "in_reply_to",
-    "edited_at": "edited_at",
-    "forwarded_from": "forwarded_from",
-}
+FIELD_NAMES = table("field_names")
 MESSENGERS = ("whatsapp", "telegram", "slack", "messenger")
 """Formats whose senders are people."""
-PERSON_NAMES = {
-    "name": "name",
-    "email": "email",
-    "phone": "phone",
-    "job_title": "job_title",
-    "username": "username",
-}
 NAME_CHARACTERS_LIMIT = 80
 TIMES = ("updated_at", "created_at")
 PHONE = re.compile(r"\+?[\d\s().-]{7,}")
@@ -81,7 +61,7 @@ def _message(
     """Add a message, its conversation, who sent it, and whom it mentions."""
     fields = fields_by_name(part.fields)
     sent_at = moment(text_of(fields.get("sent_at")))
-    members = [*rename(fields, MESSAGE_NAMES), LabelledMember("channel", format)]
+    members = [*rename(fields, FIELD_NAMES["message"]), LabelledMember("channel", format)]
     if title is not None:
         members.append(title._replace(name="conversation"))
     mentions = _texts_of(fields.get("mentions"))
@@ -115,7 +95,7 @@ class _People:
         name, key = text_of(fields.get("name")), text_of(fields.get("id"))
         if name is None:
             return None
-        members = rename(fields, PERSON_NAMES)
+        members = rename(fields, FIELD_NAMES["person"])
         if PHONE.fullmatch(name):
             members[0] = members[0]._replace(name="phone")
         identified_by = None
@@ -187,7 +167,7 @@ def _conversation(
 ) -> int | None:
     part = document.parts[index]
     fields = fields_by_name(part.fields)
-    members = rename(fields, CONVERSATION_NAMES)
+    members = rename(fields, FIELD_NAMES["conversation"])
     has_id = text_of(fields.get("id")) is not None
     if title is not None and not has_id:
         members.append(title)

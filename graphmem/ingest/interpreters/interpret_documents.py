@@ -18,18 +18,9 @@ from graphmem.ingest.interpreters.labels import LabelledMember, configured_type,
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import heading, whole_text
 from graphmem.ingest.proposal import Proposal
+from graphmem.ingest.tables import object_of, table
 
 GENERAL_TYPE = "document"
-NAMES = (
-    "author", "subject", "keywords", "category", "description", "comments", "language", "width", "height",
-)  # fmt: skip
-EXIF_NAMES = {
-    "Artist": "author",
-    "ImageDescription": "description",
-    "Make": "camera_make",
-    "Model": "camera_model",
-}
-PAGES = ("pages", "slides")
 DATES = ("created", "date")
 PDF_TIME = re.compile(
     r"D:(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(?:(\d\d)(?:(Z)|([+-]\d\d)'?(\d\d)?)?)?)?.*", re.ASCII
@@ -57,11 +48,10 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
 
 
 def _from_metadata(metadata: Mapping[str, Any], draft: ProposalDraft) -> Iterator[LabelledMember]:
-    yield from (LabelledMember(name, metadata[name]) for name in NAMES if name in metadata)
-    yield from (LabelledMember("page_count", metadata[key]) for key in PAGES if key in metadata)
-    exif = metadata.get("exif")
-    exif = exif if isinstance(exif, dict) else {}
-    yield from (LabelledMember(name, exif[key]) for key, name in EXIF_NAMES.items() if key in exif)
+    exif = object_of(metadata.get("exif"))
+    for values, names in ((metadata, "metadata"), (exif, "exif")):
+        named = table("field_names")[names].items()
+        yield from (LabelledMember(name, values[key]) for key, name in named if key in values)
     written = next((metadata[key] for key in DATES if metadata.get(key)), exif.get("DateTimeOriginal"))
     if written:
         date = moment(_iso(written))

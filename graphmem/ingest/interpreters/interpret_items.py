@@ -5,62 +5,39 @@ Each is identified as its program tells its records apart. What lay in the trash
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from graphmem.ingest.document import ParsedDocument
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, text_of
-from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
+from graphmem.ingest.interpreters.proposal_draft import OCCURRENCE, ProposalDraft, moment
 from graphmem.ingest.proposal import Proposal
-from graphmem.model import identity
+from graphmem.ingest.tables import table
 
 NAME_CHARACTERS_LIMIT = 80
 NO_FIELDS = ("parent",)
 OBSERVED = ("updated_at", "created_at")
 
 
-class Kind(NamedTuple):
-    """The entity type of a record, the fields that name it, and the alternatives that identify it."""
-
-    entity_type: str
-    names: tuple[str, ...]
-    identified_by: identity.Alternatives
-
-
-_NOTE = Kind("note", ("title", "content"), (("created_at", "title"), ("created_at",), ("title",)))
-_BOOKING = Kind(
-    "transaction", ("counterparty", "description"),
-    (("account", "external_id", "date", "amount"), ("external_id", "date", "amount")),
-)  # fmt: skip
-KINDS = {
-    "keep": _NOTE,
-    "enex": _NOTE,
-    "google_tasks": Kind("task", ("title",), (("external_id",), ("title",))),
-    "google_activity": Kind("event", ("title",), (("title", "date_start"), ("title",))),
-    "ofx": _BOOKING,
-    "camt": _BOOKING,
-}
-
-
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
-    draft = ProposalDraft()
-    kind = KINDS[document.format]
+    draft, kind = ProposalDraft(), table("field_names")["records"][document.format]
+    identified_by = tuple(map(tuple, kind["identified_by"]))
     by_id: dict[str, int | None] = {}
     parents: list[tuple[int | None, str]] = []
     for part in document.parts:
         fields = fields_by_name(part.fields)
         members = [LabelledMember(*field) for name, field in fields.items() if name not in NO_FIELDS]
+        if kind["type"] == "transaction" and "external_id" not in fields:
+            count = draft.occurrence(kind["type"], members)
+            members += [LabelledMember(OCCURRENCE, count)] if count > 1 else []
         observed_at = next(filter(None, (moment(text_of(fields.get(name))) for name in OBSERVED)), None)
-        texts = (" ".join((text_of(fields.get(name)) or "").split()) for name in kind.names)
+        texts = (" ".join((text_of(fields.get(name)) or "").split()) for name in kind["names"])
         name = next(filter(None, texts), "")[:NAME_CHARACTERS_LIMIT]
         record = draft.entity(
-            kind.entity_type, members, part.span, canonical_name=name, observed_at=observed_at,
-            identified_by=kind.identified_by,
+            kind["type"], members, part.span, canonical_name=name, observed_at=observed_at,
+            identified_by=identified_by,
         )  # fmt: skip
         if record is not None and "deleted" in fields:
-            who = (kind.identified_by, draft.entities[record].fields)
-            stored_as = {"kind": "delete"}
-            draft.observation(kind.entity_type, {}, part.span, who, stored_as, observed_at)
+            who = (identified_by, draft.entities[record].fields)
+            draft.observation(kind["type"], {}, part.span, who, {"kind": "delete"}, observed_at)
             draft.warn("What lay in the trash there is deleted.")
         by_id[text_of(fields.get("external_id")) or ""] = record
         parent = text_of(fields.get("parent"))

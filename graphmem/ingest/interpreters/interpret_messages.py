@@ -17,18 +17,11 @@ from graphmem.ingest.interpreters.people import Mention, People, mentions
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal
+from graphmem.ingest.tables import table
 
 RECIPIENTS = ("to", "cc", "bcc")
 NO_SUBJECT = "(no subject)"
 """The name of a message that has an id and no subject."""
-NAMES = {
-    "message_id": "message_id",
-    "subject": "subject",
-    "body": "content",
-    "sent_at": "sent_at",
-    "in_reply_to": "in_reply_to",
-    "list_id": "list_id",
-}
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
@@ -74,7 +67,10 @@ def _add(
     """Add a message and its people; return the message, ``None`` if nothing of it can be stored."""
     senders = list(mentions(text, fields.get("from")))
     recipients = [(role, person) for role in RECIPIENTS for person in mentions(text, fields.get(role))]
-    members = [*rename(fields, NAMES), *_addressed(senders, [person for _, person in recipients])]
+    members = [
+        *rename(fields, table("field_names")["mail"]),
+        *_addressed(senders, [person for _, person in recipients]),
+    ]
     attachments = fields.get("attachments")
     if attachments is not None and isinstance(attachments.value, list):
         names = [file.get("name") for file in attachments.value if isinstance(file, dict)]

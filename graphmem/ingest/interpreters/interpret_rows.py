@@ -25,7 +25,6 @@ identifies the object.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -47,7 +46,7 @@ from graphmem.ingest.interpreters.labels import (
     text_of,
     type_of_table,
 )
-from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
+from graphmem.ingest.interpreters.proposal_draft import OCCURRENCE, ProposalDraft
 from graphmem.ingest.interpreters.row_columns import (
     SEPARATOR,
     are_people,
@@ -62,8 +61,6 @@ from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity, numbers
 
 GENERAL_TYPE = "record"
-OCCURRENCE = "occurrence"
-"""The field of a booking that says which one of equal ones it is, from the second one on."""
 JSON_FORMATS = ("json", "jsonl")
 TYPE_COLUMN = "entity_type"
 LOOSE_TYPE_COLUMN = "type"
@@ -130,7 +127,6 @@ class Types:
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     draft = ProposalDraft()
-    contents = Counter[str]()
     named_rows: dict[tuple[str, Any], int] = {}
     configured = configured_type(options.configuration)
     file = document.title or stem(options.file_name) if document.format == "csv" else stem(options.file_name)
@@ -142,7 +138,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         types = Types(configured, (name, file), has_lists=has_lists)
         _warn_of_objects(draft, rows)
         for part in rows:
-            _add(draft, document.text, part, types, contents, named_rows)
+            _add(draft, document.text, part, types, named_rows)
         return draft.proposal()
     if document.format in JSON_FORMATS:
         _warn_of_objects(draft, document.parts)
@@ -173,7 +169,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
                 label = None if sheet is None else LabelledMember("sheet", sheet.value, sheet.span)
                 types = Types(configured, (text_of(sheet), None if has_sheets else file), label, has_lists)
             elif kind == "row" or (kind == "record" and _is_row(document, part, draft)):
-                _add(draft, document.text, part, types, contents, named_rows)
+                _add(draft, document.text, part, types, named_rows)
     return draft.proposal()
 
 
@@ -207,10 +203,9 @@ def _is_row(document: ParsedDocument, part: Part, draft: ProposalDraft) -> bool:
 
 
 def _add(
-    draft: ProposalDraft, text: str, part: Part, types: Types, contents: Counter[str],
-    named_rows: dict[tuple[str, Any], int],
-) -> None:  # fmt: skip
-    """Add a row. ``contents`` counts the earlier rows that nothing names, ``named_rows`` are the others."""
+    draft: ProposalDraft, text: str, part: Part, types: Types, named_rows: dict[tuple[str, Any], int]
+) -> None:
+    """Add a row; ``named_rows`` are the earlier ones that something names."""
     read = [
         member._replace(value=types.forms.value(member.name, member.value))
         for member in members_of(part.fields)
@@ -232,12 +227,10 @@ def _add(
     own = {name: member for name, member in members.items() if name not in used}
     also = types.places(entity_type)
     if not _NAMING & set(members):
-        content = repr((entity_type, [(name, member.value) for name, member in own.items()]))
-        contents[content] += 1
-        if contents[content] > 1 and is_booking(member.value for member in own.values()):
-            # Another file of the account has the same rows, and the same one is the second there as well.
-            own[OCCURRENCE] = LabelledMember(OCCURRENCE, contents[content])
-        elif contents[content] > 1:
+        count = draft.occurrence(entity_type, own.values())
+        if count > 1 and is_booking(member.value for member in own.values()):
+            own[OCCURRENCE] = LabelledMember(OCCURRENCE, count)
+        elif count > 1:
             draft.warn(f"Equal rows without a name or an id are one entity: the one{place(part.span)} too.")
         # What such a row is identified by must not change with the name of the file.
         also = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,8 @@ WARNINGS_LIMIT = 100
 JOINED_LIMIT = 100
 """Elements of a list in the metadata of one relationship that several places of a file state."""
 NOWHERE = FileSpan()
+OCCURRENCE = "occurrence"
+"""The field of a booking that says which one of equal ones it is, from the second one on."""
 RESERVED = items.RESERVED - {identity.CANONICAL_NAME} | {"span", "spans"}
 """Names that are no fields where an interpretation is stored."""
 SHOWN_CHARACTERS = 64
@@ -35,6 +38,16 @@ class ProposalDraft:
         self._relationships: dict[tuple[str, int, int], ProposedRelationship] = {}
         self._warnings: dict[str, None] = {}
         self._names: dict[str, bool] = {}
+        self._equal: Counter[str] = Counter()
+
+    def occurrence(self, entity_type: str, members: Iterable[LabelledMember]) -> int:
+        """Return which one of equal things without a name or an id it is, from 1.
+
+        Another file of an account has the same bookings, and the same one is the second there as well.
+        """
+        content = repr((entity_type, [(member.name, member.value) for member in members]))
+        self._equal[content] += 1
+        return self._equal[content]
 
     def warn(self, sentence: str) -> None:
         """Add a warning once; beyond a bound one sentence stands for the others."""

@@ -15,61 +15,22 @@ from typing import Any
 from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.interpreters.labels import LabelledMember, field_name, is_empty
 from graphmem.ingest.interpreters.text_places import Cursor, place, widen
-from graphmem.ingest.tabular import NO_NAME
+from graphmem.ingest.tables import table
+from graphmem.ingest.tabular import NO_NAME, labelled_name
 from graphmem.model import identity, numbers
 
 SEPARATOR = " ::: "
-KINDS_OF_PEOPLE = (
-    (
-        re.compile(
-            r"(?:primary|mobile|home|work|business|other|car|company_main)_phone(?:_\d+)?|(?:mobile|phone)_number"
-        ),
-        "phone",
-    ),
-    (re.compile(r"(?:primary|secondary)_e_?mail(?:_address)?"), "email"),
+TABLES = table("contacts")
+MANY = [(re.compile(column), *names) for column, names in TABLES["columns"].items()]
+KINDS_OF_PEOPLE = [(re.compile(column), name) for column, name in TABLES["columns_of_people"].items()]
+NAMES_OF_PEOPLE, PEOPLE_COLUMNS = (
+    TABLES["people"]["names"],
+    [{*names} for names in TABLES["people"]["columns"]],
 )
-"""Columns of people that say of which kind a number or an address is, and what it becomes as well."""
-MANY = (
-    (re.compile(r"e?_?mail(?:_\d+)?_(?:value|address|adresse)"), "email", "emails"),
-    (re.compile(r"phone_\d+_value"), "phone", "phones"),
-    (re.compile(r"address_\d+_formatted"), "address", "addresses"),
-    (re.compile(r"website_\d+_value"), "url", "urls"),
-    (re.compile(r"organization(?:_\d+)?_name"), "company", "companies"),
-    (re.compile(r"organization(?:_\d+)?_title"), "job_title", "job_titles"),
-)
-"""Columns of address books, and the fields that one or many of their values become."""
 LABELLED = re.compile(r"((e?_?mail|phone|address|website|relation|event|custom_field|im)_\d+)_(?:type|label)")
 """Columns that say of which kind the value in the column beside them is."""
-NOUNS = {"e_mail": "email", "email": "email", "phone": "phone", "address": "address", "website": "url"}
-"""What follows a label in the name of its field; of relatives, days and fields of one's own nothing does."""
 LABELS = re.compile(r".*_(?:type|label)|labels|group_membership")
 """Columns of Google whose values may begin with a star."""
-NAMES_OF_PEOPLE = (
-    ("first", "last"),  # Yahoo
-    ("vorname", "nachname"),
-    ("voornaam", "achternaam"),
-    ("prénom", "nom"),
-    ("nombre", "apellidos"),
-    ("nombre", "apellido"),
-    ("nome", "cognome"),
-    ("nome", "sobrenome"),
-    ("fornavn", "etternavn"),
-    ("fornavn", "efternavn"),
-    ("förnamn", "efternamn"),
-    ("etunimi", "sukunimi"),
-    ("imię", "nazwisko"),
-    ("jméno", "příjmení"),
-    ("имя", "фамилия"),
-    ("名", "姓"),
-)
-"""Columns of the first and the last name in other languages: only both together are names of people."""
-PEOPLE_COLUMNS = (
-    {"first_name", "last_name"},
-    {"given_name", "family_name"},
-    {"name", "email"},
-    {"full_name", "email"},
-)
-"""Tables that have all of these columns are of people."""
 CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])[\w./#-]{3,40}")
 """What looks like the number of a thing: letters and digits without blanks."""
 ROWS_LEAST = 3
@@ -107,7 +68,7 @@ def columns_joined(
         if (labelled := LABELLED.fullmatch(name)) is not None:
             named = _labelled(text, members, labelled, str(member.value))
             joined |= named
-            unnamed -= {f"{labelled[1]}_value"} if named and labelled[2] not in NOUNS else set()
+            unnamed -= {f"{labelled[1]}_value"} if named and labelled[2] not in TABLES["nouns"] else set()
             continue
         if name not in unnamed:
             continue
@@ -143,8 +104,7 @@ def _labelled(
     values = _values(text, value) if value is not None and isinstance(value.value, str) else []
     if not values or field_name(label) in ("", "other"):
         return {}
-    noun = NOUNS.get(column[2], "")
-    name = field_name(label if label.lower().endswith(("fax", "pager")) else f"{label} {noun}")
+    name = field_name(labelled_name(label, TABLES["nouns"].get(column[2], "")))
     texts = [each.value for each in values]
     return {name: values[0]._replace(name=name, value=texts if len(texts) > 1 else texts[0])}
 
