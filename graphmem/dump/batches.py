@@ -91,10 +91,7 @@ class Batch:
 
 @dataclass(slots=True)
 class FileContent:
-    """The bytes of a file of an owner, which are read from the dump as they are taken.
-
-    It comes before the batch of the transaction that stored the file.
-    """
+    """The bytes of a file, read from the dump as they are taken, before the transaction that stored it."""
 
     owner: str
     content_hash: str
@@ -118,7 +115,6 @@ class _Stream:
         self._next = next(self._records, None)
 
     def take(self, *kinds: type[K]) -> K | None:
-        """Return the next record if it is of one of some kinds, else None."""
         record = self._next
         if not isinstance(record, kinds):
             return None
@@ -156,7 +152,6 @@ def batches(
 
 
 def _file(owner: str, source: SourceRecord, first: FileChunk, stream: _Stream) -> FileContent:
-    """Return the file that a source names, of which the stream has the chunks after the first one."""
 
     def chunks() -> Iterator[bytes]:
         chunk, left = first, source.size

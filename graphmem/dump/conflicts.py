@@ -118,7 +118,9 @@ def find_missing(batch: Batch, present: Present, *, plan: bool = False, last: bo
             continue
         stored = present.transactions.get(transaction.id)
         missing.conflicts.extend(_transaction_conflicts(batch.owner, transaction, stored, present))
-        writable, repeats = [], _missing_repeats(part, present)
+        recorded = present.recorded
+        writable = list[ObservationRecord]()
+        repeats = [each for each in part.of(Repeat) if (transaction.id, each.id) not in recorded]
         # In the union of two histories, a repeat may be recorded before its observation: it waits as well.
         missing.waiting_repeats += 0 if plan else sum(repeat.id not in known for repeat in repeats)
         # Observations that make entities come before those that need them.
@@ -158,10 +160,6 @@ def find_missing(batch: Batch, present: Present, *, plan: bool = False, last: bo
     return missing
 
 
-def _missing_repeats(part: BatchPart, present: Present) -> list[Repeat]:
-    return [repeat for repeat in part.of(Repeat) if (part.transaction.id, repeat.id) not in present.recorded]
-
-
 def _needs_entities(observation: ObservationRecord) -> bool:
     return ":" in observation.subject_id or observation.kind not in facts.VALUE_KINDS
 
@@ -176,7 +174,6 @@ def _absent_entity(observation: ObservationRecord, entities: Collection[str]) ->
 
 
 def _target(observation: ObservationRecord) -> list[str]:
-    """Return the entity that a merge names, if any."""
     target = facts.target(observation.kind, dict(zip(observation.fields, observation.values, strict=True)))
     return [target] if target is not None else []
 

@@ -69,7 +69,6 @@ class Manifest:
 
     @property
     def size(self) -> int:
-        """The number of bytes of all lines."""
         return sum(chunk[1] for chunk in self.chunks)
 
 
@@ -101,11 +100,7 @@ class DumpWriter:
         return self._sealer is not None
 
     def add(self, line: bytes) -> None:
-        """Add one line, without its line feed.
-
-        Raises:
-            ValueError: the line is longer than a frame may be.
-        """
+        """Add one line, without its line feed. ValueError: the line is longer than a frame may be."""
         if len(line) >= FRAME_BYTES_LIMIT:
             raise ValueError("a line is too long")
         self._lines.append(line)
@@ -120,7 +115,6 @@ class DumpWriter:
             self._sealer.owner = owner
 
     def finish(self, contents: dict[str, Any]) -> Manifest:
-        """Write the last chunk, the manifest and the end."""
         self._flush()
         self.manifest.contents = contents
         manifest = {"chunks": self.manifest.chunks, "contents": contents, "root": self.manifest.root}
@@ -246,7 +240,6 @@ class DumpReader:
         self.manifest.contents = contents
 
     def _take_sizes(self, chunks: Any) -> None:
-        """Take lines and bytes of chunks that no key opened from the manifest."""
         try:
             sizes = [[int(lines), int(size)] for lines, size, _ in chunks]
         except (TypeError, ValueError) as exc:
@@ -346,6 +339,5 @@ def _sealed_digest(manifest: dict[str, Any]) -> bytes:
 
 
 def damaged(fault: str, **details: Any) -> DumpDamaged:
-    """Return the error for a damaged dump: where the fault is, what it is, and what to do."""
     where = "".join(f", {name} {value:,}" for name, value in details.items())
     return DumpDamaged(f"the dump is damaged{where}: {fault}. Fetch it again, or take another one", **details)

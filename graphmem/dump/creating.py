@@ -41,11 +41,7 @@ The stages are ``create`` (in observations) and ``files`` (in bytes); they go on
 
 @dataclass(slots=True)
 class OwnerContents:
-    """The counts of one owner in a dump; ``recorded_at`` (microseconds) is that of the newest transaction.
-
-    ``counts`` are those of facts by kind, and of the files whose bytes the dump has: none, if it has none on
-    purpose.
-    """
+    """The counts of facts and files of one owner in a dump, and the time of the newest transaction (µs)."""
 
     owner: str
     counts: dict[str, int]
@@ -113,11 +109,6 @@ async def create(
     return result
 
 
-async def every_account(database: Database) -> list[records.StoredAccount]:
-    """Return the accounts of the instance, by name, without those that are being erased."""
-    return await database.reads(None).only("account.dumped", list[records.StoredAccount])
-
-
 class _Cut(NamedTuple):
     """The place in the order of writes up to which an owner's facts are dumped, and about how many."""
 
@@ -150,7 +141,8 @@ class _Creator:
                 raise DumpRefused(f"the owner {owner} has stored nothing here", owner=owner)
         self._progress("create", 0, sum(cut.observations for cut in cuts.values()))
         if self._objects is not None:
-            self._progress("files", 0, sum([await self._file_bytes(owner) for owner in owners]))
+            sizes = [await self._database.reads(owner).only("dump.file_bytes", int) for owner in owners]
+            self._progress("files", 0, sum(sizes))
         types = {kind for cut in cuts.values() for kind in cut.relationship_types} if chosen else None
         result = CreateResult(Path(), 0, self._writer.manifest, missing_files=self._missing)
         result.relationship_types = await self._relationship_types(types)
@@ -191,7 +183,7 @@ class _Creator:
         return len(types)
 
     async def _accounts(self) -> int:
-        accounts = await every_account(self._database)
+        accounts = await self._database.reads(None).only("account.dumped", list[records.StoredAccount])
         for account in accounts:
             sorted_scopes = account._replace(scopes=sorted(account.scopes))
             self._add("account", columns(records.AccountRecord), sorted_scopes)
@@ -229,9 +221,6 @@ class _Creator:
                 owner=owner,
             )
         return contents
-
-    async def _file_bytes(self, owner: str) -> int:
-        return await self._database.reads(owner).only("dump.file_bytes", int)
 
     async def _add_file(
         self, objects: ObjectStore, contents: OwnerContents, met: Contents, source: SourceRecord

@@ -20,8 +20,6 @@ LISTED_FILES_LIMIT: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class MissingFile:
-    """A file whose bytes are missing: in a dump, or in the object store after a restore."""
-
     owner: str
     source_id: str
     content_hash: str
@@ -35,7 +33,6 @@ class MissingFiles:
     listed: list[MissingFile] = field(default_factory=list)
 
     def add(self, file: MissingFile) -> None:
-        """Count a file, and list it up to the limit."""
         self.count += 1
         if len(self.listed) < LISTED_FILES_LIMIT:
             self.listed.append(file)
@@ -54,11 +51,7 @@ class Contents:
 
 
 def decoded(data: str) -> bytes:
-    """Return the bytes of a chunk.
-
-    Raises:
-        ValueError: it is no base64 in its canonical form.
-    """
+    """Return the bytes of a chunk. ValueError: it is no base64 in its canonical form."""
     try:
         chunk = base64.b64decode(data, validate=True)
     except binascii.Error as exc:
@@ -110,11 +103,7 @@ class FileOrder:
         return True
 
     def end(self) -> None:
-        """Check that no file is cut off here.
-
-        Raises:
-            ValueError: chunks of the last file are missing.
-        """
+        """Check that no file is cut off here. ValueError: chunks of the last file are missing."""
         if self._offset:
             raise ValueError("the bytes of a file are cut off")
         self._source = None

@@ -89,8 +89,6 @@ class StoredAccount(NamedTuple):
 
 
 class Owner(Record):
-    """The owner of all records up to the next one."""
-
     record: Literal["owner"] = "owner"
     id: Annotated[str, Field(min_length=1, max_length=255)]
 
@@ -114,11 +112,7 @@ _READ: Final[TypeAdapter[Record]] = TypeAdapter(_UNION)
 
 
 def read(text: bytes) -> Record:
-    """Return the record of a line.
-
-    Raises:
-        ValueError: the line is no record.
-    """
+    """Return the record of a line. ValueError: the line is no record."""
     try:
         return _READ.validate_json(text)
     except ValidationError as exc:
@@ -166,7 +160,10 @@ class RecordOrder:
                 raise _out_of_order(record)
             self._part = place
             if isinstance(record, SourceRecord):
-                self._check_source(record)
+                assert self._owner is not None
+                if ids.source_id(self._owner, record.content_hash) != record.id:
+                    raise ValueError("the id is not that of a source with this content and owner")
+                self.missing_files += self._files.begin(record)
             return
         self._transaction, self._part = None, (-1, "")
         if isinstance(record, Owner):
@@ -182,18 +179,8 @@ class RecordOrder:
             self._transaction = record.id
 
     def end(self) -> None:
-        """Check that the dump may end here.
-
-        Raises:
-            ValueError: the bytes of the last file are cut off.
-        """
+        """Check that the dump may end here. ValueError: the bytes of the last file are cut off."""
         self._files.end()
-
-    def _check_source(self, record: SourceRecord) -> None:
-        assert self._owner is not None
-        if ids.source_id(self._owner, record.content_hash) != record.id:
-            raise ValueError("the id is not that of a source with this content and owner")
-        self.missing_files += self._files.begin(record)
 
 
 def _out_of_order(record: Record) -> ValueError:

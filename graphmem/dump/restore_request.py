@@ -28,38 +28,21 @@ from graphmem.writing.things import evidence_of
 from graphmem.writing.write_requests import Touched
 
 
-@dataclass(frozen=True, slots=True)
 class DumpedTransaction:
-    """A transaction of a dump: properties, writer, observations, versions of schemas, its other facts.
+    """A transaction of a dump: properties, writer, observations, its other facts.
 
-    ``repeated`` are the ids of observations that earlier transactions recorded.
+    ``versions`` are those of schemas that it recorded and the database lacks, ``repeated`` the ids of
+    observations that earlier transactions recorded.
     """
 
-    properties: Mapping[str, Any]
-    agent: str
-    observations: tuple[Observation, ...] = ()
-    versions: Sequence[SchemaRecord] = ()
-    facts: tuple[Fact, ...] = ()
-    repeated: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, part: BatchPart, versions: Sequence[SchemaRecord]) -> DumpedTransaction:
-        """Return a transaction with all that it recorded.
-
-        Args:
-            versions: the versions of schemas that it recorded and the database lacks.
-        """
-        properties = part.transaction.stored
-        agent = properties.pop("agent")
-        observations = tuple(_observation(record, part.transaction.id) for record in part.observations)
+    def __init__(self, part: BatchPart, versions: Sequence[SchemaRecord]) -> None:
+        self.id, self.versions = part.transaction.id, versions
+        self.properties: dict[str, Any] = part.transaction.stored
+        self.agent: str = self.properties.pop("agent")
+        self.observations = [_observation(record, self.id) for record in part.observations]
         every = chain.from_iterable(part.records.values())
-        added = tuple(record for record in every if isinstance(record, Fact))
-        repeated = tuple(record.id for record in part.of(Repeat))
-        return cls(properties, agent, observations, versions, added, repeated)
-
-    @property
-    def id(self) -> str:
-        return self.properties["id"]
+        self.facts = [record for record in every if isinstance(record, Fact)]
+        self.repeated = [record.id for record in part.of(Repeat)]
 
     def writers(self, owner: str) -> list[str]:
         return writers_of(owner, self.agent, self.properties["client"], self.properties["by"])
@@ -120,7 +103,6 @@ class RestoreRequest(WriteRequest):
         return Merging(merge.kind, merge.subject_id, facts.target(merge.kind, merge.fields))
 
     def touch(self, touched: Touched) -> None:
-        """Add everything that the transactions and schemas name."""
         for transaction in self.transactions:
             touched.transactions.add(transaction.id)
             touched.writers.update(transaction.writers(self.owner))

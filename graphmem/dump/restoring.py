@@ -78,7 +78,6 @@ class RestoreResult:
     conflicts: list[Conflict] = field(default_factory=list)
 
     def add_conflicts(self, conflicts: Sequence[Conflict]) -> None:
-        """Count conflicts, and list them up to the limit."""
         self.conflict_count += len(conflicts)
         self.conflicts.extend(conflicts[: max(0, REPORTED_CONFLICTS_LIMIT - len(self.conflicts))])
 
@@ -121,7 +120,6 @@ async def restore(
 async def _for_each_portion(
     path: Path, work: Callable[[_Portion], Awaitable[None]], keys: InstanceKeys | None
 ) -> None:
-    """Call ``work`` with each portion of a dump, in order."""
     with open_file(path) as file:
         # Reading checks the file once more: it may have been replaced since it was verified.
         for portion in batches(read(file, keys=keys)):
@@ -197,7 +195,6 @@ class _Restorer:
             self.result.audited_owners.append(owner)
 
     async def _types(self, owner: str) -> tuple[list[str], list[str], int]:
-        """Return the types of an owner's entities and of relationships, and how many of both there are."""
         return await self._database.reads(owner).only("audit.types", tuple[list[str], list[str], int])
 
     async def _register(self, dumped: records.RelationshipTypeRecord) -> None:
@@ -354,7 +351,7 @@ class _Restorer:
 
     async def _write_parts(self, owner: str, parts: list[BatchPart]) -> None:
         transactions = tuple(
-            DumpedTransaction.of(part, self._versions.get(part.transaction.id, ())) for part in parts
+            DumpedTransaction(part, self._versions.get(part.transaction.id, ())) for part in parts
         )
         request = _request(owner, transactions=transactions, is_living=owner in self._living)
         if request.merge is not None:

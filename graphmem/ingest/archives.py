@@ -96,7 +96,6 @@ def exported(data: bytes, builder: Builder, pattern: re.Pattern[str] = EXPORT) -
 
 
 def opened(data: bytes, limits: DocumentLimits) -> zipfile.ZipFile:
-    """Open an archive after a look at its list of members."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except DAMAGE as exc:
@@ -148,7 +147,6 @@ class _Inflation:
         self._left = limits.inflated_bytes
 
     def pieces(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
-        """Yield the content of a member."""
         ratio = self._limits.inflation_ratio
         allowed = ratio * member.compress_size + self._limits.inflation_allowance_bytes
         with archive.open(member) as inflated:

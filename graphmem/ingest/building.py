@@ -11,41 +11,16 @@ from typing import Any
 from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, Part, PartField
 from graphmem.ingest.format_table import Format
 from graphmem.ingest.links import without_addresses
+from graphmem.ingest.tables import table
 
 WARNINGS_LIMIT = 100
 NAMES_SHOWN = 10
 """Names of things whose text is not read that a warning has."""
 VALUE_DEPTH_LIMIT = 100
-PLACEHOLDER = re.compile(
-    r"\(?(?:untitled|unnamed|unbenannt|ohne titel|sans titre|sin t[ií]tulo|no title|title|titel|unknown|none"
-    r"|null|blank|default|slide|folie|sheet|book|mappe|scan|image"
-    r"|(?:new |neues? )?(?:(?:microsoft )?(?:word|powerpoint)[ -])?"
-    r"(?:document|dokument|documento|pr[aäé]sentation|presentation|template))"
-    r"\)?[ _-]*(?:document|dokument)?[ _-]*\(?\d*\)?"
-    r"|microsoft (?:word|excel|powerpoint|office) - .*"
-    r"|.*\.(?:docx?|dotx?|pdf|pptx?|xlsx?|od[tps]|rtf|tex|dvi|indd|qxd|tmp)",
-    re.IGNORECASE,
-)
-"""Titles that a program gave."""
-TEMPLATE_TIME = re.compile(
-    r"(?:2013-12-23T23:15|2013-01-27T09:1[45]|(?:2000|1980|1970|1601)-01-01T00:00).*"
-    r"|D:(?:2000|1980|1970|1601)01010000.*"
-)
-"""When templates of programs were made, and the beginnings of calendars."""
 OF_PROGRAMS = {
-    "author": re.compile(
-        r"\(?(?:python-(?:docx|pptx)|openpyxl|apache poi|libreoffice"
-        r"|(?:microsoft |ms )?(?:office|windows)?[ -]?user|admin|administrat(?:or|eur)|administrador|benutzer"
-        r"|utilisateur|usuario|owner|author|autor|unknown"
-        r"|unbekannt|anonymous|root|guest|default|default user|microsoft|pc|hp|dell|lenovo|acer|asus|test"
-        r"|none|null|n/?a|unspecified|your name|\W*)\d*\)?",
-        re.IGNORECASE,
-    ),
-    "comments": re.compile(r"(?:generated|created) (?:by|using|with) \S+", re.IGNORECASE),
-    **dict.fromkeys(("subject", "creator", "keywords"), re.compile(r"\(?(?:unspecified|anonymous|none)\)?")),
-    **dict.fromkeys(("created", "modified"), TEMPLATE_TIME),
+    name: re.compile("".join(pieces), re.IGNORECASE) for name, pieces in table("program_values").items()
 }
-"""Metadata that programs write where nobody has said anything."""
+"""What programs write where nobody has said anything."""
 
 
 def normal(text: str) -> str:
@@ -110,12 +85,10 @@ class Builder:
 
     @property
     def position(self) -> int:
-        """The offset at which the next piece of text begins."""
         return self._length
 
     @property
     def line(self) -> int:
-        """The line in which the next piece of text begins."""
         return self._line
 
     def add(self, text: str, separator: str = "") -> FileSpan:
@@ -156,13 +129,11 @@ class Builder:
             raise exceeded(f"more than {self.limits.parts:,} parts")
 
     def count_cells(self, count: int) -> None:
-        """Count cells and other fields towards their limit."""
         self._cells += count
         if self._cells > self.limits.cells:
             raise exceeded(f"more than {self.limits.cells:,} cells")
 
     def check_page(self, number: int) -> None:
-        """Refuse a file with too many pages, slides or sheets."""
         if number > self.limits.pages:
             raise exceeded(f"more than {self.limits.pages:,} pages")
 
@@ -197,7 +168,7 @@ class Builder:
     def _name(self, text: str) -> str | None:
         """Return the title, unless a program made it; else the first heading in the text."""
         title = " ".join(normal(self.title).split()) if isinstance(self.title, str) else ""
-        if title and not PLACEHOLDER.fullmatch(title):
+        if title and not OF_PROGRAMS["title"].fullmatch(title):
             return title
         headings = (part.span for part in self._parts if part is not None and part.kind == "heading")
         first = next(headings, None)

@@ -43,7 +43,6 @@ PR_SET_DUMPABLE = 4
 
 
 def main() -> None:
-    """Parse one file, serve, or print what of the confinement is lacking here."""
     if sys.argv[1:] == ["serve"]:
         serve(socket.socket(fileno=0))
     elif sys.argv[1:] == ["confine"]:
@@ -107,13 +106,11 @@ def _become(requests: socket.socket, request: dict[str, Any], source: int, outpu
 
 
 def _control(option: int, value: int) -> None:
-    """Call prctl(2), where there is one."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def run(request: dict[str, Any]) -> None:
-    """Parse the file on the standard input as a request says."""
     limits = DocumentLimits(**request["limits"])
     restrict(limits)
     # The process ends with its file: cycles are not worth a search.
@@ -161,7 +158,8 @@ def answered(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> It
     try:
         yield from _answer(data, request, limits)
     except ParseFailed as exc:
-        yield _failure(exc)
+        reason = exc.reason.encode(errors="replace").decode()
+        yield json.dumps({"failed": {"reason": reason, "code": exc.code}}).encode() + b"\n"
 
 
 def _answer(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> Iterator[bytes]:
@@ -172,11 +170,6 @@ def _answer(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> Ite
         yield json.dumps({"format": format.name}).encode() + b"\n"
     else:
         yield from lines(parsed_here(data, declared, name, limits))
-
-
-def _failure(exc: ParseFailed) -> bytes:
-    reason = exc.reason.encode(errors="replace").decode()
-    return json.dumps({"failed": {"reason": reason, "code": exc.code}}).encode() + b"\n"
 
 
 def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> ParsedDocument:

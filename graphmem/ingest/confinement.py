@@ -106,7 +106,6 @@ def _seccomp() -> None:
 
 
 def numbers(machine: str) -> list[int]:
-    """Return the numbers of the calls that a machine refuses."""
     column = ARCHITECTURES[machine][1]
     return [int(call[column]) for call in REFUSED if call[column] != "-"]
 

@@ -49,7 +49,11 @@ class ContentLine(NamedTuple):
         parts = re.findall(pattern, self.value, re.DOTALL)[:-1] if separator else [self.value]
         # The text after the last separator is empty if the value ends with it.
         parts += [""] if separator and (not parts or self.value.endswith(separator)) else []
-        return [normal(ESCAPED.sub(_unescaped, self._decoded(part))).strip() for part in parts]
+        texts = (
+            ESCAPED.sub(lambda each: "\n" if each[1] in "nN" else each[1], self._decoded(part))
+            for part in parts
+        )
+        return [normal(text).strip() for text in texts]
 
     @property
     def is_quoted(self) -> bool:
@@ -91,7 +95,6 @@ class Block:
 
     @property
     def place(self) -> str:
-        """Where it stands, for a sentence."""
         return f"{self.name} {self.number} (line {self.line})"
 
 
@@ -163,7 +166,6 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def content_line(line: str) -> ContentLine | None:
-    """Return the property of a logical line, ``None`` if it is none."""
     for pattern in UNQUOTED_COLONS:
         unquoted = pattern.fullmatch(line)
         if unquoted is not None:
@@ -181,7 +183,3 @@ def content_line(line: str) -> ContentLine | None:
         params.setdefault(name, value)
     read = ContentLine(match[2].upper(), params, match[4], (match[1] or "").lower())
     return None if read.is_quoted and BROKEN_QUOTED.search(read.value) else read
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return "\n" if match[1] in "nN" else match[1]

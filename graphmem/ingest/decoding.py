@@ -86,7 +86,6 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
 
 
 def _guessed(data: bytes) -> Decoded:
-    """Return a text by the likeliest encoding; a warning names it, and the next one."""
     first = BEYOND_ASCII.search(data)
     line = data.rfind(b"\n", 0, first.start()) + 1 if first is not None else 0
     encoding, *others = likely(data[line : line + GUESS_BYTES]) or [WESTERN]

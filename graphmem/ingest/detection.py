@@ -23,15 +23,6 @@ HEAD_BYTES = 65_536
 PDF_HEAD_BYTES = 1_024
 GENERIC_TYPES = {"text/plain", "application/octet-stream", "binary/octet-stream"}
 """Types that a sender declares without a look at the file: the name says more."""
-SIGNATURES = (
-    (b"{\\rtf", "rtf"),
-    (b"\x89PNG\r\n\x1a\n", "image"),
-    (b"\xff\xd8\xff", "image"),
-    (b"GIF87a", "image"),
-    (b"GIF89a", "image"),
-    (b"II*\0", "image"),
-    (b"MM\0*", "image"),
-)
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 CHAT_NAME = re.compile(r"WhatsApp|(?:^|[/\\])_chat\b", re.IGNORECASE)
 """The names of files that may be chats of WhatsApp where their lines do not show it."""
@@ -90,9 +81,9 @@ def detect(data: bytes, declared: str | None, name: str, limits: DocumentLimits)
 
 
 def _binary(data: bytes, limits: DocumentLimits) -> str | None:
-    for signature, format_name in SIGNATURES:
-        if data.startswith(signature):
-            return format_name
+    for format in FORMATS:
+        if any(data.startswith(signature.encode("latin-1")) for signature in format.signatures):
+            return format.name
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "image"
     if data.startswith(b"BM") and not is_text(data):
@@ -154,7 +145,6 @@ def _is_tabbed(head: str) -> bool:
 
 
 def _first_element(head: str) -> int:
-    """Return the offset of what follows an XML declaration and comments."""
     position = 0
     for begin, end in (("<?", "?>"), ("<!--", "-->")):
         while head.startswith(begin, position):
@@ -181,7 +171,6 @@ def _is_mail(head: str) -> bool:
 
 
 def _json(data: bytes, head: str, hint: Format | None) -> str | None:
-    """Return which format of JSON a text has, None if it is none."""
     if not head.startswith(("{", "[")):
         return None
     if EXPORTED_LINE.match(head):

@@ -27,6 +27,7 @@ class Format:
     place: str = ""
     libraries: tuple[str, ...] = ()
     version: int = 1
+    signatures: tuple[str, ...] = ()
     begins: str = ""
     marked_up: bool = False
     names: tuple[list[str], ...] = ()

@@ -200,7 +200,6 @@ class _Run:
         return output
 
     def stop(self) -> None:
-        """End the process, or keep it from being started."""
         self._stopped = True
         if self._process is not None:
             self._process.kill()

@@ -122,7 +122,6 @@ class Parts(Sequence[Part]):
         self._decode = json.JSONDecoder(parse_constant=_no_constant).decode
 
     def check(self) -> None:
-        """Read every part once."""
         if len(self._lines) > self._reader.limits.parts:
             raise DocumentInvalid("there are too many parts")
         for _ in self:
@@ -174,6 +173,5 @@ def _of_type(value: Any, kind: type) -> Any:
 
 
 def _json_value(value: Any) -> Any:
-    """Return a JSON value after a check of its texts and floats."""
     json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     return value

@@ -49,7 +49,6 @@ class Columns:
             self._add(" ".join(cell.split()))
 
     def upto(self, count: int) -> list[str]:
-        """Return the names of at least ``count`` columns."""
         while len(self.names) < count:
             self._add("")
         return self.names
@@ -129,7 +128,6 @@ def row_of(number: int, cells: Sequence[str]) -> TableRow:
 
 
 def numbered(rows: Iterable[Sequence[str]]) -> Iterator[TableRow]:
-    """Yield the rows that have a text."""
     return (row_of(number, texts) for number, texts in enumerate(rows, 1) if any(texts))
 
 

@@ -119,7 +119,6 @@ class Staged:
                 self._check_space()
 
     def replace_beginning(self, data: bytes) -> None:
-        """Write other bytes over the first ones."""
         with disk_errors():
             self.file.seek(0)
             self.file.write(data)

@@ -163,7 +163,6 @@ class ObjectStore:
         return await self._run(lambda: self._backend().delete(self._key(owner, sha256), modified_before))
 
     async def names(self, owner: str, hashes: Iterable[str]) -> set[str]:
-        """Return the names that listed objects of an owner with these SHA-256 have."""
         return await self._run(lambda: {self._name(owner, sha256) for sha256 in hashes})
 
     async def keys(self, owner: str | None = None) -> AsyncIterator[ListedObject]:
@@ -183,7 +182,6 @@ class ObjectStore:
         return await self._run(lambda: self._backend().delete(key, modified_before))
 
     async def erase(self, owner: str) -> int:
-        """Delete every object of an owner; return how many."""
         erased = 0
         async for listed in self.keys(owner):
             erased += await self.remove(listed)
@@ -206,7 +204,6 @@ class ObjectStore:
         return await self._run(lambda: self._backend().find(self._key(owner, sha256)))
 
     async def _chunks(self, source: Source) -> AsyncIterator[bytes]:
-        """Yield the bytes of a source in chunks of about 1 MiB."""
         if isinstance(source, AsyncIterable):
             pending = bytearray()
             async for part in source:

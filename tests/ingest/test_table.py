@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from graphmem.ingest.detection import SIGNATURES
 from graphmem.ingest.document import PART_KINDS, DocumentLimits
-from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, FORMATS, Format
+from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_SUFFIX, FORMATS, Format
 from tests.contract.snapshots import ROOT
 from tests.support.walks import walk_over
 
@@ -55,4 +54,3 @@ def test_types_and_suffixes_lead_to_one_format() -> None:
     assert BY_SUFFIX[".md"].name == BY_MEDIA_TYPE["text/markdown"].name == "markdown"
     assert BY_MEDIA_TYPE["application/json"].name == "json"
     assert len(BY_SUFFIX) == sum(len(format.suffixes) for format in FORMATS)
-    assert {format_name for _, format_name in SIGNATURES} <= set(BY_NAME)

@@ -110,7 +110,6 @@ class _Entry:
         self._builder = builder
 
     def text(self, name: str) -> str:
-        """Return the first text of a name, an empty one if there is none."""
         return next((line.texts()[0] for line in self.block.named(name)), "")
 
     def times(self, *names: str) -> list[Moment]:
@@ -161,9 +160,12 @@ class _Entry:
         return start, end
 
     def _after(self, start: Moment) -> Moment | None:
+        match = DURATION.match(self.text("DURATION"))
         try:
-            return start + _duration(self.text("DURATION"))
-        except (ValueError, OverflowError):
+            units = match.groupdict(default="0") if match is not None else {}
+            sign = -1 if units.pop("sign") == "-" else 1
+            return start + sign * timedelta(**{unit: int(amount) for unit, amount in units.items()})
+        except (KeyError, OverflowError):
             self.warn(f"DURATION cannot be read: {self.text('DURATION')[:50]}")
             return None
 
@@ -201,17 +203,7 @@ class _Entry:
             return start, []
 
 
-def _duration(text: str) -> timedelta:
-    """Return how long a duration such as `PT1H30M` is. ValueError: the text is none."""
-    match = DURATION.match(text)
-    if match is None:
-        raise ValueError(text)
-    amounts = {unit: int(amount or 0) for unit, amount in match.groupdict().items() if unit != "sign"}
-    return timedelta(**amounts) * (-1 if match["sign"] == "-" else 1)
-
-
 def _newest(entries: list[_Entry], builder: Builder) -> list[_Entry]:
-    """Return the newest state of each entry, at the place of the first one."""
     newest: dict[tuple[object, ...], _Entry] = {}
     for entry in entries:
         uid = entry.text("UID")
@@ -299,7 +291,6 @@ def _iso(moment: Moment, *, in_utc: bool = False) -> str:
 
 
 def _person(line: ContentLine) -> dict[str, str]:
-    """Return what a line says of a person; nothing if it names nobody."""
     addresses = unquote(MAILTO.sub("", line.value, count=1)).strip(), line.params.get("EMAIL", "")
     person = {
         # Some programs escape a comma as in a text.

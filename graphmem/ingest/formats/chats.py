@@ -65,7 +65,6 @@ def parse_assistant(builder: Builder, data: bytes, name: str) -> None:
 
 
 def as_json(builder: Builder, data: bytes, name: str) -> None:
-    """Add an export without its messages as plain JSON."""
     builder.format = BY_NAME["json"]
     json_values.parse(builder, data, name)
 
@@ -136,7 +135,6 @@ class Conversations:
         self._fields: list[PartField] = []
 
     def begin(self, title: Any, id: Any, created: Any = None, updated: Any = None, prefix: str = "") -> None:
-        """Begin a conversation; ``prefix`` stands before the ids of its messages."""
         self._conversations += 1
         self._prefix = prefix
         text = title if isinstance(title, str) and title.strip() else UNTITLED
@@ -149,7 +147,6 @@ class Conversations:
                 self._fields.append(PartField(name, json_value(value), FileSpan()))
 
     def person(self, name: str, **more: Any) -> None:
-        """Add a person of an export, with what it says of them beside the name."""
         values = {"name": name, **{key: str(value) for key, value in more.items() if value}}
         start, line = self.builder.position, self.builder.line
         fields = [
@@ -221,7 +218,6 @@ class Conversations:
             self.builder.warn(f"TEXT_NOT_READ: members of messages: {listed[:400]}.")
 
     def thought(self, text: str) -> None:
-        """Add what a model thinks: it is no message."""
         if text.strip():
             self.builder.add("Thoughts of the model:", "\n")
             self._end = self.builder.add(text.strip(), "\n\n").end
@@ -344,7 +340,6 @@ def _times(written: list[tuple[str | None, ...]], builder: Builder) -> list[str]
 
 
 def _time(parts: tuple[str | None, ...], places: tuple[int, int, int]) -> str:
-    """Return a time in ISO 8601, an empty text where there is no such day."""
     first, second, third, hour, minute, seconds, *halves = (part or "" for part in parts)
     half = "".join(halves).lower()
     date = [int(each) for each in (first, second, third)]

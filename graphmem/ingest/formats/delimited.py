@@ -47,7 +47,6 @@ class DelimitedRecord(NamedTuple):
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the table as its text, with one part per row."""
     text = whole_text(builder, data)
     stated = STATED_DELIMITER.match(text)
     dialect = Dialect(stated[1]) if stated else sniffed(text[:SAMPLE_CHARACTERS], suffix(name))
@@ -72,7 +71,6 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
 
 
 def sniffed(sample: str, suffix: str) -> Dialect:
-    """Return the dialect that the first lines have."""
     if suffix in (".tsv", ".tab"):
         return Dialect("\t")
     whole_lines = sample[: sample.rfind("\n") + 1] or sample
@@ -154,7 +152,6 @@ def _is_closed(row: str, dialect: Dialect) -> bool:
 
 
 def places(text: str, start: int, end: int, cells: list[str], dialect: Dialect) -> list[tuple[int, int]]:
-    """Return start and end of each cell, without its quotes."""
     spans: list[tuple[int, int]] = []
     position = start
     for cell in cells:

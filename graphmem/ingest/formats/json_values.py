@@ -36,7 +36,6 @@ NO_BYTES = re.compile(r"\\u(?!00)[0-9a-f]{4}|[^\x00-\xff]", re.IGNORECASE)
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add a JSON file."""
     walk = _whole(builder, data)
     start = walk.skip(0)
     if walk.text.startswith("[", start):
@@ -69,7 +68,6 @@ def value_of(builder: Builder, data: bytes, lists: Collection[str] = ()) -> Any:
 
 
 def _whole(builder: Builder, data: bytes) -> Walk:
-    """Add the whole text of a file to the document."""
     text, builder.metadata["encoding"] = _text(builder, data)
     builder.add(text)
     return Walk(text)
@@ -102,10 +100,6 @@ def mend(text: str) -> str:
     return normal(BYTES.sub(lambda match: letters[match[0]], text))
 
 
-def _as_object(record: Part) -> dict[str, Any]:
-    return {field.name: field.value for field in record.fields}
-
-
 def _sequence(builder: Builder, walk: Walk, position: int) -> None:
     """Add the values from an offset on, one after the other; raise the first failure if there is none."""
     position = walk.skip(position)
@@ -130,14 +124,14 @@ def _object(builder: Builder, walk: Walk, start: int) -> int:
     if name is not None and walk.text.startswith("[", place):
         elements, end = walk.objects(place)
         if elements:
-            fields[name] = PartField(name, [*map(_as_object, elements)], walk.span(place, end))
+            values = [{field.name: field.value for field in record.fields} for record in elements]
+            fields[name] = PartField(name, values, walk.span(place, end))
     if fields:
         _add(builder, walk, start, len(walk.text), list(fields.values()))
     return len(walk.text)
 
 
 def _record(builder: Builder, walk: Walk, start: int) -> int:
-    """Add the value at an offset as a record; return its end."""
     if walk.text.startswith("{", start):
         fields, end = walk.members(start)
     else:
@@ -228,7 +222,6 @@ class Walk:
         return records, end
 
     def leave_out(self, position: int, failure: ParseFailed) -> None:
-        """Note what is broken; raise a failure that is no damage."""
         if failure.code != "damaged":
             raise failure
         self.failure = self.failure or failure
@@ -258,7 +251,6 @@ class Walk:
         return len(self.text)
 
     def skip(self, position: int) -> int:
-        """Return the offset of the next character that is no white space."""
         match = SPACE.match(self.text, position)
         return match.end() if match else position
 

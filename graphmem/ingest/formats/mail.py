@@ -72,7 +72,11 @@ def parse_mailbox(builder: Builder, data: bytes, name: str) -> None:
         # The first line needs no date: the format is known by it.
         places.insert(0, (0, data.find(b"\n") + 1 if data.startswith(b"From ") else 0))
     ends = [start for start, _ in places[1:]] + [len(data)]
-    _warn_of_lost_separators(builder, data, {start for start, _ in places})
+    known = {start for start, _ in places}
+    for match in SUSPECT.finditer(data):
+        if match.start(1) not in known:
+            line = data.count(b"\n", 0, match.start(1)) + 1
+            builder.warn(f"Line {line} may be a damaged line between two messages: it is read as text.")
     for number, ((_, start), end) in enumerate(zip(places, ends, strict=True), 1):
         try:
             content = QUOTED_FROM.sub(rb"\1", data[start:end])
@@ -85,13 +89,6 @@ def parse_mailbox(builder: Builder, data: bytes, name: str) -> None:
         raise ParseFailed("The mailbox has no message.", "empty")
     builder.title = None
     builder.metadata["messages"] = len(places)
-
-
-def _warn_of_lost_separators(builder: Builder, data: bytes, known: set[int]) -> None:
-    for match in SUSPECT.finditer(data):
-        if match.start(1) not in known:
-            line = data.count(b"\n", 0, match.start(1)) + 1
-            builder.warn(f"Line {line} may be a damaged line between two messages: it is read as text.")
 
 
 def _in_bytes(builder: Builder, data: bytes) -> bytes:
@@ -131,8 +128,6 @@ def _read(builder: Builder, data: bytes, number: int) -> Message:
 
 @dataclass
 class _Contents:
-    """What a message holds beside its text."""
-
     texts: MailTexts
     builder: Builder
     number: int

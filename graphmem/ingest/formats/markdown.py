@@ -46,7 +46,6 @@ for tag, pattern, first in (
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the text with its blocks and its front matter."""
     text = whole_text(builder, data)
     front = front_matter(builder, text)
     _Blocks(builder, text, skipped_lines=text.count("\n", 0, front)).add()
@@ -98,7 +97,6 @@ def _exported_fields(content: str, start: int) -> Iterator[PartField]:
 
 
 def _yaml_fields(content: str, start: int, first_line: int) -> Iterator[PartField]:
-    """Yield the members of a YAML mapping."""
     levels = 0
     for event in yaml.parse(content, yaml.SafeLoader):
         # Aliases can stand for more than memory holds.
@@ -126,8 +124,6 @@ def _yaml_fields(content: str, start: int, first_line: int) -> Iterator[PartFiel
 
 
 class _Blocks:
-    """Turns the blocks that the library finds into parts."""
-
     def __init__(self, builder: Builder, text: str, skipped_lines: int) -> None:
         self._builder = builder
         self._lines = text.split("\n")

@@ -67,7 +67,6 @@ def _add_telegram(chats: Conversations, message: dict[str, Any]) -> None:
 
 
 def _telegram_text(piece: Any) -> str:
-    """Return a piece of a text, and where it leads."""
     text, address = object_of(piece).get("text", piece), object_of(piece).get("href")
     text = text if isinstance(text, str) else ""
     return f"{text}{address_after(text, address)}" if isinstance(address, str) else text
@@ -162,7 +161,6 @@ def parse_messenger(builder: Builder, data: bytes, name: str) -> None:
 
 
 def _warn(builder: Builder, left_out: Mapping[str, int]) -> None:
-    """Say how many messages of the program itself are left out."""
     if left_out:
         kinds = ", ".join(f"{count} {kind[:40]}" for kind, count in left_out.items())
         builder.warn(f"TEXT_NOT_READ: messages of the program itself: {kinds[:400]}.")

@@ -35,7 +35,6 @@ _OBJECT = re.compile(r"Object \d+/content\.xml")
 
 
 def describe(builder: Builder, properties: Any) -> None:
-    """Add the core properties of an Office file, as openpyxl has them."""
     builder.title = getattr(properties, "title", None) or None
     for name in PROPERTIES:
         value = getattr(properties, name, None)
@@ -135,7 +134,6 @@ class Package:
         return [each for each in relations if each.kind in kinds and not each.is_external]
 
     def describe(self) -> None:
-        """Add the core properties as metadata."""
         for relation in self.related("", "core-properties"):
             root = self.root(relation.target)
             values = {local(each.tag): (each.text or "").strip() for each in root}
@@ -148,7 +146,6 @@ class Package:
         return walk
 
     def drawing_texts(self, name: str) -> Iterator[str]:
-        """Yield the texts of the charts and diagrams that a member shows."""
         for relation in self.related(name, *DRAWINGS):
             walk = self.walk(relation.target)
             labels = (each.text or "" for each in walk.root.iterfind(LABELS_OF_CHART))

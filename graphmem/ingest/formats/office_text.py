@@ -41,7 +41,6 @@ def attribute(element: etree._Element, name: str) -> str:
 
 
 def child(element: etree._Element, *names: str) -> etree._Element | None:
-    """Return the element to which a path of names leads."""
     for name in names:
         element = next((each for each in element if local(each.tag) == name), None)
         if element is None:
@@ -50,7 +49,6 @@ def child(element: etree._Element, *names: str) -> etree._Element | None:
 
 
 def letters(root: etree._Element) -> int:
-    """Return how many characters of text an element holds."""
     return sum(len(each.text or "") for each in root.iter("{*}t"))
 
 

@@ -14,16 +14,13 @@ from graphmem.ingest.building import Builder
 from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.formats.office import Package, add_once, add_paragraph
 from graphmem.ingest.formats.office_text import Walk, attribute, local
+from graphmem.ingest.tables import table
 from graphmem.ingest.tabular import add_table
 
 HIDDEN = {"tracked-changes", "forms", "desc", "title", "note-citation", "table-of-content-source"}
 APART = {"note": "Note: ", "annotation": "Comment: ", "text-box": "", "custom-shape": ""}
 """What stands after the paragraph that has it, and the label of its text."""
 REPEATED_LIMIT = 1_000
-METADATA = {
-    "creator": "author", "initial-creator": "author", "subject": "subject", "creation-date": "created",
-    "date": "modified", "description": "comments", "language": "language", "generator": "generator",
-}  # fmt: skip
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
@@ -34,12 +31,13 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     body = next(package.root("content.xml").iter("{*}text"), None)
     if body is None:
         raise ParseFailed("The document is damaged: it has no text.", "damaged")
+    names = table("field_names")["odt"]
     for element in package.root("meta.xml").iterfind("{*}meta/*"):
         key, value = local(element.tag), (element.text or "").strip()
         if key == "title":
             builder.title = value
-        elif key in METADATA and value:
-            builder.metadata.setdefault(METADATA[key], value)
+        elif key in names and value:
+            builder.metadata.setdefault(names[key], value)
     styles, walk = package.root("styles.xml"), _Text(body, {})
     add_once(builder, map(walk.line, styles.iter("{*}header", "{*}header-left", "{*}header-first")))
     _add_blocks(builder, walk, body, 0)

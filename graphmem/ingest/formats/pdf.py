@@ -14,16 +14,7 @@ from graphmem.ingest.building import Builder
 from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.formats.invoice import add_invoice
 from graphmem.ingest.formats.pdf_annotations import Annotations
-
-KEYS = {
-    "Author": "author",
-    "Subject": "subject",
-    "Keywords": "keywords",
-    "Creator": "creator",
-    "Producer": "producer",
-    "CreationDate": "created",
-    "ModDate": "modified",
-}
+from graphmem.ingest.tables import table
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
@@ -38,7 +29,9 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     builder.check_page(len(document))
     metadata = document.get_metadata_dict()
     builder.title = metadata.get("Title")
-    builder.metadata |= {key: metadata[name] for name, key in KEYS.items() if metadata.get(name)}
+    builder.metadata |= {
+        key: metadata[name] for name, key in table("field_names")["pdf"].items() if metadata.get(name)
+    }
     empty, count = [], 0
     files: dict[str, None] = {}
     for count, text in enumerate(_pages(document, builder, files), 1):

@@ -40,7 +40,6 @@ class Annotations:
         self.files: list[str] = []
 
     def with_text(self) -> str:
-        """Return the text of the page with that of its annotations."""
         additions = [each for number in range(self.count) for each in self._of_annotation(number)]
         inner = [(offset, text) for offset, text in additions if offset is not None]
         pieces, last = list[str](), 0
@@ -125,7 +124,6 @@ class Annotations:
         return ", ".join(chosen)
 
     def _lines(self, left: float, bottom: float, right: float, top: float) -> list[str]:
-        """Return the lines of text within a rectangle."""
         if right <= left or top <= bottom:
             return []
         text = self._text_page.get_text_bounded(left, bottom, right, top)
@@ -143,7 +141,6 @@ class Annotations:
 
 
 def _rectangle(annotation: Any) -> tuple[float, float, float, float]:
-    """Return left, bottom, right and top of an annotation."""
     place = raw.FS_RECTF()
     raw.FPDFAnnot_GetRect(annotation, place)
     return (

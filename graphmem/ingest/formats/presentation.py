@@ -78,7 +78,6 @@ def _notes(package: Package, name: str) -> list[str]:
 
 
 def _placeholder(shape: etree._Element) -> str | None:
-    """Return the kind of the placeholder that a shape fills, None if it fills none."""
     around = shape.getparent()
     mark = None if around is None else around.find("{*}nvSpPr/{*}nvPr/{*}ph")
     return None if mark is None else attribute(mark, "type")

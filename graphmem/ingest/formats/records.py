@@ -180,8 +180,6 @@ def _leaves(text: str) -> Iterator[tuple[list[str], str | None, str]]:
 
 
 class _Bookings:
-    """Collects the values of bookings, and adds each at its end."""
-
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self.account, self.currency = "", ""

@@ -92,8 +92,6 @@ def _head(builder: Builder, root: etree._Element) -> None:
 
 
 class _OpenLink(NamedTuple):
-    """A link that is being read: its words begin at a place of a list."""
-
     address: str
     words: list[str]
     start: int

@@ -23,7 +23,6 @@ NOTES = {"footnote": "footnotes", "endnote": "endnotes", "comment": "comments"}
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add the text of a document with its blocks."""
     package = Package(builder, data)
     main = package.main("document")
     package.describe()
@@ -61,7 +60,6 @@ class _Document:
         }
 
     def around(self, kind: str) -> list[str]:
-        """Return the texts of the headers or the footers."""
         walks = [self._package.walk(each.target) for each in self._package.related(self._main, kind)]
         return [walk.line(walk.root) for walk in walks]
 

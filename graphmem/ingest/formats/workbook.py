@@ -117,7 +117,6 @@ def _add_sheet(builder: Builder, sheet: Any, page: int, package: Package) -> Non
 
 
 def _lines_below(package: Package, name: str) -> Iterator[str]:
-    """Yield the comments on the cells of a sheet, and the texts of its drawings."""
     commented: set[str] = set()
     # A thread of comments has a note as well, for older programs.
     for kind in ("threadedComment", "comments"):

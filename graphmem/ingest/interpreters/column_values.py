@@ -49,17 +49,14 @@ class ColumnForms:
         text = value.strip()
         if (day_first := self.days_first.get(column)) is not None and (written := _DATE.fullmatch(text)):
             day, month = (written[1], written[3]) if day_first else (written[3], written[1])
-            iso = f"{_year(written[4])}-{int(month):02}-{int(day):02}"
+            century = ("19" if int(written[4]) >= _CENTURY else "20") if len(written[4]) == 2 else ""
+            iso = f"{century}{written[4]}-{int(month):02}-{int(day):02}"
             return iso if dates.parse(iso) is not None else value
         if (decimal := self.decimals.get(column)) is not None and _AMOUNT.fullmatch(text):
             whole, _, rest = text.partition(decimal)
             whole = re.sub(r"[.,' \u00a0]", "", whole)
             return float(f"{whole}.{rest}") if rest else int(whole)
         return value
-
-
-def _year(text: str) -> str:
-    return text if len(text) == 4 else f"{'19' if int(text) >= _CENTURY else '20'}{text}"
 
 
 def forms_of(rows: Iterable[Mapping[str, Any]]) -> ColumnForms:

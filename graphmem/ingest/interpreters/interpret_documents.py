@@ -77,7 +77,6 @@ def _iso(written: Any) -> Any:
 
 
 def _degrees(value: Any, reference: Any) -> float | None:
-    """Return decimal degrees of the degrees, minutes and seconds of EXIF."""
     numbers = value if isinstance(value, list) else []
     if len(numbers) != 3 or not all(type(number) in (int, float) for number in numbers):
         return None

@@ -59,7 +59,6 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
 
 
 def _records(document: ParsedDocument) -> Iterator[tuple[Mapping[str, Any], FileSpan]]:
-    """Yield the records, those in the lists of an object too."""
     for part in document.parts:
         fields = fields_by_name(part.fields)
         lists = [fields[name] for name in LISTS if name in fields and isinstance(fields[name].value, list)]

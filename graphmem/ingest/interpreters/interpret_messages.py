@@ -13,7 +13,7 @@ from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpret_calendar import add_entries
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
-from graphmem.ingest.interpreters.people import Mention, People, mentions
+from graphmem.ingest.interpreters.people import People, mentions
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal
@@ -67,10 +67,12 @@ def _add(
     """Add a message and its people; return the message, ``None`` if nothing of it can be stored."""
     senders = list(mentions(text, fields.get("from")))
     recipients = [(role, person) for role in RECIPIENTS for person in mentions(text, fields.get(role))]
-    members = [
-        *rename(fields, table("field_names")["mail"]),
-        *_addressed(senders, [person for _, person in recipients]),
-    ]
+    members = rename(fields, table("field_names")["mail"])
+    members += [LabelledMember("sender", person.label, person.label_span) for person in senders[:1]]
+    if recipients:
+        labels = list(dict.fromkeys(person.label for _, person in recipients))
+        span = widen(recipients[0][1].span, recipients[-1][1].span)
+        members.append(LabelledMember("recipients", labels, span))
     attachments = fields.get("attachments")
     if attachments is not None and isinstance(attachments.value, list):
         names = [file.get("name") for file in attachments.value if isinstance(file, dict)]
@@ -90,12 +92,3 @@ def _add(
         target = people.add(person, sent_at)
         draft.relate("REFERS_TO", message, target, person.span, {"roles": [role]}, sent_at)
     return message
-
-
-def _addressed(senders: list[Mention], recipients: list[Mention]) -> list[LabelledMember]:
-    """Return who sent a message and who gets it, by their addresses."""
-    members = [LabelledMember("sender", person.label, person.label_span) for person in senders[:1]]
-    if recipients:
-        labels = list(dict.fromkeys(person.label for person in recipients))
-        members.append(LabelledMember("recipients", labels, widen(recipients[0].span, recipients[-1].span)))
-    return members

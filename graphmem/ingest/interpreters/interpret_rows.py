@@ -1,26 +1,9 @@
 """Rows of tables and records of JSON: one entity each, one field per column or member.
 
-Dates and amounts of tables are read as their columns write them
-(:mod:`graphmem.ingest.interpreters.column_values`).
-
-The names of a sheet and of a file that are not the type of a row are its fields `sheet` and `file`.
-
-The interpreter `tables` does the same with the tables that stand in a text.
-
-The entity type of a row is the first of these that is one:
-
-1. `entity_type` of the configuration
-2. the value in the column `entity_type`
-3. the value in the column `type` that is a shipped type
-4. the name of the sheet, of the list in a JSON object, or of the file, if that is a shipped type; a file
-   with several sheets does not name them
-5. the value in the column `type` that has more than one letter
-6. `person`, if the columns of the table are those of people, and the row has a name or an address
-7. the name of the sheet, of the list in a JSON object, or of the file
-8. `record`
-
-A JSON object is a list of rows if exactly one member is a list of objects, and no member names or
-identifies the object.
+``docs/files.md`` says of what type an entity is, which JSON objects are lists of rows, and what dates and
+amounts are (:mod:`graphmem.ingest.interpreters.column_values`). The names of a sheet and of a file that are
+not the type of a row are its fields `sheet` and `file`. The interpreter `tables` does the same with the
+tables that stand in a text.
 """
 
 from __future__ import annotations
@@ -104,7 +87,6 @@ class Types:
 
     @cached_property
     def known(self) -> str | None:
-        """The shipped type that a name is."""
         return next(filter(None, map(known_type, self.names)), None)
 
     @cached_property
@@ -174,7 +156,6 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
 
 
 def _warn_of_objects(draft: ProposalDraft, records: Sequence[Part]) -> None:
-    """Say that objects within a record stay values of it."""
     fields = (field for part in records for field in part.fields)
     names = dict.fromkeys(
         field.name[:60]

@@ -134,7 +134,6 @@ def _loaded(point: importlib.metadata.EntryPoint) -> Interpreter:
 
 
 def _check(name: str, interpreter: object) -> None:
-    """Check what an entry point holds."""
     if not isinstance(interpreter, Interpreter):
         raise ValueError(f"its entry point is no {Interpreter.__name__}")
     if interpreter.name != name or NAME_SHAPE.fullmatch(name) is None or name in BY_NAME:

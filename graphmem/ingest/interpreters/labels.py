@@ -102,7 +102,6 @@ def type_of_table(name: str | None) -> str | None:
 
 
 def stem(file_name: str | None) -> str | None:
-    """Return the name of a file without its folders and its suffix."""
     if file_name is None:
         return None
     name = file_name.replace("\\", "/").rpartition("/")[2]

@@ -31,8 +31,6 @@ SHOWN_CHARACTERS = 64
 
 
 class ProposalDraft:
-    """Collects the entities, the relationships and the warnings of one proposal."""
-
     def __init__(self) -> None:
         self.entities: list[ProposedEntity] = []
         self._relationships: dict[tuple[str, int, int], ProposedRelationship] = {}

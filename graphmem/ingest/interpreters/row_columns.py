@@ -179,10 +179,6 @@ def number_of_rows(
     return None, next(iter(codes), None)
 
 
-def _has_no_letter_first(value: str) -> bool:
-    return not value[:1].isalpha()
-
-
 def _part_of_name(entity_type: str, members: Mapping[str, LabelledMember]) -> str | None:
     """Return the first or the last name of a person who has no other name and no e-mail address.
 
@@ -226,7 +222,7 @@ def name_of_row(
         return " · ".join(str(each) for each in (*vendors[:1], filled[number]))
     values = [value for name, value in filled.items() if name not in IDS]
     texts = [str(value) for value in values if isinstance(value, str | int | float)]
-    texts.sort(key=_has_no_letter_first)
+    texts.sort(key=lambda text: not text[:1].isalpha())
     whole = " ".join(" · ".join(texts).split())
     if whole and LETTER.search(whole) is None:
         whole = f"{entity_type} {whole}"
