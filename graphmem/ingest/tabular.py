@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
-from graphmem.ingest.building import Builder
+from graphmem.ingest.building import Builder, widened
 from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.links import parted
 
 HEADER_CHARACTERS_LIMIT = 100
+LABEL = re.compile(r"([^:]{2,40}):\s*(\S.*)")
 LABEL_CELLS = 2
 """Cells of a line above a table that is a label and its value."""
 HEAD_ROWS = 20
@@ -107,6 +108,19 @@ def labelled_name(label: str, noun: str) -> str:
     return label if label.lower().endswith(("fax", "pager")) else f"{label} {noun}".strip()
 
 
+def add_labels(builder: Builder, lines: Iterable[tuple[Sequence[str], FileSpan]]) -> None:
+    """Add the labels and values that stand above a table as a part, if there are any."""
+    fields: list[PartField] = []
+    for cells, span in lines:
+        filled = [cell.strip() for cell in cells if cell.strip()]
+        match = LABEL.fullmatch(filled[0]) if len(filled) == 1 else None
+        if match is not None or len(filled) == LABEL_CELLS:
+            label, value = match.groups() if match is not None else filled
+            fields.append(PartField(label.rstrip(": "), value, span))
+    if fields:
+        builder.part("property", widened(field.span for field in fields), fields)
+
+
 class TableRow(NamedTuple):
     """A row, whose number counts from 1. ``values`` are those of its cells where they are no texts.
 
@@ -181,9 +195,11 @@ def add_rows(
     # A sheet may begin with empty columns.
     empty = min((next(filter(row.texts.__getitem__, range(len(row.texts)))) for row in head), default=0)
     above, header = header_of([row.texts[empty if address is not None else 0 :] for row in head])
+    spans: list[FileSpan] = []
     for row in head[:above]:
         cells = map("".join, zip(row.texts, row.addresses, strict=True)) if row.addresses else row.texts
-        builder.add(" ".join(filter(None, cells)), "\n")
+        spans.append(builder.add(" ".join(filter(None, cells)), "\n")._replace(page=page))
+    add_labels(builder, zip((row.texts for row in head), spans, strict=False))
     columns: Columns | None = None
     for row in chain(head[above:], rows):
         columns = add_row(builder, row, columns, page, header and columns is None, address)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pypdfium2
+import pytest
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest.child import parsed_here
@@ -103,3 +104,32 @@ def test_text_of_a_fixture_is_read_or_counted(file: Path) -> None:
     missing = sorted(word for word in words if word not in read)
     is_told = any(warning.startswith("TEXT_NOT_READ") for warning in document.warnings)
     assert not missing or is_told, missing
+
+
+EVENT = (
+    "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:e1\nSUMMARY:Talk\nDTSTART:20260105T100000Z\n{}END:VEVENT\n"
+    "{}END:VCALENDAR\n"
+)
+CARD = "BEGIN:VCARD\nVERSION:3.0\nFN:Ada\n{}END:VCARD\n"
+CHAT = """[{"title": "x", "conversation_id": "c", "create_time": 1, "current_node": "n", "mapping": {"n":
+ {"message": {"id": "n", "author": {"role": "user"}, "content": {"parts": ["hi"]}, "footnote": "below"}}}}]"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "warnings"),
+    [
+        ("a.ics", EVENT.format("RESOURCES:Beamer\n", ""), ["1 RESOURCES line, 6 characters"]),
+        ("a.ics", EVENT.format("TRANSP:OPAQUE\nX-MOZ-LASTACK:1\n", ""), []),
+        (
+            "a.ics",
+            EVENT.format("", "BEGIN:VFREEBUSY\nCOMMENT:away\nEND:VFREEBUSY\n"),
+            ["1 VFREEBUSY, 4 characters"],
+        ),
+        ("a.vcf", CARD.format("FN:Countess Ada\nLABEL:Quay 3\n"), ["1 FN line, 12 characters; 1 LABEL line"]),
+        ("a.vcf", CARD.format("FN:Ada\nPRODID:x\n"), []),
+        ("conversations.json", CHAT, ["members of messages: 1 footnote"]),
+    ],
+)
+def test_what_a_reader_leaves_out_is_counted_by_name(name: str, text: str, warnings: list[str]) -> None:
+    document = parsed_here(text.encode(), None, name, DocumentLimits())
+    assert document.warnings == tuple(f"TEXT_NOT_READ: {each}." for each in warnings)

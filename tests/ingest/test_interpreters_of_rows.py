@@ -142,6 +142,19 @@ def test_equal_bookings_are_as_many_as_the_file_has() -> None:
     assert "are one entity" in proposed.warnings[0]
 
 
+@pytest.mark.parametrize(
+    "label", ["Account;NO93;", "IBAN:;NO93", "Kontonummer: NO93", "Numéro de compte;NO93;\nName;Ilka Dahl;"]
+)
+def test_the_label_above_bookings_says_of_which_account_they_are(label: str) -> None:
+    table = "Date;Text;Amount\n28.12.2025;Coffee;-3,20\n28.12.2025;Coffee;-3,20\n;Note alone;\n"
+    rows = [
+        fields for _, fields in types_and_fields(proposal_of("may.csv", f"Statement\n{label}\n\n{table}"))
+    ]
+    assert [(row.get("account"), row.get("occurrence")) for row in rows] == [
+        ("NO93", None), ("NO93", 2), (None, None),
+    ]  # fmt: skip
+
+
 def test_a_label_in_a_column_of_its_own_names_the_value_beside_it() -> None:
     google = (
         "First Name,Last Name,Phone 1 - Type,Phone 1 - Value,Phone 2 - Type,Phone 2 - Value,"

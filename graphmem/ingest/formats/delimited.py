@@ -18,7 +18,7 @@ from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import unended, whole_text
 from graphmem.ingest.detection import suffix
 from graphmem.ingest.document import FileSpan, ParseFailed
-from graphmem.ingest.tabular import HEAD_ROWS, Columns, header_of, row_fields
+from graphmem.ingest.tabular import HEAD_ROWS, Columns, add_labels, header_of, row_fields
 
 DELIMITERS = ",;\t|"
 FORMULA_TEXT = re.compile(r'="([^"]*)"')
@@ -58,6 +58,8 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     labels = [*filter(None, head[0].cells)]
     if above and len(labels) == 1 and not labels[0].rstrip().endswith(":"):
         builder.title = labels[0]
+    spans = (FileSpan(line=row.line, row=row.number, start=row.start, end=row.end) for row in head)
+    add_labels(builder, zip((row.cells for row in head[:above]), spans, strict=False))
     columns = Columns(head[above].cells if header else [])
     for row in chain(head[above + header :], rows):
         add_row(builder, row, columns)

@@ -41,6 +41,7 @@ from graphmem.ingest.interpreters.row_columns import (
 )
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal
+from graphmem.ingest.tables import table
 from graphmem.model import identity, numbers
 
 GENERAL_TYPE = "record"
@@ -48,6 +49,7 @@ JSON_FORMATS = ("json", "jsonl")
 TYPE_COLUMN = "entity_type"
 LOOSE_TYPE_COLUMN = "type"
 _NAMING = set(identity.NAMING)
+ACCOUNTS = {*table("field_names")["labels"]["account"].split()}
 _OF_ONE_OBJECT = {*identity.NAMING, TYPE_COLUMN, LOOSE_TYPE_COLUMN}
 """Members that say that an object is an entity, and not the frame of a list."""
 
@@ -56,12 +58,14 @@ _OF_ONE_OBJECT = {*identity.NAMING, TYPE_COLUMN, LOOSE_TYPE_COLUMN}
 class Types:
     """What is known of a table before its rows are read; ``names`` are those of list or sheet and file.
 
-    ``number`` is the column that numbers its rows, ``proposed`` one that looks as if it did.
+    ``number`` is the column that numbers its rows, ``proposed`` one that looks as if it did, ``account`` the
+    account of its bookings.
     """
 
     configured: str | None
     names: tuple[str | None, ...]
     sheet: LabelledMember | None = None
+    account: LabelledMember | None = None
     has_lists: bool = False
     are_people: bool = False
     number: str | None = None
@@ -149,7 +153,12 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
             if kind == "sheet":
                 sheet = next((field for field in part.fields if field.name == "name"), None)
                 label = None if sheet is None else LabelledMember("sheet", sheet.value, sheet.span)
-                types = Types(configured, (text_of(sheet), None if has_sheets else file), label, has_lists)
+                names = text_of(sheet), None if has_sheets else file
+                types = Types(configured, names, label, has_lists=has_lists)
+            elif kind == "property":
+                named = [field for field in part.fields if field_name(field.name) in ACCOUNTS]
+                account = LabelledMember("account", named[0].value, named[0].span) if named else None
+                types = replace(types, account=account)
             elif kind == "row" or (kind == "record" and _is_row(document, part, draft)):
                 _add(draft, document.text, part, types, named_rows)
     return draft.proposal()
@@ -206,10 +215,12 @@ def _add(
         draft.warn(f"Nothing says what the rows are: their entity type is {GENERAL_TYPE}.")
     used = {TYPE_COLUMN} | ({LOOSE_TYPE_COLUMN} if is_loose else set())
     own = {name: member for name, member in members.items() if name not in used}
-    also = types.places(entity_type)
+    also, is_of_account = types.places(entity_type), is_booking(member.value for member in own.values())
+    if types.account is not None and is_of_account:
+        own.setdefault("account", types.account)
     if not _NAMING & set(members):
         count = draft.occurrence(entity_type, own.values())
-        if count > 1 and is_booking(member.value for member in own.values()):
+        if count > 1 and is_of_account:
             own[OCCURRENCE] = LabelledMember(OCCURRENCE, count)
         elif count > 1:
             draft.warn(f"Equal rows without a name or an id are one entity: the one{place(part.span)} too.")
