@@ -50,9 +50,10 @@ TABLES: Final = table("formats")
 
 
 def _format(name: str, table: dict[str, Any]) -> Format:
-    return Format(
-        name, **{key: tuple(each) if isinstance(each, list) else each for key, each in table.items()}
-    )
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in table.items()
+    }
+    return Format(name, **values)
 
 
 FORMATS: Final = tuple(_format(name, table) for name, table in TABLES["formats"].items())
