@@ -182,9 +182,9 @@ class Conversations:
             PartField("role", author, head._replace(message=self._number)),
             PartField("text", normal(text.strip()), body._replace(message=self._number)),
         ]
-        own = {name: value_at(message, path) for name, path in layout["message"].items()} | other
+        own = {name: value_at(message, path) for name, path in layout["message"].items()}
         identity = value_at(message, layout["id"]) if "id" in layout else None
-        own = {"id": identity, "sent_at": sent_at, **own, "attachments": list(files) or None}
+        own = {"id": identity, "sent_at": sent_at, **own, **other, "attachments": list(files) or None}
         for name in ("id", "reply_to"):
             if self._prefix and own.get(name):
                 own[name] = f"{self._prefix}{own[name]}"

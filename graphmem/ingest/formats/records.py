@@ -67,7 +67,7 @@ def parse_tasks(builder: Builder, data: bytes, name: str) -> None:
     """Add the tasks of Google Tasks, each with the name of its list, and the task that it is a part of."""
     for group in objects(object_of(json_values.value_of(builder, data, ("items",))).get("items")):
         for task in objects(group.get("items")):
-            other = {day: str(task.get(day) or "")[:10] for day in ("due", "completed")}
+            other: dict[str, Any] = {day: str(task.get(day) or "")[:10] for day in ("due", "completed")}
             other["status"] = TASK_STATES.get(str(task.get("status")), task.get("status"))
             _add_item(builder, {**task, **other, "list": group.get("title")})
 

@@ -21,7 +21,9 @@ from graphmem.model import identity, numbers
 
 SEPARATOR = " ::: "
 TABLES = table("contacts")
-MANY = [(re.compile(column), *names) for column, names in TABLES["columns"].items()]
+MANY: list[tuple[re.Pattern[str], str, str]] = [
+    (re.compile(column), one, many) for column, (one, many) in TABLES["columns"].items()
+]
 KINDS_OF_PEOPLE = [(re.compile(column), name) for column, name in TABLES["columns_of_people"].items()]
 NAMES_OF_PEOPLE, PEOPLE_COLUMNS = (
     TABLES["people"]["names"],
