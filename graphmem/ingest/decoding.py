@@ -32,6 +32,8 @@ LINES_SHOWN = 20
 """Lines that a warning names."""
 CONTROL_SHARE_LIMIT = 0.02
 """A text has fewer control characters than this share of its first bytes."""
+ZERO_TAIL_SAMPLE_BYTES = 4_096
+"""Bytes by which a file with such a tail is taken for a text."""
 ZERO_TAIL_BYTES = 4
 """So many zero bytes at the end are no character of a text."""
 WHITE_SPACE = "\t\n\f\r\x1b"
@@ -156,7 +158,7 @@ def is_text(data: bytes) -> bool:
 def without_zero_tail(data: bytes) -> bytes:
     """Return a text without the zero bytes at its end, which a write that was cut off leaves there."""
     text = data.rstrip(b"\0")
-    if len(data) - len(text) < ZERO_TAIL_BYTES or not text or not is_text(text):
+    if len(data) - len(text) < ZERO_TAIL_BYTES or not text or not is_text(text[:ZERO_TAIL_SAMPLE_BYTES]):
         return data
     mark = next((encoding for mark, encoding in MARKS if text.startswith(mark)), _utf_16(text) or "utf-8")
     unit = {"utf-32": 4, "utf-16": 2}.get(mark[:6], 1)

@@ -91,11 +91,11 @@ SPAN_MEMBERS = FileSpan._fields
 
 
 class PartField(NamedTuple):
-    """A named value of a part: ``value`` is a JSON value, ``span`` the place of the value."""
+    """A named value of a part or of an entity: a JSON ``value``, and its place if it has one."""
 
     name: str
     value: Any
-    span: FileSpan
+    span: FileSpan = FileSpan()
 
 
 class Part(NamedTuple):

@@ -19,8 +19,8 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, JsonValue, WithJsonSchema
 
-from graphmem.ingest.document import FileSpan, ParsedDocument, Part
-from graphmem.ingest.interpreters.labels import LabelledMember, entity_type_of, field_name, is_empty
+from graphmem.ingest.document import FileSpan, ParsedDocument, Part, PartField
+from graphmem.ingest.interpreters.labels import entity_type_of, field_name, is_empty
 from graphmem.ingest.interpreters.proposal_draft import SHOWN_CHARACTERS, ProposalDraft
 from graphmem.model import canonical, relationship, schema
 
@@ -207,7 +207,7 @@ class ModelAnswers(ProposalDraft):
         # An entity stands at a quote of it that occurs once, else at the first one.
         quoted = sorted(filter(None, occurrences), key=lambda ranges: len(ranges) > 1)
         near = quoted[0][0][0] if quoted else 0
-        members: dict[str, LabelledMember] = {}
+        members: dict[str, PartField] = {}
         for field, ranges in zip(entity.fields, occurrences, strict=True):
             name = field_name(field.name)
             reason = _refusal(field, ranges)
@@ -215,7 +215,7 @@ class ModelAnswers(ProposalDraft):
                 self.warn(f"The field {_excerpt(name)} of an entity {entity_type} is left out: {reason}.")
             elif name not in members and not is_empty(field.value):
                 span = self._places.span(*min(ranges, key=lambda each: abs(each[0] - near)))
-                members[name] = LabelledMember(name, field.value, span)
+                members[name] = PartField(name, field.value, span)
         spans = [member.span for member in members.values() if member.span is not None]
         if not spans:
             return None

@@ -19,7 +19,7 @@ from graphmem.ingest.building import Builder, normal, widened
 from graphmem.ingest.content_lines import ADDRESS, Block, ContentLine, blocks
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
-from graphmem.ingest.recurrence import Moment, Series
+from graphmem.ingest.recurrence import Moment, instances
 from graphmem.ingest.tables import table
 from graphmem.ingest.time_zones import Zones
 
@@ -187,7 +187,7 @@ class _Entry:
         try:
             if any(each.range not in ("", LATER) for each in changes):
                 raise ValueError("a change is one of all earlier instances")
-            whole = Series(
+            first, later = instances(
                 next(iter(series.times("DTSTART")), start),
                 rules,
                 added,
@@ -195,8 +195,8 @@ class _Entry:
                 [line.value for line in series.block.named("EXRULE")],
                 None if own is None else (own, start),
                 [each.times("RECURRENCE-ID")[0] for each in changes if each.range == LATER],
+                reference,
             )
-            first, later = whole.instances(reference)
             return (first, later) if own is None else (start, later)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as exc:
             self.warn(f"its instances are not listed: {str(exc)[:100]}.")

@@ -144,7 +144,7 @@ class Conversations:
         times = {"created_at": moment(created), "updated_at": moment(updated)}
         for name, value in {"id": id, **times}.items():
             if isinstance(value, str):
-                self._fields.append(PartField(name, json_value(value), FileSpan()))
+                self._fields.append(PartField(name, json_value(value)))
 
     def person(self, name: str, **more: Any) -> None:
         values = {"name": name, **{key: str(value) for key, value in more.items() if value}}
@@ -307,7 +307,7 @@ def parse_whatsapp(builder: Builder, data: bytes, name: str) -> None:
     builder.title = title
     builder.metadata |= {"conversations": 1, "messages": number}
     span = FileSpan(line=1, start=0, end=builder.position)
-    builder.part("conversation", span, [PartField("title", title, FileSpan())], place=place)
+    builder.part("conversation", span, [PartField("title", title)], place=place)
     builder.warn("WhatsApp says no time zone: the times are read as UTC.")
 
 

@@ -37,9 +37,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     if exif:
         builder.metadata["exif"] = exif
     members = {key: value for key, value in builder.metadata.items() if key != "exif"} | exif
-    builder.part(
-        "property", FileSpan(), [PartField(key, value, FileSpan()) for key, value in members.items()]
-    )
+    builder.part("property", FileSpan(), [PartField(key, value) for key, value in members.items()])
     builder.media_type = f"image/{kind.lower()}"
 
 

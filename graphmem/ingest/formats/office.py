@@ -6,10 +6,8 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
-from datetime import datetime
-from types import SimpleNamespace
-from typing import IO, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -18,10 +16,8 @@ from graphmem.ingest.building import Builder
 from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.formats.office_text import Relation, Walk, letters, local
 from graphmem.ingest.links import without_addresses
+from graphmem.ingest.tables import table
 
-PROPERTIES = ("author", "creator", "subject", "keywords", "category", "comments", "description", "language",
-              "last_modified_by", "lastModifiedBy", "created", "modified", "revision")  # fmt: skip
-RENAMED = {"creator": "author", "lastModifiedBy": "last_modified_by", "description": "comments"}
 DRAWINGS = ("chart", "chartEx", "diagramData")
 """The relationships of a member to drawings whose text is shown on it."""
 LABELS_OF_CHART = ".//{*}strCache/{*}pt/{*}v"
@@ -34,16 +30,15 @@ _NO_CONTENT = re.compile(
 _OBJECT = re.compile(r"Object \d+/content\.xml")
 
 
-def describe(builder: Builder, properties: Any) -> None:
-    builder.title = getattr(properties, "title", None) or None
-    for name in PROPERTIES:
-        value = getattr(properties, name, None)
-        if isinstance(value, datetime):
-            value = value.isoformat()
-        elif name == "revision" and isinstance(value, str) and value.isdecimal():
-            value = int(value)
-        if value:
-            builder.metadata.setdefault(RENAMED.get(name, name), value)
+def describe(builder: Builder, elements: Iterable[etree._Element], names: Mapping[str, str]) -> None:
+    """Add the title of a document and its other properties, under the names that a table gives them."""
+    for element in elements:
+        name, value = local(element.tag), (element.text or "").strip()
+        if name == "title":
+            builder.title = value or None
+        elif name in names and value not in ("", "0"):
+            is_count = name == "revision" and value.isdecimal()
+            builder.metadata.setdefault(names[name], int(value) if is_count else value)
 
 
 def add_paragraph(builder: Builder, text: str, heading: int | None, depth: int) -> None:
@@ -135,9 +130,7 @@ class Package:
 
     def describe(self) -> None:
         for relation in self.related("", "core-properties"):
-            root = self.root(relation.target)
-            values = {local(each.tag): (each.text or "").strip() for each in root}
-            describe(self.builder, SimpleNamespace(**values))
+            describe(self.builder, self.root(relation.target), table("field_names")["office"])
 
     def walk(self, name: str) -> Walk:
         """Return what reads the text of a member; :meth:`warn_of_rest` compares what it has read."""
@@ -159,16 +152,17 @@ class Package:
         for name in sorted(self._names - self._roots.keys()):
             if "/embeddings/" in name or "afchunk" in name.lower() or _OBJECT.match(name):
                 self.builder.left_out("embedded file", None, name)
-            elif (
-                name.endswith(".xml")
-                and not _NO_CONTENT.match(name)
-                and _TEXT.search(self._archive.read(name))
-            ):
-                root = self.root(name)
+            elif name.endswith(".xml") and not _NO_CONTENT.match(name):
+                data = self._archive.read(name)
+                shapes, prompts = data.count(b"<p:sp>"), data.count(b"<p:ph")
                 # Placeholders of masters have prompts, which a slide fills.
-                shapes = root.iter("{*}sp") if name.startswith("ppt/slide") else ()
-                prompts = (letters(each) for each in shapes if next(each.iter("{*}ph"), None) is not None)
-                self.builder.left_out("member", letters(root) - sum(prompts), name)
+                if _TEXT.search(data) and not (name.startswith("ppt/slide") and shapes == prompts > 0):
+                    root = self.root(name)
+                    filled = (
+                        each for each in root.iter("{*}sp") if next(each.iter("{*}ph"), None) is not None
+                    )
+                    of_prompts = sum(map(letters, filled)) if name.startswith("ppt/slide") else 0
+                    self.builder.left_out("member", letters(root) - of_prompts, name)
 
 
 def _relation(element: etree._Element, folder: str) -> Relation:

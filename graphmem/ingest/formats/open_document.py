@@ -12,7 +12,7 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import ParseFailed
-from graphmem.ingest.formats.office import Package, add_once, add_paragraph
+from graphmem.ingest.formats.office import Package, add_once, add_paragraph, describe
 from graphmem.ingest.formats.office_text import Walk, attribute, local
 from graphmem.ingest.tables import table
 from graphmem.ingest.tabular import add_table
@@ -31,13 +31,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     body = next(package.root("content.xml").iter("{*}text"), None)
     if body is None:
         raise ParseFailed("The document is damaged: it has no text.", "damaged")
-    names = table("field_names")["odt"]
-    for element in package.root("meta.xml").iterfind("{*}meta/*"):
-        key, value = local(element.tag), (element.text or "").strip()
-        if key == "title":
-            builder.title = value
-        elif key in names and value:
-            builder.metadata.setdefault(names[key], value)
+    describe(builder, package.root("meta.xml").iterfind("{*}meta/*"), table("field_names")["odt"])
     styles, walk = package.root("styles.xml"), _Text(body, {})
     add_once(builder, map(walk.line, styles.iter("{*}header", "{*}header-left", "{*}header-first")))
     _add_blocks(builder, walk, body, 0)

@@ -47,7 +47,7 @@ def add_record(builder: Builder, fields: Mapping[str, Any], line: int | None = N
             members.append(PartField(name, normal(value.strip()), builder.add_line(name, value.strip())))
         elif value not in (None, "", [], False):
             builder.add_line(name, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
-            members.append(PartField(name, json_value(value), FileSpan()))
+            members.append(PartField(name, json_value(value)))
     builder.count_cells(len(members))
     if members:
         builder.part("record", FileSpan(line=line, start=start, end=builder.position - 1), members)
@@ -246,7 +246,7 @@ class _Bookings:
             fields["external_id"] += number
         start, line = self._place
         filled = {name: value for name, value in fields.items() if value not in (None, "")}
-        members = [PartField(name, json_value(value), FileSpan()) for name, value in filled.items()]
+        members = [PartField(name, json_value(value)) for name, value in filled.items()]
         self.builder.count_cells(len(members))
         end = self.builder.position - 1
         self.builder.part("record", FileSpan(line=line, start=start, end=end), members)

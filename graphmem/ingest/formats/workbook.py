@@ -25,7 +25,7 @@ from openpyxl.utils.exceptions import InvalidFileException
 
 from graphmem.ingest.building import Builder, json_value, normal
 from graphmem.ingest.document import ParseFailed, PartField
-from graphmem.ingest.formats.office import Package, describe
+from graphmem.ingest.formats.office import Package
 from graphmem.ingest.formats.office_text import attribute
 from graphmem.ingest.links import address_after
 from graphmem.ingest.tabular import TableRow, add_rows
@@ -48,7 +48,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
     except (KeyError, ValueError, TypeError, InvalidFileException, zipfile.BadZipFile) as exc:
         raise ParseFailed(f"The workbook is damaged: {exc}."[:300], "damaged") from None
-    describe(builder, book.properties)
+    package.describe()
     for number, sheet in enumerate(book.worksheets, 1):
         builder.check_page(number)
         if sheet.sheet_state != "visible":

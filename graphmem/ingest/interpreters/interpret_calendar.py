@@ -13,7 +13,7 @@ from datetime import datetime
 
 from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
-from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
+from graphmem.ingest.interpreters.labels import fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.people import Mention, People, mentions
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import widen
@@ -75,15 +75,15 @@ def _change_of_series(
     """
     entity_type = COMPONENTS[_component(fields)]
     start, title = fields.get("start"), fields.get("summary")
-    uid = LabelledMember("external_id", fields["uid"].value, fields["uid"].span)
+    uid = fields["uid"]._replace(name="external_id")
     if title is not None and uid.value not in named:
-        members = [LabelledMember("title", title.value, title.span), uid]
+        members = [title._replace(name="title"), uid]
         draft.entity(entity_type, members, part.span, observed_at=times.render(0), identified_by=IDENTITY)
         named.add(uid.value)
     name = changed_instances.field_name(fields["recurrence_id"].value, is_of_later="range" in fields)
-    change = LabelledMember(name, changed_instances.CANCELLED)
+    change = PartField(name, changed_instances.CANCELLED)
     if start is not None and not _is_cancelled(fields):
-        change = LabelledMember(name, start.value, start.span)
+        change = start._replace(name=name)
     observed_at = _observed_at(fields, _revision(fields))
     return draft.entity(
         entity_type, [uid, change], part.span, observed_at=observed_at, identified_by=IDENTITY
@@ -123,7 +123,7 @@ def _add(
         # An answer names nobody but who answers.
         if labels and "method" not in fields:
             span = widen(persons[0].span, persons[-1].span)
-            members.append(LabelledMember(name, labels if name == "attendees" else labels[0], span))
+            members.append(PartField(name, labels if name == "attendees" else labels[0], span))
     observed_at = _observed_at(fields, revision)
     entry = draft.entity(
         entity_type,
@@ -144,8 +144,8 @@ def _add(
             draft.relate("REFERS_TO", entry, target, person.span, metadata, observed_at)
     for room in rooms:
         room_members = [
-            LabelledMember("name", room.name, room.name_span),
-            LabelledMember("email", room.address, room.label_span),
+            PartField("name", room.name, room.name_span),
+            PartField("email", room.address, room.label_span),
         ]
         location = draft.entity("location", room_members, room.span, observed_at=observed_at)
         draft.relate("LOCATED_AT", entry, location, room.span, observed_at=observed_at)

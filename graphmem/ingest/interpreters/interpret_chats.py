@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from graphmem.ingest.document import FileSpan, ParsedDocument, Part, PartField
 from graphmem.ingest.formats.chats import UNTITLED
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
-from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
+from graphmem.ingest.interpreters.labels import fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.proposal import Proposal
 from graphmem.ingest.tables import table
@@ -34,7 +34,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     draft = ProposalDraft()
     people = _People(draft, document.format)
     conversation: int | None = None
-    title: LabelledMember | None = None
+    title: PartField | None = None
     by_id: dict[str, int | None] = {}
     replies: list[tuple[int | None, PartField]] = []
     for index, part in enumerate(document.parts):
@@ -55,18 +55,18 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
 
 
 def _message(
-    draft: ProposalDraft, format: str, part: Part, title: LabelledMember | None, conversation: int | None,
+    draft: ProposalDraft, format: str, part: Part, title: PartField | None, conversation: int | None,
     people: _People,
 ) -> int | None:  # fmt: skip
     """Add a message, its conversation, who sent it, and whom it mentions."""
     fields = fields_by_name(part.fields)
     sent_at = moment(text_of(fields.get("sent_at")))
-    members = [*rename(fields, FIELD_NAMES["message"]), LabelledMember("channel", format)]
+    members = [*rename(fields, FIELD_NAMES["message"]), PartField("channel", format)]
     if title is not None:
         members.append(title._replace(name="conversation"))
     mentions = _texts_of(fields.get("mentions"))
     if mentions:
-        members.append(LabelledMember("mentions", [people.names.get(each, each) for each in mentions]))
+        members.append(PartField("mentions", [people.names.get(each, each) for each in mentions]))
     message = draft.entity("message", members, part.span, canonical_name=_name(fields), observed_at=sent_at)
     draft.relate("PART_OF", message, conversation, part.span, observed_at=sent_at)
     if format in MESSENGERS and "role" in fields:
@@ -100,7 +100,7 @@ class _People:
             members[0] = members[0]._replace(name="phone")
         identified_by = None
         if key is not None:
-            members.append(LabelledMember(self._id_field, key, fields["id"].span))
+            members.append(PartField(self._id_field, key, fields["id"].span))
             first = self._ids.setdefault(identity.fold_text(name), key)
             identified_by = ((self._id_field,),) if first != key and "email" not in fields else None
         called = f"{name} ({key})" if identified_by else None
@@ -152,18 +152,13 @@ def _name(fields: Mapping[str, PartField]) -> str | None:
     return f"{sender} ({sent}): {beginning}{length}"
 
 
-def _title(part: Part) -> LabelledMember | None:
+def _title(part: Part) -> PartField | None:
     field = fields_by_name(part.fields).get("title")
-    title = text_of(field)
-    return (
-        LabelledMember("title", title, field.span)
-        if field is not None and title not in (None, UNTITLED)
-        else None
-    )
+    return field if text_of(field) not in (None, UNTITLED) else None
 
 
 def _conversation(
-    draft: ProposalDraft, document: ParsedDocument, index: int, title: LabelledMember | None
+    draft: ProposalDraft, document: ParsedDocument, index: int, title: PartField | None
 ) -> int | None:
     part = document.parts[index]
     fields = fields_by_name(part.fields)
@@ -178,7 +173,7 @@ def _conversation(
     times = (moment(text_of(fields.get(name))) for name in TIMES)
     return draft.entity(
         "conversation",
-        [*members, LabelledMember("channel", document.format)],
+        [*members, PartField("channel", document.format)],
         part.span,
         canonical_name=name if has_id else None,
         observed_at=next(filter(None, times), None),

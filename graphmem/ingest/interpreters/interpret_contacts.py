@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
-from graphmem.ingest.interpreters.labels import LabelledMember, field_name, fields_by_name, rename, text_of
+from graphmem.ingest.interpreters.labels import field_name, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import Cursor
 from graphmem.ingest.proposal import Proposal
@@ -64,17 +64,17 @@ def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part
     if entity_type is not None:
         if organisation is not None and entity_type == "company":
             # It says nothing of a person: its name may be that of the organisation alone.
-            members.append(LabelledMember("name", company, Cursor(text, organisation.span).find(company)))
+            members.append(PartField("name", company, Cursor(text, organisation.span).find(company)))
         draft.entity(entity_type, members, part.span, observed_at=observed_at)
         return None
     employer = None
     if organisation is not None:
         if company.strip():
-            employer = LabelledMember("company", company, Cursor(text, organisation.span).find(company))
+            employer = PartField("company", company, Cursor(text, organisation.span).find(company))
             members.append(employer)
         department = ", ".join(unit for unit in units if unit)
         place = Cursor(text, organisation.span).find(department)
-        members.append(LabelledMember("department", department, place))
+        members.append(PartField("department", department, place))
     person = draft.entity("person", members, part.span, observed_at=observed_at)
     if employer is None or person is None:
         return person
@@ -85,10 +85,10 @@ def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part
     return person
 
 
-def _members(text: str, fields: Mapping[str, PartField]) -> Iterator[LabelledMember]:
+def _members(text: str, fields: Mapping[str, PartField]) -> Iterator[PartField]:
     for name, field in fields.items():
         if name not in NO_FIELDS:
-            yield LabelledMember(field_name(name), field.value, field.span)
+            yield field._replace(name=field_name(name))
     yield from rename(fields, NAMES)
     for name, single in LISTS.items():
         field = fields.get(name)
@@ -96,9 +96,9 @@ def _members(text: str, fields: Mapping[str, PartField]) -> Iterator[LabelledMem
             continue
         first = field.value[0]
         place = Cursor(text, field.span).find(first) if isinstance(first, str) else field.span
-        yield LabelledMember(single, first, place)
+        yield PartField(single, first, place)
         if len(field.value) > 1:
-            yield LabelledMember(name, field.value, field.span)
+            yield field
 
 
 def _levels(fields: Mapping[str, PartField]) -> list[str]:

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphmem.ingest.document import ParsedDocument
+from graphmem.ingest.document import ParsedDocument, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
-from graphmem.ingest.interpreters.labels import LabelledMember, configured_type, members_of
+from graphmem.ingest.interpreters.labels import configured_type, members_of
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import heading, whole_text
 from graphmem.ingest.proposal import Proposal
@@ -36,9 +36,9 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         draft.warn("The document has neither a title nor a name: it is left out.")
         return draft.proposal()
     members = [
-        LabelledMember("title", title, heading(document, title)),
+        PartField("title", title, heading(document, title)),
         *_from_metadata(document.metadata, draft),
-        LabelledMember("media_type", document.media_type),
+        PartField("media_type", document.media_type),
     ]
     draft.entity(configured_type(options.configuration) or GENERAL_TYPE, members, whole_text(document))
     for part in document.parts if document.format == "pdf" else ():
@@ -47,19 +47,19 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     return draft.proposal()
 
 
-def _from_metadata(metadata: Mapping[str, Any], draft: ProposalDraft) -> Iterator[LabelledMember]:
+def _from_metadata(metadata: Mapping[str, Any], draft: ProposalDraft) -> Iterator[PartField]:
     exif = object_of(metadata.get("exif"))
     for values, names in ((metadata, "metadata"), (exif, "exif")):
         named = table("field_names")[names].items()
-        yield from (LabelledMember(name, values[key]) for key, name in named if key in values)
+        yield from (PartField(name, values[key]) for key, name in named if key in values)
     written = next((metadata[key] for key in DATES if metadata.get(key)), exif.get("DateTimeOriginal"))
     if written:
         date = moment(_iso(written))
         if date is None:
             draft.warn("The date of the document is left out: it cannot be read.")
-        yield LabelledMember("date", date)
+        yield PartField("date", date)
     for name, key in (("latitude", "GPSLatitude"), ("longitude", "GPSLongitude")):
-        yield LabelledMember(name, _degrees(exif.get(key), exif.get(f"{key}Ref")))
+        yield PartField(name, _degrees(exif.get(key), exif.get(f"{key}Ref")))
 
 
 def _iso(written: Any) -> Any:

@@ -5,9 +5,9 @@ Each is identified as its program tells its records apart. What lay in the trash
 
 from __future__ import annotations
 
-from graphmem.ingest.document import ParsedDocument
+from graphmem.ingest.document import ParsedDocument, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
-from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, text_of
+from graphmem.ingest.interpreters.labels import fields_by_name, text_of
 from graphmem.ingest.interpreters.proposal_draft import OCCURRENCE, ProposalDraft, moment
 from graphmem.ingest.proposal import Proposal
 from graphmem.ingest.tables import table
@@ -24,10 +24,10 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     parents: list[tuple[int | None, str]] = []
     for part in document.parts:
         fields = fields_by_name(part.fields)
-        members = [LabelledMember(*field) for name, field in fields.items() if name not in NO_FIELDS]
+        members = [field for name, field in fields.items() if name not in NO_FIELDS]
         if kind["type"] == "transaction" and "external_id" not in fields:
             count = draft.occurrence(kind["type"], members)
-            members += [LabelledMember(OCCURRENCE, count)] if count > 1 else []
+            members += [PartField(OCCURRENCE, count)] if count > 1 else []
         observed_at = next(filter(None, (moment(text_of(fields.get(name))) for name in OBSERVED)), None)
         texts = (" ".join((text_of(fields.get(name)) or "").split()) for name in kind["names"])
         name = next(filter(None, texts), "")[:NAME_CHARACTERS_LIMIT]

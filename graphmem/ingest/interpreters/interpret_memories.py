@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from graphmem.ingest.document import FileSpan, ParsedDocument
+from graphmem.ingest.document import FileSpan, ParsedDocument, PartField
 from graphmem.ingest.interpreters.interpret_memory import GENERAL_TYPE, RELATION_TYPES, type_of_relation
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
-from graphmem.ingest.interpreters.labels import LabelledMember, entity_type_of, field_name, fields_by_name
+from graphmem.ingest.interpreters.labels import entity_type_of, field_name, fields_by_name
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal
@@ -46,7 +46,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         if kind == "relationship":
             for name in (record[source], record[target]):
                 if name not in entities:
-                    entities[name] = draft.entity(GENERAL_TYPE, [LabelledMember("name", name)], span)
+                    entities[name] = draft.entity(GENERAL_TYPE, [PartField("name", name)], span)
         elif not {record[source], record[target]} <= entities.keys():
             draft.warn(f"A relation{place(span)} is left out: the file has no node for one of its ends.")
             continue
@@ -91,7 +91,7 @@ def _add(
     if "memory" in fields:
         fields["content"] = fields.pop("memory")
     key = next((name for name in ("uuid", "id") if isinstance(record.get(name), str)), None)
-    members = [LabelledMember(name, value) for name, value in fields.items()]
+    members = [PartField(name, value) for name, value in fields.items()]
     at = record.get("updated_at") or record.get("created_at")
     index = draft.entity(kind, members, span, observed_at=at, identified_by=((key,),) if key else None)
     if key is not None:

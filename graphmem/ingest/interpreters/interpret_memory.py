@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from graphmem.ingest.document import ParsedDocument, Part, PartField
+from graphmem.ingest.document import FileSpan, ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
-from graphmem.ingest.interpreters.labels import LabelledMember, entity_type_of, fields_by_name, text_of
+from graphmem.ingest.interpreters.labels import entity_type_of, fields_by_name, text_of
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
 from graphmem.ingest.interpreters.text_places import place, widen
 from graphmem.ingest.proposal import Proposal
@@ -81,11 +81,11 @@ def _entity(draft: ProposalDraft, named: list[StatedEntity]) -> int | None:
         texts = list(dict.fromkeys(text for each in named for text in each.texts))
     spans = [each.fields[TEXTS].span for each in named if TEXTS in each.fields]
     members = [
-        LabelledMember(NAME, name, fields["name"].span),
-        LabelledMember(TEXTS, texts, widen(spans[0], spans[-1]) if spans else None),
+        PartField(NAME, name, fields["name"].span),
+        PartField(TEXTS, texts, widen(spans[0], spans[-1]) if spans else FileSpan()),
     ]
     if spelling != entity_type:
-        members.append(LabelledMember(TYPE_FIELD, spelling, fields["entityType"].span))
+        members.append(PartField(TYPE_FIELD, spelling, fields["entityType"].span))
     # A type such as note is not identified by a name unless that is its canonical name.
     canonical_name = None if (NAME,) in identity.rule(entity_type) else name
     return draft.entity(entity_type, members, part.span, canonical_name=canonical_name)

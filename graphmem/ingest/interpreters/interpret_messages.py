@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpret_calendar import add_entries
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
-from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
+from graphmem.ingest.interpreters.labels import fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.people import People, mentions
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import widen
@@ -68,18 +68,18 @@ def _add(
     senders = list(mentions(text, fields.get("from")))
     recipients = [(role, person) for role in RECIPIENTS for person in mentions(text, fields.get(role))]
     members = rename(fields, table("field_names")["mail"])
-    members += [LabelledMember("sender", person.label, person.label_span) for person in senders[:1]]
+    members += [PartField("sender", person.label, person.label_span) for person in senders[:1]]
     if recipients:
         labels = list(dict.fromkeys(person.label for _, person in recipients))
         span = widen(recipients[0][1].span, recipients[-1][1].span)
-        members.append(LabelledMember("recipients", labels, span))
+        members.append(PartField("recipients", labels, span))
     attachments = fields.get("attachments")
     if attachments is not None and isinstance(attachments.value, list):
         names = [file.get("name") for file in attachments.value if isinstance(file, dict)]
-        members.append(LabelledMember("attachments", [name for name in names if name], attachments.span))
+        members.append(PartField("attachments", [name for name in names if name], attachments.span))
     if not members:
         return None
-    members.append(LabelledMember("channel", "email"))
+    members.append(PartField("channel", "email"))
     # Its id means nothing to people. A message without one is identified by what it says.
     has_id = text_of(fields.get("message_id")) is not None
     name = (text_of(fields.get("subject")) or NO_SUBJECT) if has_id else None

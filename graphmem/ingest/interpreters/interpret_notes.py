@@ -6,18 +6,11 @@ matter is the first heading, else the name of the file. A file of `graphmem expo
 
 from __future__ import annotations
 
-from graphmem.ingest.document import FileSpan, ParsedDocument, Part
+from graphmem.ingest.document import FileSpan, ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.exported_notes import exported_note
 from graphmem.ingest.interpreters.interpret_exported import stated_identity
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
-from graphmem.ingest.interpreters.labels import (
-    TYPE_LABELS,
-    LabelledMember,
-    configured_type,
-    entity_type_of,
-    members_of,
-    stem,
-)
+from graphmem.ingest.interpreters.labels import TYPE_LABELS, configured_type, entity_type_of, members_of, stem
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
 from graphmem.ingest.interpreters.text_places import heading, whole_text
 from graphmem.ingest.proposal import Proposal
@@ -74,18 +67,18 @@ def title_field(entity_type: str) -> str:
     return "name" if has_name and rule.index(("name",)) < rule.index(("title",)) else "title"
 
 
-def _title(document: ParsedDocument, options: InterpreterOptions, entity_type: str) -> LabelledMember:
+def _title(document: ParsedDocument, options: InterpreterOptions, entity_type: str) -> PartField:
     name = title_field(entity_type)
     if document.title is None:
-        return LabelledMember(name, stem(options.file_name))
-    return LabelledMember(name, document.title, heading(document, document.title))
+        return PartField(name, stem(options.file_name))
+    return PartField(name, document.title, heading(document, document.title))
 
 
-def _body(document: ParsedDocument, front: Part | None) -> LabelledMember:
+def _body(document: ParsedDocument, front: Part | None) -> PartField:
     """Return what follows the front matter, without white space around it."""
     start = (front.span.end if front is not None else 0) or 0
     text = document.text[start:]
     body = text.strip()
     start += len(text) - len(text.lstrip())
     line = 1 + document.text.count("\n", 0, start)
-    return LabelledMember("content", body, FileSpan(line=line, start=start, end=start + len(body)))
+    return PartField("content", body, FileSpan(line=line, start=start, end=start + len(body)))

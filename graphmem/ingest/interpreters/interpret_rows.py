@@ -14,12 +14,11 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from graphmem.ingest.document import ParsedDocument, Part
+from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.formats.json_values import Walk
 from graphmem.ingest.interpreters.column_values import ColumnForms, forms_of, is_booking, is_sum
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import (
-    LabelledMember,
     configured_type,
     entity_type_of,
     field_name,
@@ -64,8 +63,8 @@ class Types:
 
     configured: str | None
     names: tuple[str | None, ...]
-    sheet: LabelledMember | None = None
-    account: LabelledMember | None = None
+    sheet: PartField | None = None
+    account: PartField | None = None
     has_lists: bool = False
     are_people: bool = False
     number: str | None = None
@@ -99,14 +98,14 @@ class Types:
         return next(filter(None, map(type_of_table, self.names)), None)
 
     @cached_property
-    def labels(self) -> list[tuple[str, LabelledMember]]:
+    def labels(self) -> list[tuple[str, PartField]]:
         """The names of sheet and file as fields, each with the type that it may be."""
         file = self.names[-1] if self.configured is None else None
-        members = [self.sheet, None if file is None else LabelledMember("file", file)]
+        members = [self.sheet, None if file is None else PartField("file", file)]
         types = [None if member is None else type_of_table(member.value) for member in members]
         return [(of, member) for of, member in zip(types, members, strict=True) if of and member]
 
-    def places(self, entity_type: str) -> list[LabelledMember]:
+    def places(self, entity_type: str) -> list[PartField]:
         """Return the names of the sheet and the file that a row stands in, where its type is another."""
         return [member for of, member in self.labels if of != entity_type]
 
@@ -152,12 +151,12 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         for part in parts:
             if kind == "sheet":
                 sheet = next((field for field in part.fields if field.name == "name"), None)
-                label = None if sheet is None else LabelledMember("sheet", sheet.value, sheet.span)
+                label = sheet and sheet._replace(name="sheet")
                 names = text_of(sheet), None if has_sheets else file
                 types = Types(configured, names, label, has_lists=has_lists)
             elif kind == "property":
                 named = [field for field in part.fields if field_name(field.name) in ACCOUNTS]
-                account = LabelledMember("account", named[0].value, named[0].span) if named else None
+                account = named[0]._replace(name="account") if named else None
                 types = replace(types, account=account)
             elif kind == "row" or (kind == "record" and _is_row(document, part, draft)):
                 _add(draft, document.text, part, types, named_rows)
@@ -221,7 +220,7 @@ def _add(
     if not _NAMING & set(members):
         count = draft.occurrence(entity_type, own.values())
         if count > 1 and is_of_account:
-            own[OCCURRENCE] = LabelledMember(OCCURRENCE, count)
+            own[OCCURRENCE] = PartField(OCCURRENCE, count)
         elif count > 1:
             draft.warn(f"Equal rows without a name or an id are one entity: the one{place(part.span)} too.")
         # What such a row is identified by must not change with the name of the file.
@@ -233,7 +232,7 @@ def _add(
             f"identify now: if so, register a schema of {entity_type} whose canonical_name_fields have it."
         )
     if name is not None:
-        own.setdefault(identity.CANONICAL_NAME, LabelledMember(identity.CANONICAL_NAME, name))
+        own.setdefault(identity.CANONICAL_NAME, PartField(identity.CANONICAL_NAME, name))
     _warn_of_one_name(draft, draft.item(entity_type, own.values(), part.span, also), named_rows)
 
 
@@ -257,7 +256,7 @@ def _warn_of_one_name(draft: ProposalDraft, row: int | None, named_rows: dict[tu
     )
 
 
-def _value(members: Mapping[str, LabelledMember], name: str) -> object:
+def _value(members: Mapping[str, PartField], name: str) -> object:
     return members[name].value if name in members else None
 
 

@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from graphmem.ingest.document import FileSpan, PartField
+from graphmem.ingest.document import PartField
 from graphmem.ingest.proposal import InterpretationFailed
 from graphmem.model import identity
 
@@ -24,14 +24,6 @@ PLACEHOLDER = re.compile(
 """Names of sheets and files that say nothing of what is in them."""
 TYPE_LABELS = ("entity_type", "type")
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-class LabelledMember(NamedTuple):
-    """A value of an entity under the name of its field, and its place."""
-
-    name: str
-    value: Any
-    span: FileSpan | None = None
 
 
 def is_empty(value: Any) -> bool:
@@ -60,16 +52,16 @@ def _field_name(label: str) -> str:
 _short_name = lru_cache(maxsize=10_000)(_field_name)
 
 
-def members_of(fields: Iterable[PartField]) -> list[LabelledMember]:
+def members_of(fields: Iterable[PartField]) -> list[PartField]:
     """Return the fields of a part under their field names; a name that comes again gets its number."""
-    members: dict[str, LabelledMember] = {}
+    members: dict[str, PartField] = {}
     numbers: dict[str, int] = {}
     for field in fields:
         name = base = field_name(field.name)
         while name in members:
             numbers[base] = numbers.get(base, 1) + 1
             name = f"{base}_{numbers[base]}"
-        members[name] = LabelledMember(name, field.value, field.span)
+        members[name] = field._replace(name=name)
     return list(members.values())
 
 
@@ -117,10 +109,6 @@ def text_of(field: PartField | None) -> str | None:
     return field.value if field is not None and isinstance(field.value, str) and field.value.strip() else None
 
 
-def rename(fields: Mapping[str, PartField], names: Mapping[str, str]) -> list[LabelledMember]:
+def rename(fields: Mapping[str, PartField], names: Mapping[str, str]) -> list[PartField]:
     """Return the fields that a table of names has, under their new names."""
-    return [
-        LabelledMember(new, fields[old].value, fields[old].span)
-        for old, new in names.items()
-        if old in fields
-    ]
+    return [fields[old]._replace(name=new) for old, new in names.items() if old in fields]

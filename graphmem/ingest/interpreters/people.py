@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from graphmem.ingest.content_lines import ADDRESS
 from graphmem.ingest.document import FileSpan, PartField
-from graphmem.ingest.interpreters.labels import LabelledMember
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
 from graphmem.ingest.interpreters.text_places import Cursor, widen
 from graphmem.model import identity
@@ -80,8 +79,8 @@ class People:
         if (address, person.name) not in self._names:
             self._names.add((address, person.name))
             members = [
-                LabelledMember("name", person.name, person.name_span),
-                LabelledMember("email", person.address, person.label_span),
+                PartField("name", person.name, person.name_span),
+                PartField("email", person.address, person.label_span),
             ]
             index = self._draft.entity("person", members, person.span, observed_at=observed_at)
             self._by_address.setdefault(address, index)

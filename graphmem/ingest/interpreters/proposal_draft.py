@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from graphmem.ingest.document import FileSpan
-from graphmem.ingest.interpreters.labels import LabelledMember, entity_type_of, is_empty
+from graphmem.ingest.document import FileSpan, PartField
+from graphmem.ingest.interpreters.labels import entity_type_of, is_empty
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
 from graphmem.model import canonical, dates, identity, items, relationship, times
@@ -38,7 +38,7 @@ class ProposalDraft:
         self._names: dict[str, bool] = {}
         self._equal: Counter[str] = Counter()
 
-    def occurrence(self, entity_type: str, members: Iterable[LabelledMember]) -> int:
+    def occurrence(self, entity_type: str, members: Iterable[PartField]) -> int:
         """Return which one of equal things without a name or an id it is, from 1.
 
         Another file of an account has the same bookings, and the same one is the second there as well.
@@ -53,7 +53,7 @@ class ProposalDraft:
         self._warnings["There are more warnings." if more else sentence] = None
 
     def entity(
-        self, entity_type: str, members: Iterable[LabelledMember], span: FileSpan | None, *,
+        self, entity_type: str, members: Iterable[PartField], span: FileSpan | None, *,
         canonical_name: Any = None, observed_at: Any = None, cleared: Iterable[str] = (),
         identified_by: identity.Alternatives | None = None,
     ) -> int | None:  # fmt: skip
@@ -78,7 +78,7 @@ class ProposalDraft:
                 self.warn(f"An entity{where} has more than {FIELDS_LIMIT} fields: the others are left out.")
                 break
             fields[name] = value
-            if value_span is not None and (value_span.start is not None or value_span != NOWHERE):
+            if value_span != NOWHERE:
                 spans[name] = value_span
         name = self._canonical_name(canonical_name, where)
         if not fields and name is None:
@@ -98,9 +98,9 @@ class ProposalDraft:
     def item(
         self,
         entity_type: str,
-        members: Iterable[LabelledMember],
+        members: Iterable[PartField],
         span: FileSpan | None,
-        also: Iterable[LabelledMember] = (),
+        also: Iterable[PartField] = (),
     ) -> int | None:
         """Add an entity whose members are named by the file: some of them are no fields.
 
@@ -222,7 +222,7 @@ def redraft(proposal: Proposal) -> Proposal:
     places: list[int | None] = []
     for entity in proposal.entities:
         members = [
-            LabelledMember(name, value, entity.spans.get(name)) for name, value in entity.fields.items()
+            PartField(name, value, entity.spans.get(name, NOWHERE)) for name, value in entity.fields.items()
         ]
         entity_type = entity_type_of(entity.entity_type)
         if entity_type is None:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from graphmem.ingest.document import FileSpan, PartField
-from graphmem.ingest.interpreters.labels import LabelledMember, field_name, is_empty
+from graphmem.ingest.interpreters.labels import field_name, is_empty
 from graphmem.ingest.interpreters.text_places import Cursor, place, widen
 from graphmem.ingest.tables import table
 from graphmem.ingest.tabular import NO_NAME, labelled_name
@@ -54,8 +54,8 @@ def usual_names(labels: Iterable[str]) -> dict[str, str]:
 
 
 def columns_joined(
-    text: str, members: dict[str, LabelledMember], has_lists: bool, are_people: bool
-) -> dict[str, LabelledMember]:
+    text: str, members: dict[str, PartField], has_lists: bool, are_people: bool
+) -> dict[str, PartField]:
     """Return the members of a row with the lists in its cells, and the columns of address books as fields.
 
     ``has_lists``: whether :data:`SEPARATOR` stands anywhere in the text. ``are_people``: whether the table is
@@ -63,8 +63,8 @@ def columns_joined(
     """
     if not has_lists and not _are_special(tuple(members)):
         return members
-    joined: dict[str, LabelledMember] = {}
-    many: dict[str, list[LabelledMember]] = {}
+    joined: dict[str, PartField] = {}
+    many: dict[str, list[PartField]] = {}
     unnamed = set(members)
     for name, member in members.items():
         if (labelled := LABELLED.fullmatch(name)) is not None:
@@ -91,15 +91,14 @@ def columns_joined(
         if values and single not in joined:
             joined[single] = values[0]._replace(name=single)
         if values and single in joined and [joined[single].value] != [value.value for value in values]:
-            first, last = values[0].span, values[-1].span
-            span = widen(first, last) if first is not None and last is not None else None
-            joined.setdefault(plural, LabelledMember(plural, [value.value for value in values], span))
+            span = widen(values[0].span, values[-1].span)
+            joined.setdefault(plural, PartField(plural, [value.value for value in values], span))
     return joined
 
 
 def _labelled(
-    text: str, members: Mapping[str, LabelledMember], column: re.Match[str], label: str
-) -> dict[str, LabelledMember]:
+    text: str, members: Mapping[str, PartField], column: re.Match[str], label: str
+) -> dict[str, PartField]:
     """Return the value beside a label as a field that the label names: "work_fax", "brother"."""
     value = members.get(f"{column[1]}_value") or members.get(f"{column[1]}_formatted")
     label = label.split(SEPARATOR)[0].strip().removeprefix("*").strip()
@@ -117,9 +116,8 @@ def _are_special(names: tuple[str, ...]) -> bool:
     return any(column.fullmatch(name) for column in columns for name in names)
 
 
-def _values(text: str, member: LabelledMember) -> list[LabelledMember]:
-    span = member.span or FileSpan()
-    cursor = Cursor(text, span)
+def _values(text: str, member: PartField) -> list[PartField]:
+    cursor = Cursor(text, member.span)
     values = []
     for part in str(member.value).split(SEPARATOR):
         value = part.strip().removeprefix("*").strip() if LABELS.fullmatch(member.name) else part.strip()
@@ -181,7 +179,7 @@ def number_of_rows(
     return None, next(iter(codes), None)
 
 
-def _part_of_name(entity_type: str, members: Mapping[str, LabelledMember]) -> str | None:
+def _part_of_name(entity_type: str, members: Mapping[str, PartField]) -> str | None:
     """Return the first or the last name of a person who has no other name and no e-mail address.
 
     The number or the web address of the person tells namesakes apart.
@@ -198,7 +196,7 @@ def _part_of_name(entity_type: str, members: Mapping[str, LabelledMember]) -> st
 
 
 def name_of_row(
-    entity_type: str, members: Mapping[str, LabelledMember], span: FileSpan, table: str | None,
+    entity_type: str, members: Mapping[str, PartField], span: FileSpan, table: str | None,
     number: str | None = None,
 ) -> str | None:  # fmt: skip
     """Return a name for a row of whose fields none is one: its values, texts first. ``None`` where one is.

@@ -54,11 +54,11 @@ def place(span: FileSpan | None) -> str:
     return ""
 
 
-def heading(document: ParsedDocument, title: str) -> FileSpan | None:
-    """Return the place of the heading or slide that is the title of a document, ``None`` if there is none."""
+def heading(document: ParsedDocument, title: str) -> FileSpan:
+    """Return the place of the heading or slide that is the title of a document, an empty one if none is."""
     for part in document.parts:
         if part.kind in ("heading", "slide"):
             for span in (part.span, *(field.span for field in part.fields)):
                 if span.start is not None and document.text[span.start : span.end] == title:
                     return span
-    return None
+    return FileSpan()
