@@ -67,8 +67,8 @@ class Batch:
 
     owner: str
     parts: list[BatchPart] = field(default_factory=list)
-    size: int = 0
-    characters: int = 0
+    size: int = field(default=0, compare=False)
+    characters: int = field(default=0, compare=False)
 
     @property
     def observations(self) -> list[ObservationRecord]:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from graphmem.dump.records import FileChunk
-    from graphmem.model.fact_records import SourceRecord
+from typing import Final
 
 FILE_CHUNK_BYTES: Final = 3 << 18
 """Bytes of a file in one record: 1 MiB in base64. Never change it: it decides the lines of a dump."""
@@ -59,51 +54,3 @@ def decoded(data: str) -> bytes:
     if base64.b64encode(chunk).decode() != data:
         raise ValueError("the bytes of a file are not in canonical base64")
     return chunk
-
-
-class FileOrder:
-    """Checks the chunks of the files of one owner.
-
-    The chunks of a file follow the first source of its content, in order and without a gap. All but the last
-    have the same size. A file has all of its chunks, or none.
-    """
-
-    def __init__(self) -> None:
-        self._contents = Contents()
-        self._source: SourceRecord | None = None
-        self._offset = 0
-        self._digest = hashlib.sha256()
-
-    def begin(self, source: SourceRecord) -> bool:
-        """Go on to the next source; return whether its content is new, so that its chunks may follow."""
-        is_new = self._contents.meet(source.content_hash)
-        self._source = source if is_new else None
-        self._offset, self._digest = 0, hashlib.sha256()
-        return is_new
-
-    def add(self, chunk: FileChunk) -> bool:
-        """Check the next chunk; return whether it is the last one of its file.
-
-        Raises:
-            ValueError: the chunk is out of order, or the file is not the one that was stored.
-        """
-        source = self._source
-        if source is None or (chunk.content_hash, chunk.offset) != (source.content_hash, self._offset):
-            raise ValueError("a chunk of a file is out of order")
-        data = decoded(chunk.data)
-        if len(data) != min(FILE_CHUNK_BYTES, source.size - self._offset) or not data:
-            raise ValueError("a chunk of a file has a wrong size")
-        self._digest.update(data)
-        self._offset += len(data)
-        if self._offset < source.size:
-            return False
-        if self._digest.hexdigest() != source.content_hash:
-            raise ValueError("the bytes of a file are not those that were stored: their hash differs")
-        self._source, self._offset = None, 0
-        return True
-
-    def end(self) -> None:
-        """Check that no file is cut off here. ValueError: chunks of the last file are missing."""
-        if self._offset:
-            raise ValueError("the bytes of a file are cut off")
-        self._source = None

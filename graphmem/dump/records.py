@@ -6,13 +6,14 @@ not declare. Values stay the canonical JSON texts that the database holds.
 
 from __future__ import annotations
 
+import hashlib
 from functools import reduce
 from operator import or_
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from graphmem.dump.file_chunks import FileOrder
+from graphmem.dump.file_chunks import FILE_CHUNK_BYTES, Contents, decoded
 from graphmem.errors import validation_message
 from graphmem.model import fact_table, ids
 from graphmem.model.fact_records import (
@@ -131,18 +132,23 @@ class RecordOrder:
     Relationship types come by name, then accounts by name, then owners by id. An owner has its schema
     versions, then its transactions. Each transaction has its parts in the order of
     :data:`graphmem.model.fact_table.PARTS`, each by id. So the order does not depend on the database. The
-    chunks of a file follow the first source of an owner that names its content.
+    chunks of a file follow the first source of an owner that names its content, in order and without a gap.
+    All but the last have the same size. A file has all of its chunks, or none.
 
     ``missing_files``: how many files the records so far name without their bytes.
     """
 
     def __init__(self) -> None:
-        self._files = FileOrder()
         self.missing_files = 0
         self._place: tuple[Any, ...] = (-1,)
         self._owner: str | None = None
         self._transaction: str | None = None
         self._part: tuple[int, str] = (-1, "")
+        self._contents = Contents()
+        self._source: SourceRecord | None = None
+        """The source whose file may follow, or goes on."""
+        self._offset = 0
+        self._digest = hashlib.sha256()
 
     def check(self, record: Record) -> None:
         """Check the next record.
@@ -151,9 +157,9 @@ class RecordOrder:
             ValueError: the record is out of order, or a file is not the one that was stored.
         """
         if isinstance(record, FileChunk):
-            self.missing_files -= self._files.add(record)
+            self._check_chunk(record)
             return
-        self._files.end()
+        self.end()
         if isinstance(record, RecordedPart):
             place = _PLACES[type(record)], record.id
             if self._transaction is None or place <= self._part:
@@ -163,13 +169,15 @@ class RecordOrder:
                 assert self._owner is not None
                 if ids.source_id(self._owner, record.content_hash) != record.id:
                     raise ValueError("the id is not that of a source with this content and owner")
-                self.missing_files += self._files.begin(record)
+                is_new = self._contents.meet(record.content_hash)
+                self._source, self._digest = record if is_new else None, hashlib.sha256()
+                self.missing_files += is_new
             return
         self._transaction, self._part = None, (-1, "")
         if isinstance(record, Owner):
             if self._owner is not None and record.id <= self._owner:
                 raise _out_of_order(record)
-            self._owner, self._place, self._files = record.id, (-1,), FileOrder()
+            self._owner, self._place, self._contents = record.id, (-1,), Contents()
             return
         is_of_instance = isinstance(record, RelationshipTypeRecord | AccountRecord)
         if is_of_instance is not (self._owner is None) or record.place <= self._place:
@@ -179,8 +187,25 @@ class RecordOrder:
             self._transaction = record.id
 
     def end(self) -> None:
-        """Check that the dump may end here. ValueError: the bytes of the last file are cut off."""
-        self._files.end()
+        """Check that a dump may end here. ValueError: the bytes of the last file are cut off."""
+        if self._offset:
+            raise ValueError("the bytes of a file are cut off")
+        self._source = None
+
+    def _check_chunk(self, chunk: FileChunk) -> None:
+        source = self._source
+        if source is None or (chunk.content_hash, chunk.offset) != (source.content_hash, self._offset):
+            raise ValueError("a chunk of a file is out of order")
+        data = decoded(chunk.data)
+        if len(data) != min(FILE_CHUNK_BYTES, source.size - self._offset) or not data:
+            raise ValueError("a chunk of a file has a wrong size")
+        self._digest.update(data)
+        self._offset += len(data)
+        if self._offset == source.size:
+            if self._digest.hexdigest() != source.content_hash:
+                raise ValueError("the bytes of a file are not those that were stored: their hash differs")
+            self._source, self._offset = None, 0
+            self.missing_files -= 1
 
 
 def _out_of_order(record: Record) -> ValueError:
