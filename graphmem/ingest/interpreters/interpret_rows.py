@@ -214,12 +214,12 @@ def _add(
         draft.warn(f"Nothing says what the rows are: their entity type is {GENERAL_TYPE}.")
     used = {TYPE_COLUMN} | ({LOOSE_TYPE_COLUMN} if is_loose else set())
     own = {name: member for name, member in members.items() if name not in used}
-    also, is_of_account = types.places(entity_type), is_booking(member.value for member in own.values())
-    if types.account is not None and is_of_account:
+    also = types.places(entity_type)
+    if types.account is not None and is_booking(member.value for member in own.values()):
         own.setdefault("account", types.account)
     if not _NAMING & set(members):
         count = draft.occurrence(entity_type, own.values())
-        if count > 1 and is_of_account:
+        if count > 1 and is_booking(member.value for member in own.values()):
             own[OCCURRENCE] = PartField(OCCURRENCE, count)
         elif count > 1:
             draft.warn(f"Equal rows without a name or an id are one entity: the one{place(part.span)} too.")
