@@ -60,7 +60,8 @@ def json_value(value: Any, depth: int = 0) -> Any:
 class Builder:
     """Collects the text, the parts and the warnings of one document.
 
-    ``format`` is that of the file, ``media_type`` its type: by default the usual one of the format.
+    ``format`` is that of the file, ``media_type`` its type: by default the usual one of the format. The next
+    piece of text begins at the offset ``position``, in the line ``line``.
     """
 
     def __init__(self, limits: DocumentLimits, format: Format) -> None:
@@ -70,8 +71,8 @@ class Builder:
         self.metadata: dict[str, Any] = {}
         self.title: str | None = None
         self._pieces: list[str] = []
-        self._length = 0
-        self._line = 1
+        self.position = 0
+        self.line = 1
         self._parts: list[Part | None] = []
         self._cells = 0
         self._warnings: dict[str, None] = {}
@@ -83,26 +84,18 @@ class Builder:
         inner._warnings, inner._left_out = self._warnings, self._left_out
         return inner
 
-    @property
-    def position(self) -> int:
-        return self._length
-
-    @property
-    def line(self) -> int:
-        return self._line
-
     def add(self, text: str, separator: str = "") -> FileSpan:
         """Add a text and then a separator; return the span of the text, with its line.
 
         Every text but the last needs a separator of white space: NFC must not join two texts.
         """
         text = normal(text)
-        span = FileSpan(line=self._line, start=self._length, end=self._length + len(text))
+        span = FileSpan(line=self.line, start=self.position, end=self.position + len(text))
         piece = text + separator
         self._pieces.append(piece)
-        self._length += len(piece)
-        self._line += piece.count("\n")
-        if self._length > self.limits.text_characters:
+        self.position += len(piece)
+        self.line += piece.count("\n")
+        if self.position > self.limits.text_characters:
             raise exceeded(f"more than {self.limits.text_characters:,} characters of text")
         return span
 

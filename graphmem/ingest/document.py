@@ -13,21 +13,9 @@ FailureCode = Literal[
 ]
 FAILURE_CODES: tuple[FailureCode, ...] = get_args(FailureCode)
 PART_KINDS = (
-    "contact",
-    "conversation",
-    "event",
-    "heading",
-    "item",
-    "message",
-    "page",
-    "paragraph",
-    "property",
-    "record",
-    "row",
-    "sheet",
-    "slide",
-    "table",
-)
+    "contact", "conversation", "event", "heading", "item", "message", "page", "paragraph", "property",
+    "record", "row", "sheet", "slide", "table",
+)  # fmt: skip
 REASON_CHARACTERS_LIMIT = 500
 FILE_BYTES_LIMIT = 52_428_800
 """Bytes of the largest file that is stored or parsed."""

@@ -24,15 +24,9 @@ NEAR_OF_SHORT: Final = 0.5
 ALIKE: Final = 0.9
 """With so much of the confidence a short text of Western Europe may have a letter of another language."""
 BEYOND_ASCII: Final = re.compile("[^\0-\x7f]")
-SCRIPTS: Final = (
-    ("\u0370", "\u03ff"),
-    ("\u0400", "\u04ff"),
-    ("\u0590", "\u05ff"),
-    ("\u0600", "\u06ff"),
-    ("\u0e00", "\u0e7f"),
-)
+SCRIPTS: Final = ("\u0370\u03ff", "\u0400\u04ff", "\u0590\u05ff", "\u0600\u06ff", "\u0e00\u0e7f")
 """Scripts whose letters do not stand beside Latin ones in a word: Greek, Cyrillic, Hebrew, Arabic, Thai."""
-EAST_ASIAN: Final = ("\u1100", "\U0010ffff")
+EAST_ASIAN: Final = "\u1100\U0010ffff"
 ORDINALS: Final = "ªº"
 WITHIN_WORDS: Final = "’·—"
 """Signs that may stand between two letters."""
