@@ -57,7 +57,8 @@ def parse_assistant(builder: Builder, data: bytes, name: str) -> None:
             continue
         for value in values:
             chats.begin(**{key: value_at(value, path) for key, path in chats.layout["conversation"].items()})
-            messages = [*_tree(value, chats.layout)] if "nodes" in chats.layout else value["chat_messages"]
+            is_tree = "nodes" in chats.layout
+            messages = [*_tree(value, chats.layout)] if is_tree else value.get(chats.layout["has"])
             chats.warn_of_members(messages)
             for message in objects(messages):
                 _add_message(chats, message)
