@@ -63,14 +63,6 @@ class Manifest:
         """One hash for all lines: SHA-256 over the hashes of the chunks."""
         return hashlib.sha256(b"".join(bytes.fromhex(chunk[2]) for chunk in self.chunks)).hexdigest()
 
-    @property
-    def records(self) -> int:
-        return sum(chunk[0] for chunk in self.chunks)
-
-    @property
-    def size(self) -> int:
-        return sum(chunk[1] for chunk in self.chunks)
-
 
 class DumpWriter:
     """Writes lines into a file. It holds one chunk in memory."""

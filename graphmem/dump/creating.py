@@ -145,7 +145,10 @@ class _Creator:
             self._progress("files", 0, sum(sizes))
         types = {kind for cut in cuts.values() for kind in cut.relationship_types} if chosen else None
         result = CreateResult(Path(), 0, self._writer.manifest, missing_files=self._missing)
-        result.relationship_types = await self._relationship_types(types)
+        for row in await self._database.reads(None).only("dump.relationship_types", list[list[Any]]):
+            if types is None or row[0] in types:
+                self._add("relationship_type", columns(records.RelationshipTypeRecord), row)
+                result.relationship_types += 1
         result.accounts = 0 if chosen else await self._accounts()
         for owner in owners:
             await self._write_pending()
@@ -174,13 +177,6 @@ class _Creator:
         """Return how many transactions an owner has; 0 for an owner whose data is erased."""
         locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
         return 0 if locked is None or locked.revision is None else locked.sequence
-
-    async def _relationship_types(self, names: set[str] | None) -> int:
-        rows = await self._database.reads(None).only("dump.relationship_types", list[list[Any]])
-        types = [row for row in rows if names is None or row[0] in names]
-        for row in types:
-            self._add("relationship_type", columns(records.RelationshipTypeRecord), row)
-        return len(types)
 
     async def _accounts(self) -> int:
         accounts = await self._database.reads(None).only("account.dumped", list[records.StoredAccount])

@@ -27,7 +27,7 @@ from graphmem.dump.records import StoredAccount
 from graphmem.dump.restore_request import DumpedTransaction, RestoreRequest
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.errors import ObjectMissing
-from graphmem.model import facts, ids, reduction, times
+from graphmem.model import facts, ids, times
 from graphmem.model.fact_records import SchemaRecord, SourceRecord
 from graphmem.model.relationship import BUILTIN, RegistrationRefused, RelationshipKind
 from graphmem.model.schema import Active, SchemaDocument, version_order
@@ -257,14 +257,6 @@ class _Restorer:
         if not self.result.dry_run:
             await self._objects.put(file.owner, chunks())
 
-    async def _note_missing_files(self, batch: Batch) -> None:
-        """Note the files of a batch whose bytes are neither in the dump nor in the object store."""
-        for source in (source for part in batch.parts for source in part.of(SourceRecord)):
-            is_new = self._contents.meet(source.content_hash)
-            if is_new and not await self._objects.exists(batch.owner, source.content_hash):
-                file = batch.owner, source.id, source.content_hash, source.name, ObjectMissing.code
-                self.result.missing_files.add(MissingFile(*file))
-
     async def _start_owner(self, start: OwnerStart) -> None:
         """Set the schema of each of an owner's types, before anything is written of the types."""
         owner, result = start.owner, self.result
@@ -325,7 +317,12 @@ class _Restorer:
     async def _restore_batch(self, batch: Batch) -> None:
         result = self.result
         self._note_types(batch)
-        await self._note_missing_files(batch)
+        # The bytes of these files are neither in the dump nor in the object store.
+        for source in (source for part in batch.parts for source in part.of(SourceRecord)):
+            is_new = self._contents.meet(source.content_hash)
+            if is_new and not await self._objects.exists(batch.owner, source.content_hash):
+                file = batch.owner, source.id, source.content_hash, source.name, ObjectMissing.code
+                result.missing_files.add(MissingFile(*file))
         present = await self._present(batch, [])
         missing = find_missing(batch, present, plan=result.dry_run)
         result.add_conflicts(missing.conflicts)
@@ -354,17 +351,13 @@ class _Restorer:
             DumpedTransaction(part, self._versions.get(part.transaction.id, ())) for part in parts
         )
         request = _request(owner, transactions=transactions, is_living=owner in self._living)
-        if request.merge is not None:
-            is_newest = await self._is_newest_merge(owner, request.merge)
+        if (merge := request.merge) is not None:
+            target = facts.target(merge.kind, merge.fields)
+            rows = await self._database.write("dump.merged", owner, source=merge.subject_id, target=target)
+            newest = rows[0]["newest"] if rows else None
+            is_newest = newest is None or (*newest,) <= (merge.observed_at, merge.id)
             request = replace(request, is_newest_merge=is_newest)
         await self._writers.submit(request)
-
-    async def _is_newest_merge(self, owner: str, merge: reduction.Observation) -> bool:
-        """Return whether a merge, or its end, is the newest of its entity: older ones have no effect."""
-        target = facts.target(merge.kind, merge.fields)
-        rows = await self._database.write("dump.merged", owner, source=merge.subject_id, target=target)
-        newest = rows[0]["newest"] if rows else None
-        return newest is None or (*newest,) <= (merge.observed_at, merge.id)
 
     async def _present(self, batch: Batch, schemas: list[str]) -> Present:
         async def read_present(parts: list[BatchPart]) -> PresentRow:

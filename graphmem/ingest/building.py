@@ -145,15 +145,6 @@ class Builder:
             names.append(normal(name)[:100])
         self._left_out[what] = (count + 1, total + (characters or 0), names)
 
-    def _warn_of_left_out(self) -> None:
-        kinds: list[str] = []
-        for what, (count, total, names) in self._left_out.items():
-            listing = f" ({', '.join(names)}{' …' if count > NAMES_SHOWN else ''})" if names else ""
-            characters = f", {total:,} character{'s' * (total != 1)}" if total else ""
-            kinds.append(f"{count:,} {what}{'s' * (count != 1)}{listing}{characters}")
-        if kinds:
-            self.warn(f"TEXT_NOT_READ: {'; '.join(kinds)}.")
-
     @property
     def text(self) -> str:
         return "".join(self._pieces)
@@ -170,8 +161,13 @@ class Builder:
         return without_addresses(line).strip() or None
 
     def document(self) -> ParsedDocument:
-        text = self.text
-        self._warn_of_left_out()
+        text, kinds = self.text, list[str]()
+        for what, (count, total, names) in self._left_out.items():
+            listing = f" ({', '.join(names)}{' …' if count > NAMES_SHOWN else ''})" if names else ""
+            characters = f", {total:,} character{'s' * (total != 1)}" if total else ""
+            kinds.append(f"{count:,} {what}{'s' * (count != 1)}{listing}{characters}")
+        if kinds:
+            self.warn(f"TEXT_NOT_READ: {'; '.join(kinds)}.")
         return ParsedDocument(
             text=text,
             parts=tuple(part for part in self._parts if part is not None),

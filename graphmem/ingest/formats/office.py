@@ -95,19 +95,15 @@ class Package:
 
     def root(self, name: str) -> etree._Element:
         """Return the root of a member, an empty element if there is no such member."""
-        root = self._roots.get(name)
-        if root is None:
-            root = self._roots[name] = self._parsed(name)
-        return root
-
-    def _parsed(self, name: str) -> etree._Element:
-        if name in self._names:
+        if name not in self._roots:
+            self._roots[name] = etree.Element("none")
             parser = etree.XMLParser(resolve_entities=False, remove_comments=True, remove_pis=True)
             try:
-                return etree.fromstring(self._archive.read(name), parser)
+                if name in self._names:
+                    self._roots[name] = etree.fromstring(self._archive.read(name), parser)
             except etree.XMLSyntaxError as exc:
                 self.builder.warn(f"The member {name[:100]} is damaged and left out: {exc}."[:300])
-        return etree.Element("none")
+        return self._roots[name]
 
     def opened(self, name: str) -> IO[bytes]:
         """Open a member that is too large for a tree."""
