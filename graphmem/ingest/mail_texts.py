@@ -9,7 +9,6 @@ import binascii
 import codecs
 import quopri
 import re
-from collections.abc import Iterator
 from email.message import Message
 from itertools import chain, groupby
 
@@ -86,7 +85,9 @@ class MailTexts:
         utf_8 = {"utf-8": codec not in (None, "ascii", "utf-8")}
         is_utf_8_last = codec is not None and (data.isascii() or has_several_bytes(codec))
         tried = own | utf_8 if is_utf_8_last else utf_8 | own
-        for encoding, is_told in chain(tried.items(), self._declared()):
+        charsets = (part.get_content_charset() for part in self._message.walk())
+        declared = ((known, True) for each in charsets if each != "us-ascii" and (known := meant(each)))
+        for encoding, is_told in chain(tried.items(), declared):
             try:
                 text = data.decode(encoding)
             except UnicodeDecodeError:
@@ -95,7 +96,11 @@ class MailTexts:
                 self._warn_of(encoding)
             return text
         try:
-            encoding = decoded(self._sample()).encoding
+            # All that has no encoding or a wrong one: the more there is, the better is the guess.
+            parts = (part for part in self._message.walk() if not part.is_multipart())
+            bodies = (part.get_payload(decode=True) for part in parts)
+            raw = [each for each in bodies if isinstance(each, bytes) and not each.isascii()]
+            encoding = decoded(b"\n".join([*self._raw, *raw])).encoding
         except ParseFailed:
             encoding = "latin-1"
         self._warn_of(encoding)
@@ -103,20 +108,6 @@ class MailTexts:
         if "\ufffd" in text:
             self._builder.warn(f"What is no {encoding} in message {self._number} is shown as U+FFFD.")
         return text
-
-    def _declared(self) -> Iterator[tuple[str, bool]]:
-        """Yield the encodings of all parts; that one of them is used is told."""
-        for part in self._message.walk():
-            charset = part.get_content_charset()
-            if (encoding := meant(charset)) is not None and charset != "us-ascii":
-                yield encoding, True
-
-    def _sample(self) -> bytes:
-        """Return all that has no encoding or a wrong one: the more there is, the better is the guess."""
-        bodies = (part.get_payload(decode=True) for part in self._message.walk() if not part.is_multipart())
-        return b"\n".join(
-            [*self._raw, *(each for each in bodies if isinstance(each, bytes) and not each.isascii())]
-        )
 
     def _warn_of(self, encoding: str) -> None:
         self._builder.warn(

@@ -134,9 +134,11 @@ class Package:
         self._walks.append((name, walk))
         return walk
 
+    def walks(self, name: str, *kinds: str) -> list[Walk]:
+        return [self.walk(relation.target) for relation in self.related(name, *kinds)]
+
     def drawing_texts(self, name: str) -> Iterator[str]:
-        for relation in self.related(name, *DRAWINGS):
-            walk = self.walk(relation.target)
+        for walk in self.walks(name, *DRAWINGS):
             labels = (each.text or "" for each in walk.root.iterfind(LABELS_OF_CHART))
             texts = [walk.line(walk.root), " ".join(dict.fromkeys(labels))]
             yield from filter(None, texts)

@@ -68,10 +68,9 @@ def _add_slide(builder: Builder, package: Package, name: str, number: int) -> No
 
 def _notes(package: Package, name: str) -> list[str]:
     """Return the notes of a slide, without what stands on every page of notes."""
-    walks = [package.walk(relation.target) for relation in package.related(name, "notesSlide")]
     return [
         text
-        for walk in walks
+        for walk in package.walks(name, "notesSlide")
         for shape in walk.within(walk.root, *TEXTS)
         if (text := _text(walk, shape)) and _placeholder(shape) not in EVERYWHERE
     ]

@@ -49,19 +49,15 @@ class _Document:
 
     def _notes_of(self, member: str) -> dict[str, tuple[Walk, etree._Element]]:
         """Return the notes of a kind by their ids; what only separates them is none."""
-        walks = (
-            self._package.walk(relation.target) for relation in self._package.related(self._main, member)
-        )
         return {
             attribute(note, "id"): (walk, note)
-            for walk in walks
+            for walk in self._package.walks(self._main, member)
             for note in walk.root
             if attribute(note, "type") in ("", "normal")
         }
 
     def around(self, kind: str) -> list[str]:
-        walks = [self._package.walk(each.target) for each in self._package.related(self._main, kind)]
-        return [walk.line(walk.root) for walk in walks]
+        return [walk.line(walk.root) for walk in self._package.walks(self._main, kind)]
 
     def add_body(self) -> None:
         walk = self._package.walk(self._main)
