@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from graphmem.database.driver import Database
 from graphmem.database.owners import every_owner
@@ -109,14 +109,6 @@ async def create(
     return result
 
 
-class _Cut(NamedTuple):
-    """The place in the order of writes up to which an owner's facts are dumped, and about how many."""
-
-    sequence: int
-    observations: int
-    relationship_types: list[str]
-
-
 _TransactionPage = tuple[list[list[Any]], bool]
 """Transactions, each with its parts by kind, each of these a list by its columns; and whether more follow."""
 
@@ -135,25 +127,30 @@ class _Creator:
 
     async def run(self, chosen: Sequence[str]) -> CreateResult:
         owners = sorted(set(chosen) or [owner async for owner in every_owner(self._database)])
-        cuts = {owner: await self._cut(owner) for owner in owners}
+        # Where the facts of each owner end in the order of writes. Waiting for the lock of the owner makes sure
+        # that every write up to there can be read whole.
+        sequences, observations, types = dict[str, int](), 0, set[str]()
+        for owner in owners:
+            sequences[owner] = await self._sequence(owner)
+            count, kinds = await self._database.reads(owner).only("dump.cut", tuple[int, list[str]])
+            observations, types = observations + count, types.union(kinds)
         for owner in chosen:
-            if not cuts[owner].sequence:
+            if not sequences[owner]:
                 raise DumpRefused(f"the owner {owner} has stored nothing here", owner=owner)
-        self._progress("create", 0, sum(cut.observations for cut in cuts.values()))
+        self._progress("create", 0, observations)
         if self._objects is not None:
             sizes = [await self._database.reads(owner).only("dump.file_bytes", int) for owner in owners]
             self._progress("files", 0, sum(sizes))
-        types = {kind for cut in cuts.values() for kind in cut.relationship_types} if chosen else None
         result = CreateResult(Path(), 0, self._writer.manifest, missing_files=self._missing)
         for row in await self._database.reads(None).only("dump.relationship_types", list[list[Any]]):
-            if types is None or row[0] in types:
+            if not chosen or row[0] in types:
                 self._add("relationship_type", columns(records.RelationshipTypeRecord), row)
                 result.relationship_types += 1
         result.accounts = 0 if chosen else await self._accounts()
         for owner in owners:
             await self._write_pending()
             self._writer.begin_owner(owner)
-            result.owners.append(await self._owner(owner, cuts[owner].sequence))
+            result.owners.append(await self._owner(owner, sequences[owner]))
         await self._write_pending()
         self._writer.finish({
             "owners": [contents.counted for contents in result.owners],
@@ -161,17 +158,6 @@ class _Creator:
             **({"accounts": result.accounts} if result.accounts else {}),
         })  # fmt: skip
         return result
-
-    async def _cut(self, owner: str) -> _Cut:
-        """Return the place in the order of writes up to which an owner's facts are dumped.
-
-        Waiting for the owner's lock makes sure that every write up to there can be read whole.
-        """
-        sequence = await self._sequence(owner)
-        observations, relationship_types = await self._database.reads(owner).only(
-            "dump.cut", tuple[int, list[str]]
-        )
-        return _Cut(sequence, observations, relationship_types)
 
     async def _sequence(self, owner: str) -> int:
         """Return how many transactions an owner has; 0 for an owner whose data is erased."""
