@@ -127,8 +127,8 @@ class _Creator:
 
     async def run(self, chosen: Sequence[str]) -> CreateResult:
         owners = sorted(set(chosen) or [owner async for owner in every_owner(self._database)])
-        # Where the facts of each owner end in the order of writes. Waiting for the lock of the owner makes sure
-        # that every write up to there can be read whole.
+        # Where the facts of each owner end in the order of writes. Waiting for the lock of the owner makes
+        # sure that every write up to there can be read whole.
         sequences, observations, types = dict[str, int](), 0, set[str]()
         for owner in owners:
             sequences[owner] = await self._sequence(owner)

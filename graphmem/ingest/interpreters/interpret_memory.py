@@ -8,7 +8,6 @@ is a relationship whose metadata `relation_types` has the spellings.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from graphmem.ingest.document import FileSpan, ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
@@ -29,12 +28,8 @@ GENERAL_TYPE = "thing"
 GENERAL_RELATIONSHIP = "RELATED_TO"
 
 
-class StatedEntity(NamedTuple):
-    name: str
-    spelling: str
-    part: Part
-    fields: dict[str, PartField]
-    texts: list[str]
+StatedEntity = tuple[Part, dict[str, PartField], list[str]]
+"""A record of an entity, its fields and its texts."""
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
@@ -67,19 +62,20 @@ def _collect(
         draft.warn(f"Observations{place(part.span)} that are no texts are left out.")
         texts = [text for text in texts if isinstance(text, str)]
     named = stated.setdefault(identity.fold_text(name), [])
-    if named and spelling != named[0].spelling:
-        first = f"the first entity of this name is a {named[0].spelling[:60]}"
+    if named and spelling != (known := named[0][1]["entityType"].value):
+        first = f"the first entity of this name is a {known[:60]}"
         draft.warn(f"The type {spelling[:60]}{place(part.span)} is left out: {first}.")
-    named.append(StatedEntity(name, spelling, part, fields, texts))
+    named.append((part, fields, texts))
 
 
 def _entity(draft: ProposalDraft, named: list[StatedEntity]) -> int | None:
     """Add the entity of a name, with the texts of all records that have it."""
-    name, spelling, part, fields, texts = named[0]
+    part, fields, texts = named[0]
+    name, spelling = fields["name"].value, fields["entityType"].value
     entity_type = entity_type_of(spelling) or GENERAL_TYPE
     if len(named) > 1:
-        texts = list(dict.fromkeys(text for each in named for text in each.texts))
-    spans = [each.fields[TEXTS].span for each in named if TEXTS in each.fields]
+        texts = list(dict.fromkeys(text for _, _, own in named for text in own))
+    spans = [own[TEXTS].span for _, own, _ in named if TEXTS in own]
     members = [
         PartField(NAME, name, fields["name"].span),
         PartField(TEXTS, texts, widen(spans[0], spans[-1]) if spans else FileSpan()),
