@@ -157,7 +157,8 @@ class Conversations:
         self.builder.part("contact", FileSpan(line=line, start=start, end=self.builder.position - 1), fields)
 
     def text(self, message: Mapping[str, Any]) -> str:
-        return "\n".join(str(each) for path in self.layout["texts"] for each in values_at(message, path))
+        values = (each for path in self.layout["texts"] for each in values_at(message, path))
+        return "\n".join(str(each) for each in values if isinstance(each, str | int | float))
 
     def message(
         self, message: Mapping[str, Any], other: Mapping[str, Any], text: str, inside: Sequence[str] = ()
@@ -233,6 +234,7 @@ class Conversations:
 
 
 SECONDS = re.compile(r"\d{9,12}(?:\.\d{1,9})?", re.ASCII)
+"""How exports write seconds since 1970 in a text."""
 
 
 def moment(value: Any) -> str | None:
