@@ -39,7 +39,7 @@ NO_ID = ("NOTPROVIDED", "NONREF")
 """What banks write where a booking has no id."""
 
 
-def add_record(builder: Builder, fields: Mapping[str, Any], line: int | None = None) -> None:
+def add_record(builder: Builder, fields: Mapping[str, Any]) -> None:
     """Add a record: a line for each text, and its other values. Empty ones are left out."""
     start, line, members = builder.position, builder.line, list[PartField]()
     for name, value in fields.items():

@@ -6,7 +6,6 @@ A link has its address behind its words, a picture its description, a field of a
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 from urllib.parse import urljoin
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
@@ -91,12 +90,6 @@ def _head(builder: Builder, root: etree._Element) -> None:
             builder.metadata[key] = element.get("content")
 
 
-class _OpenLink(NamedTuple):
-    address: str
-    words: list[str]
-    start: int
-
-
 class _OpenTable:
     """A table that is being read. A table with a table in it is layout: its cells are ordinary blocks."""
 
@@ -116,7 +109,8 @@ class PageText:
         self._kinds: list[tuple[str, int | None]] = []
         self._tables: list[_OpenTable] = []
         self._preformatted = 0
-        self._links: list[_OpenLink] = []
+        self._links: list[tuple[str, list[str], int]] = []
+        """The addresses of links that are being read, and where their words begin in a list."""
         self._base = ""
 
     def add(self, root: etree._Element) -> None:
@@ -168,7 +162,7 @@ class PageText:
         if tag == "a":
             address = element.get("href", "")
             address = urljoin(self._base, address) if self._base and address[:1] != "#" else address
-            self._links.append(_OpenLink(address, self._words, len(self._words)))
+            self._links.append((address, self._words, len(self._words)))
         elif tag == "img":
             self._words.append(f" {element.get('alt') or ''} ")
         elif element.get("type", "").lower() in ("checkbox", "radio"):
@@ -178,10 +172,10 @@ class PageText:
 
     def _end_link(self) -> None:
         """Add the address behind the words of a link, which may have ended their block."""
-        link = self._links.pop()
-        words = "".join(self._words[link.start :] if link.words is self._words else self._words)
-        self._words.append(address_after(words, link.address) + " " * words[-1:].isspace())
-        if link.words is not self._words and not words.strip():
+        address, block, start = self._links.pop()
+        words = "".join(self._words[start:] if block is self._words else self._words)
+        self._words.append(address_after(words, address) + " " * words[-1:].isspace())
+        if block is not self._words and not words.strip():
             self._flush()
 
     def _end(self, tag: str) -> None:
