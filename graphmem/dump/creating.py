@@ -129,15 +129,17 @@ class _Creator:
         owners = sorted(set(chosen) or [owner async for owner in every_owner(self._database)])
         # Where the facts of each owner end in the order of writes. Waiting for the lock of the owner makes
         # sure that every write up to there can be read whole.
-        sequences, observations, types = dict[str, int](), 0, set[str]()
+        sequences, expected, types = dict[str, int](), 0, set[str]()
         for owner in owners:
             sequences[owner] = await self._sequence(owner)
-            count, kinds = await self._database.reads(owner).only("dump.cut", tuple[int, list[str]])
-            observations, types = observations + count, types.union(kinds)
+            observations, relationship_types = await self._database.reads(owner).only(
+                "dump.cut", tuple[int, list[str]]
+            )
+            expected, types = expected + observations, types.union(relationship_types)
         for owner in chosen:
             if not sequences[owner]:
                 raise DumpRefused(f"the owner {owner} has stored nothing here", owner=owner)
-        self._progress("create", 0, observations)
+        self._progress("create", 0, expected)
         if self._objects is not None:
             sizes = [await self._database.reads(owner).only("dump.file_bytes", int) for owner in owners]
             self._progress("files", 0, sum(sizes))
