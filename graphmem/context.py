@@ -14,7 +14,7 @@ from graphmem.database.driver import Database
 from graphmem.database.left_out import refuse_unopened
 from graphmem.database.owner_cache import TypeAliases
 from graphmem.database.pending_refolds import PendingRefolds
-from graphmem.database.queries import OwnerGraph
+from graphmem.database.queries import Queries
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.database.typed_rows import typed
 from graphmem.embedding.meaning import Embedder
@@ -77,8 +77,8 @@ class Context:
     services: Services
 
     @property
-    def graph(self) -> OwnerGraph:
-        return OwnerGraph(self.services.database, self.actor.owner)
+    def graph(self) -> Queries:
+        return self.services.database.reads(self.actor.owner)
 
     async def walk(
         self, name: LiteralString, row: type[W], /, *, edge_types: frozenset[str] | None = None, **params: Any

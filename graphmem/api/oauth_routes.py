@@ -25,6 +25,7 @@ from graphmem.auth import SUPPORTED_SCOPES, Scope, client_rules
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.client_rules import ClientMetadata
 from graphmem.auth.grants import DIRECT_CLIENT, PAGE_CLIENT, Grants, NewRequest, Presented
+from graphmem.auth.guarded_fetch import DocumentCache
 from graphmem.context import Services
 from graphmem.errors import InvalidInput, OAuthRefused, OAuthStateInvalid, PayloadTooLarge
 from graphmem.mcp.toolsets import TOOLSETS
@@ -45,7 +46,7 @@ class OAuth:
         self.accounts = Accounts(services.database)
         self.refresh_grace_seconds = services.settings.oauth_refresh_grace
         self.takes_documents = services.settings.oauth_client_documents
-        self.documents = client_rules.client_documents()
+        self.documents = DocumentCache(client_rules.document_client)
         self.resources = client_rules.resources_of(self.base, TOOLSETS)
 
     async def client(self, client_id: str | None) -> ClientMetadata:
@@ -299,9 +300,8 @@ async def token(request: Request) -> Response:
     elif grant_type == "refresh_token":
         if "refresh_token" not in sent:
             raise OAuthRefused("refresh_token is missing", error="invalid_request")
-        known = [each for each in Scope if each in sent.get("scope", "").split()]
-        scopes = known or None
-        presented = Presented(client_id, resource, scopes)
+        scopes: list[str] = sorted(each for each in Scope if each in sent.get("scope", "").split())
+        presented = Presented(client_id, resource, scopes or None)
         issued = await oauth.grants.rotate(sent["refresh_token"], presented, oauth.refresh_grace_seconds)
     else:
         supported = " or ".join(client_rules.GRANT_TYPES)

@@ -11,11 +11,11 @@ import re
 import secrets
 import uuid
 from collections.abc import Collection, Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 from graphmem.auth import ALL_SCOPES, Actor, Method, Scope, local_actor, passwords, stored_name, tokens
 from graphmem.database.driver import Database
-from graphmem.errors import AccountConflict, Forbidden, GraphmemError, KeyHasChildren, NotFound
+from graphmem.errors import AccountConflict, Forbidden, KeyHasChildren, NotFound
 from graphmem.model import times
 from graphmem.settings import Settings
 
@@ -84,16 +84,6 @@ def actor_of(
     )  # fmt: skip
 
 
-class AccountPassword(NamedTuple):
-    account: Account
-    password: str | None
-
-
-class RevokedKey(NamedTuple):
-    key: ApiKey
-    outcome: str
-
-
 class Proof(NamedTuple):
     """The account that a person proved to be, and the API key if that was the proof."""
 
@@ -101,35 +91,8 @@ class Proof(NamedTuple):
     key: ApiKey | None = None
 
 
-class KeyOfAccount(NamedTuple):
-    account: Account
-    key: ApiKey
-
-
-class AccountState(NamedTuple):
-    """The row of ``account/by_owner.cypher``.
-
-    The account of an owner, whether the owner has data, and whether that data is being erased.
-    """
-
-    account: Account | None
-    has_data: bool
-    is_erased: bool
-
-
-class DeletedAccount(NamedTuple):
-    """The row of ``account/delete.cypher``: how many keys and grants went with the account."""
-
-    keys: int
-    grants: int
-
-
-class Closed(NamedTuple):
-    """The row of ``account/close.cypher``: the account, and how many keys and grants were erased."""
-
-    account: Account
-    keys: int
-    grants: int
+_State = tuple[Account | None, bool, bool]
+"""The account of an owner, whether the owner has data, and whether that data is being erased."""
 
 
 class Accounts:
@@ -148,20 +111,20 @@ class Accounts:
     async def create(
         self, name: str, scopes: Collection[str], password: str | None, owner: str | None = None
     ) -> Account:
-        """Create an account with an owner of its own; without a password if ``password`` is None.
+        """Create an account with an owner of its own, or with one whose data no account reaches.
 
-        ``owner``: an owner whose data no account reaches, because its account was deleted or because the data
-        came by a restore.
+        Such data is that of an account that was deleted, or came by a restore.
 
         Raises:
             AccountConflict: the name is taken, or an account has that owner.
             NotFound: nothing is stored for that owner.
         """
         if owner is not None:
-            state = await self._reads.one("account.by_owner", AccountState, owner_id=owner)
-            if state is not None and state.account is not None:
-                raise AccountConflict(f"the account {state.account.name} has the owner {owner}", owner=owner)
-            if state is None or not state.has_data:
+            state = await self._reads.one("account.by_owner", _State, owner_id=owner)
+            account, has_data, _ = state or (None, False, False)
+            if account is not None:
+                raise AccountConflict(f"the account {account.name} has the owner {owner}", owner=owner)
+            if not has_data:
                 raise NotFound(f"nothing is stored here for the owner {owner}", owner=owner)
         account_id = owner or str(uuid.uuid4())
         account = await self._writes.one(
@@ -174,10 +137,9 @@ class Accounts:
 
     async def is_owner_disabled(self, owner: str) -> bool:
         """Return whether the account of an owner is disabled, or the owner's data is being erased."""
-        row = await self._reads.one("account.by_owner", AccountState, owner_id=owner)
-        if row is None or row.is_erased:
-            return row is not None
-        return row.account is not None and row.account.disabled
+        state = await self._reads.one("account.by_owner", _State, owner_id=owner)
+        account, _, is_erased = state or (None, False, False)
+        return is_erased or (account is not None and account.disabled)
 
     async def all(self) -> list[Account]:
         return await self._reads.all("account.all", Account)
@@ -187,10 +149,15 @@ class Accounts:
         return await self._reads.only("account.owners_without", list[str], limit=OWNERS_LIMIT)
 
     async def by_name(self, name: str) -> Account:
-        row = await self._reads.one("account.by_name", AccountPassword, name=name)
-        if row is None:
+        account, _ = await self._with_password(name)
+        if account is None:
             raise _no_account(name)
-        return row.account
+        return account
+
+    async def _with_password(self, name: str) -> tuple[Account | None, str | None]:
+        """Return an account and the hash of its password; None for what there is not."""
+        row = await self._reads.one("account.by_name", tuple[Account, str | None], name=name)
+        return row or (None, None)
 
     async def actor(self, name: str | None, client: str, method: Method) -> Actor:
         """Return the actor of a person at this machine: of a named account, of the local one for None."""
@@ -201,35 +168,29 @@ class Accounts:
     async def set_password(self, name: str, password: str | None) -> Account:
         stored = password and await passwords.hashed(password)
         account = await self._writes.one("account.set_password", Account, name=name, password=stored)
-        if account is None:
-            raise await self._refusal(name)
-        return account
+        return account or await self._refuse(name)
 
     async def set_disabled(self, name: str, disabled: bool) -> Account:
         """Disable an account, or enable it again. A disabled one keeps its keys, and none of them works."""
         account = await self._writes.one("account.set_disabled", Account, name=name, disabled=disabled)
-        if account is None:
-            raise await self._refusal(name)
-        return account
+        return account or await self._refuse(name)
 
-    async def delete(self, name: str) -> DeletedAccount:
-        """Delete an account with its keys, codes and grants; its owner's data stays."""
-        row = await self._writes.one("account.delete", DeletedAccount, name=name)
-        if row is None:
-            raise _no_account(name)
-        return row
+    async def delete(self, name: str) -> tuple[int, int]:
+        """Delete an account; its owner's data stays. Return how many keys and grants went with it."""
+        counts = await self._writes.one("account.delete", tuple[int, int], name=name)
+        return counts or await self._refuse(name)
 
-    async def close(self, name: str) -> Closed:
-        """Disable an account for good, and erase its keys, codes, grants and password."""
-        row = await self._writes.one("account.close", Closed, name=name, erased_at=times.now())
-        if row is None:
-            raise _no_account(name)
-        return row
+    async def close(self, name: str) -> tuple[int, int]:
+        """Disable an account for good, and erase its credentials; return how many keys and grants."""
+        row = await self._writes.one(
+            "account.close", tuple[Account, int, int], name=name, erased_at=times.now()
+        )
+        return row[1:] if row else await self._refuse(name)
 
-    async def _refusal(self, name: str) -> GraphmemError:
-        """Return why an account cannot be changed: it is being deleted with its data, or there is none."""
-        row = await self._reads.one("account.by_name", AccountPassword, name=name)
-        return _no_account(name) if row is None else being_erased(name)
+    async def _refuse(self, name: str) -> NoReturn:
+        """Say why an account cannot be changed: there is none, or it is being deleted with its data."""
+        await self.by_name(name)
+        raise being_erased(name)
 
     async def are_guarded(self) -> bool:
         """Return whether an account has a password or a key: then callers over TCP need a credential."""
@@ -257,7 +218,8 @@ class Accounts:
         """
         secret = tokens.make(tokens.KEY_PREFIX)
         keys = await self.database.writes(owner).all(
-            "account.create_key", ApiKey, account_id=account_id, maker_id=maker_id, id=_new_key_id(),
+            "account.create_key", ApiKey, account_id=account_id, maker_id=maker_id,
+            id=f"key_{secrets.token_hex(8)}",
             digest=tokens.digest(secret), name=name, scopes=sorted(scopes), created_at=times.now(),
             expires_at=expires_at,
         )  # fmt: skip
@@ -271,7 +233,8 @@ class Accounts:
         """Put a new key in the place of one that is not revoked; return it and its record."""
         secret = tokens.make(tokens.KEY_PREFIX)
         key = await self._writes.one(
-            "account.rotate_key", ApiKey, account_id=account_id, id=key_id, new_id=_new_key_id(),
+            "account.rotate_key", ApiKey, account_id=account_id, id=key_id,
+            new_id=f"key_{secrets.token_hex(8)}",
             digest=tokens.digest(secret), created_at=times.now(),
         )  # fmt: skip
         if key is None:
@@ -296,31 +259,28 @@ class Accounts:
             AccountConflict: the last key of an administrator would end.
         """
         row = await self._writes.one(
-            "account.revoke_key", RevokedKey, account_id=account_id, id=key_id, revoked_at=times.now(),
-            children=children, spares_admin=spares_admin,
+            "account.revoke_key", tuple[ApiKey, str], account_id=account_id, id=key_id,
+            revoked_at=times.now(), children=children, spares_admin=spares_admin,
         )  # fmt: skip
         if row is None:
             raise _no_key(key_id)
-        if row.outcome == "children":
+        key, outcome = row
+        if outcome == "children":
             now = times.now()
             made = [each for each in await self.keys(account_id) if each.made_by == key_id]
             named = [{"key_id": each.id, "name": each.name} for each in made if each.is_valid(now)]
             raise KeyHasChildren(key_id=key_id, keys=named)
-        if row.outcome == "last":
+        if outcome == "last":
             raise AccountConflict(
                 f"{key_id} is the last credential of an administrator: make another key with the scope admin "
                 "first",
                 key_id=key_id,
             )
-        return row.key
+        return key
 
-    async def of_key(self, digest: str) -> KeyOfAccount | None:
+    async def of_key(self, digest: str) -> tuple[Account, ApiKey] | None:
         """Return the API key of a digest with its account, valid or not."""
-        return await self._reads.one("account.of_key", KeyOfAccount, digest=digest)
-
-    async def use_key(self, digest: str, used_at: int) -> None:
-        """Note when a key was used last."""
-        await self._writes.rows("account.use_key", digest=digest, used_at=used_at)
+        return await self._reads.one("account.of_key", tuple[Account, ApiKey], digest=digest)
 
     async def create_code(self, account_id: str) -> tuple[str, int]:
         """Return a new one-time code of an account and the time when it expires; earlier codes end."""
@@ -341,17 +301,17 @@ class Accounts:
         """
         proof = await self._of_secret(secret.strip())
         if proof is None:
-            row = await self._reads.one("account.by_name", AccountPassword, name=stored_name(name))
-            if not await passwords.matches(secret, row.password if row else None) or row is None:
+            account, password = await self._with_password(stored_name(name))
+            if not await passwords.matches(secret, password) or account is None:
                 return None
-            proof = Proof(row.account)
+            proof = Proof(account)
         return None if proof.account.disabled else proof
 
     async def _of_secret(self, secret: str) -> Proof | None:
         now = times.now()
         if secret.startswith(tokens.KEY_PREFIX):
             row = await self.of_key(tokens.digest(secret))
-            return Proof(*row) if row is not None and row.key.is_valid(now) else None
+            return Proof(*row) if row is not None and row[1].is_valid(now) else None
         code = secret.upper()
         if len(code) != 5 * _CODE_GROUPS - 1:
             return None
@@ -366,10 +326,6 @@ def being_erased(name: str) -> AccountConflict:
         f"`graphmem account delete {name} --with-data` finishes the deletion",
         name=name,
     )
-
-
-def _new_key_id() -> str:
-    return f"key_{secrets.token_hex(8)}"
 
 
 def _no_key(key_id: str) -> NotFound:

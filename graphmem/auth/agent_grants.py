@@ -55,11 +55,6 @@ class AgentGrant(NamedTuple):
         return agent.issuer is not None and (self.issuer, self.subject) == (agent.issuer, agent.subject)
 
 
-class _Kinds(NamedTuple):
-    id: str
-    types: list[str]
-
-
 class _Document(NamedTuple):
     entity_type: str
     document: str
@@ -77,8 +72,7 @@ class AgentGrants:
         self, actor: Actor, label: str, agent: tuple[str | None, ...], capabilities: Collection[Capability]
     ) -> AgentGrant:
         """Store a grant of the account of an actor. ``agent``: thumbprint, issuer and subject."""
-        account_id = actor.account
-        thumbprint, issuer, subject = agent
+        account_id, (thumbprint, issuer, subject) = actor.account, agent
         allowed = orjson.dumps([tuple(each) for each in capabilities]).decode()
         grant = await self._database.writes(actor.owner).one(
             "account.create_agent_grant", AgentGrant, account_id=account_id,
@@ -168,10 +162,10 @@ class AgentGrants:
             return set()
         types = {aliases.get(name, name) for name in normal}
         if named_ids := sorted(set(ids.ENTITY_ID.findall(str(sent)))):
-            rows = await graph.all("entity.kinds", _Kinds, entity_ids=named_ids)
+            rows = await graph.all("entity.kinds", tuple[str, list[str]], entity_ids=named_ids)
             if len(rows) < len(named_ids):
                 return set()
-            types.update(each for row in rows for each in row.types)
+            types.update(*(entity_types for _, entity_types in rows))
         fields = {name for item in (*items, sent.get("corrections") or {}) for name in item} | {
             sent.get("field")
         }

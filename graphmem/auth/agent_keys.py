@@ -22,13 +22,7 @@ Algorithm = Literal["Ed25519", "ES256"]
 ALGORITHMS: Final[tuple[Algorithm, ...]] = ("Ed25519", "ES256")
 COORDINATE_BYTES: Final = 32
 """Bytes of each coordinate of a point, and of each half of a signature, on both curves."""
-_CURVES: Final[Mapping[Algorithm, tuple[str, str]]] = {
-    "Ed25519": ("OKP", "Ed25519"),
-    "ES256": ("EC", "P-256"),
-}
-_BY_CURVE: Final[Mapping[tuple[Any, Any], Algorithm]] = {
-    curve: algorithm for algorithm, curve in _CURVES.items()
-}
+_CURVES: Final[Mapping[str, tuple[str, str]]] = {"Ed25519": ("OKP", "Ed25519"), "ES256": ("EC", "P-256")}
 _PRIME: Final = 2**255 - 19
 _ORDER_8_Y: Final = int.from_bytes(
     bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
@@ -88,7 +82,7 @@ class AgentKey:
         curve = (jwk.get("kty"), jwk.get("crv"))
         algorithm = jwk.get("alg")
         if algorithm in (None, "EdDSA") and not is_strict:
-            algorithm = _BY_CURVE.get(curve) if _is_text(*curve) else None
+            algorithm = next((each for each in ALGORITHMS if _CURVES[each] == curve), None)
         if algorithm not in ALGORITHMS:
             raise refused("unsupported_algorithm", f"keys are for {' or '.join(ALGORITHMS)}")
         if _CURVES[algorithm] != curve:
@@ -191,7 +185,3 @@ def _public_key(algorithm: Algorithm, jwk: Mapping[str, Any]) -> PublicKey:
 
 def _coordinate(number: int) -> bytes:
     return number.to_bytes(COORDINATE_BYTES)
-
-
-def _is_text(*values: Any) -> bool:
-    return all(isinstance(value, str) for value in values)

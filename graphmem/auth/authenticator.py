@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final, LiteralString, Protocol
 
 from graphmem.auth import ACCOUNT_HEADER, SUPPORTED_SCOPES, Actor, Method, local_actor, tokens
 from graphmem.auth.accounts import Accounts, actor_of
@@ -60,9 +60,8 @@ class Authenticator:
     def __init__(
         self, database: Database, settings: Settings, guard: Guard, credentials: CredentialCache | None = None
     ) -> None:
-        self._accounts = Accounts(database)
-        self._settings = settings
-        self._grants = Grants(database)
+        self._accounts, self._grants = Accounts(database), Grants(database)
+        self._writes, self._settings = database.writes(None), settings
         self._credentials = CredentialCache() if credentials is None else credentials
         self._guard = guard
         self._shared = SharedAccount(database) if settings.sandbox else None
@@ -146,33 +145,31 @@ class Authenticator:
         now = times.now()
         if row is None or not row.is_valid(now):
             raise AuthInvalid
-        if _is_minute_over(row.last_used_at, now):
-            self._note(self._grants.use_grant(row.grant_id, now - now % _MINUTE))
+        self._note_use("oauth.use_grant", row.last_used_at, id=row.grant_id, used_at=now - now % _MINUTE)
         actor = actor_of(row.account, "rest", Method.OAUTH, row.scopes, row.grant_id, row.client_name)
         grantable = frozenset(scope for scope in SUPPORTED_SCOPES if scope in row.account.scopes)
         return Credential(replace(actor, grantable=grantable), row.expires_at, row.resource)
 
     async def _of_key(self, digest: str, caller: Caller) -> Credential:
-        row = await self._accounts.of_key(digest)
         now = times.now()
-        if row is None or row.account.disabled or not row.key.is_valid(now):
+        account, key = await self._accounts.of_key(digest) or (None, None)
+        if account is None or account.disabled or key is None or not key.is_valid(now):
             raise AuthInvalid
-        if _is_minute_over(row.key.last_used_at, now):
-            self._note(self._accounts.use_key(digest, now - now % _MINUTE))
-        actor = actor_of(row.account, "rest", Method.KEY, row.key.scopes, row.key.id, row.key.name)
-        return Credential(actor, row.key.expires_at)
+        self._note_use("account.use_key", key.last_used_at, digest=digest, used_at=now - now % _MINUTE)
+        actor = actor_of(account, "rest", Method.KEY, key.scopes, key.id, key.name)
+        return Credential(actor, key.expires_at)
 
-    def _note(self, noting: Coroutine[Any, Any, None]) -> None:
-        """Note the last use of a credential beside the request."""
+    def _note_use(
+        self, query: LiteralString, last_used_at: int | None, *, used_at: int, **names: Any
+    ) -> None:
+        """Note the last use of a credential beside the request, unless it is noted already."""
+        if last_used_at == used_at:
+            return
 
         async def note() -> None:
             with contextlib.suppress(GraphmemError):
-                await noting
+                await self._writes.rows(query, used_at=used_at, **names)
 
         task = asyncio.create_task(note())
         self._notes.add(task)
         task.add_done_callback(self._notes.discard)
-
-
-def _is_minute_over(last_used_at: int | None, now: int) -> bool:
-    return last_used_at is None or now - last_used_at >= _MINUTE

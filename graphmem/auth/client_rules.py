@@ -295,15 +295,7 @@ def document_client(client_id: str, document: Mapping[str, Any]) -> ClientMetada
     return _named(metadata, host)
 
 
-ClientDocuments = DocumentCache[ClientMetadata]
-
-
-def client_documents() -> ClientDocuments:
-    """Return an empty cache of client ID metadata documents."""
-    return DocumentCache(document_client)
-
-
-async def document_client_at(documents: ClientDocuments, client_id: str) -> ClientMetadata:
+async def document_client_at(documents: DocumentCache[ClientMetadata], client_id: str) -> ClientMetadata:
     """Return the client of a metadata document, fetched if it is not kept."""
     check_client_id_url(client_id)
     try:

@@ -95,14 +95,14 @@ async def delete_with_data(
         raise AccountConflict(
             f"the data of the account {name} is never erased: it is that of this machine's user"
         )
-    closed = await accounts.close(name)
+    credentials = await accounts.close(name)
     await database.write("owner.close", account.owner, erased_at=times.now())
-    if closed.keys or closed.grants:
+    if any(credentials):
         # Reads of a process that remembers a credential of the account would meet half of the data.
         await asyncio.sleep(REMEMBERED_SECONDS)
     erased = await erase_closed(database, account.owner, progress, objects, keys)
     await accounts.delete(name)
-    erased.keys, erased.grants = closed.keys, closed.grants
+    erased.keys, erased.grants = credentials
     return erased
 
 

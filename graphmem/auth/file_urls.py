@@ -10,8 +10,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from graphmem.auth.accounts import Accounts
@@ -31,8 +30,7 @@ _SECRET_NAME: Final = "file_urls"
 _SECRET_BYTES: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class SignedFile:
+class SignedFile(NamedTuple):
     owner: str
     source_id: str
 

@@ -13,9 +13,8 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from graphmem.auth import Scope, tokens
 from graphmem.auth.accounts import Account, Proof
@@ -83,11 +82,8 @@ class Grant(NamedTuple):
     made_by: str | None = None
 
 
-class Redemption(NamedTuple):
-    outcome: str
-    grant_id: str
-    can_refresh: bool | None
-    scopes: list[str]
+_Redemption = tuple[str, str, bool | None, list[str]]
+"""The outcome of a redemption, the id of the grant, whether its client refreshes, and the scopes."""
 
 
 class TokenOfAccount(NamedTuple):
@@ -107,15 +103,7 @@ class TokenOfAccount(NamedTuple):
         return self.revoked_at is None and self.expires_at > now and not self.account.disabled
 
 
-class RevokedToken(NamedTuple):
-    """The row of ``oauth/revoke_token.cypher``; ``kind`` is access or refresh."""
-
-    kind: str
-    grant_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class NewRequest:
+class NewRequest(NamedTuple):
     """An authorization request that was checked: ``resource`` is canonical."""
 
     client_id: str
@@ -124,21 +112,19 @@ class NewRequest:
     state: str | None
     code_challenge: str
     resource: str
-    scopes: Sequence[str]
+    scopes: list[str]
     can_refresh: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Presented:
+class Presented(NamedTuple):
     """What a client sends with a code or a refresh token. None: it does not send the parameter."""
 
     client_id: str | None
     resource: str | None
-    scopes: Sequence[str] | None
+    scopes: list[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class IssuedTokens:
+class IssuedTokens(NamedTuple):
     """New tokens, which are not stored themselves. ``refresh_token`` is None for a client without refresh."""
 
     access_token: str
@@ -195,11 +181,8 @@ class Grants:
         """Keep a request; return the secret that names it, and when it expires."""
         secret, expires_at = secrets.token_urlsafe(32), times.now() + REQUEST_SECONDS * times.SECOND
         await self._writes.rows(
-            "oauth.create_request", digest=tokens.digest(secret), client_id=request.client_id,
-            client_name=request.client_name, redirect_uri=request.redirect_uri, state=request.state,
-            code_challenge=request.code_challenge, resource=request.resource, scopes=list(request.scopes),
-            can_refresh=request.can_refresh, expires_at=expires_at,
-        )  # fmt: skip
+            "oauth.create_request", digest=tokens.digest(secret), expires_at=expires_at, **request._asdict()
+        )
         self._remove_expired()
         return secret, expires_at
 
@@ -216,11 +199,9 @@ class Grants:
         )  # fmt: skip
 
     async def allow(self, secret: str, proof: Proof, scopes: Collection[str], browser: str) -> str | None:
-        """Allow a request; return the code, None if it has ended.
+        """Allow a request; return the code, None if it has ended. What an API key allows ends with the key.
 
-        Args:
-            proof: the account. What an API key allows ends with the key.
-            browser: the secret in its cookie.
+        ``browser``: the secret in its cookie.
         """
         code, now = secrets.token_urlsafe(32), times.now()
         row = await self._writes.one(
@@ -248,25 +229,16 @@ class Grants:
     async def redeem(
         self, code: str, challenge: str, redirect_uri: str | None, presented: Presented
     ) -> IssuedTokens:
-        """Redeem a code for tokens.
-
-        Args:
-            challenge: the challenge of the code verifier that the client sends.
+        """Redeem a code for tokens. ``challenge`` is that of the code verifier that the client sends.
 
         Raises:
             OAuthRefused: the code is not good for it; the code is burnt and its grant has ended.
         """
-        access_token, refresh_token, now = _new_tokens()
+        access_token, refresh_token, params = _new_tokens(code, presented)
         row = await self._writes.one(
-            "oauth.redeem_code", Redemption, digest=tokens.digest(code), challenge=challenge,
-            redirect_uri=redirect_uri, client_id=presented.client_id, resource=presented.resource,
-            scopes=_sorted(presented.scopes), access_digest=tokens.digest(access_token),
-            access_expires_at=now + ACCESS_SECONDS * times.SECOND,
-            keys_expires_at=now + KEYS_SECONDS * times.SECOND,
-            refresh_digest=tokens.digest(refresh_token),
-            refresh_expires_at=now + REFRESH_SECONDS * times.SECOND, now=now,
+            "oauth.redeem_code", _Redemption, challenge=challenge, redirect_uri=redirect_uri,
+            keys_expires_at=times.now() + KEYS_SECONDS * times.SECOND, **params,
         )  # fmt: skip
-        self._remove_expired()
         return self._issued(row, access_token, refresh_token)
 
     async def rotate(self, token: str, presented: Presented, grace_seconds: float = 0.0) -> IssuedTokens:
@@ -279,35 +251,23 @@ class Grants:
         Raises:
             OAuthRefused: as of a code; a later use ends the grant.
         """
-        access_token, refresh_token, now = _new_tokens()
-        row = await self._writes.one(
-            "oauth.rotate", Redemption, digest=tokens.digest(token), client_id=presented.client_id,
-            resource=presented.resource, scopes=_sorted(presented.scopes),
-            access_digest=tokens.digest(access_token),
-            access_expires_at=now + ACCESS_SECONDS * times.SECOND,
-            refresh_digest=tokens.digest(refresh_token),
-            refresh_expires_at=now + REFRESH_SECONDS * times.SECOND,
-            grace=int(grace_seconds * times.SECOND), now=now,
-        )  # fmt: skip
-        self._remove_expired()
+        access_token, refresh_token, params = _new_tokens(token, presented)
+        grace = int(grace_seconds * times.SECOND)
+        row = await self._writes.one("oauth.rotate", _Redemption, grace=grace, **params)
         return self._issued(row, access_token, refresh_token)
 
     async def of_token(self, digest: str) -> TokenOfAccount | None:
         """Return the access token of a digest with its account, valid or not."""
         return await self._reads.one("oauth.of_token", TokenOfAccount, digest=digest)
 
-    async def use_grant(self, grant_id: str, used_at: int) -> None:
-        """Note when a grant was used last."""
-        await self._writes.rows("oauth.use_grant", id=grant_id, used_at=used_at)
-
     async def revoke_token(self, token: str, client_id: str | None) -> None:
         """End an access token, or with a refresh token its grant. An unknown token changes nothing."""
         row = await self._writes.one(
-            "oauth.revoke_token", RevokedToken, digest=tokens.digest(token), client_id=client_id,
+            "oauth.revoke_token", tuple[str, str], digest=tokens.digest(token), client_id=client_id,
             now=times.now(),
         )  # fmt: skip
         if row is not None:
-            self._credentials.end(row.grant_id)
+            self._credentials.end(row[1])
 
     async def connections(self, account_id: str) -> list[Grant]:
         """Return the grants of an account whose tokens are in force, newest first."""
@@ -327,17 +287,16 @@ class Grants:
         self._credentials.end(grant_id)
         return grant
 
-    def _issued(self, row: Redemption | None, access_token: str, refresh_token: str) -> IssuedTokens:
-        outcome = row.outcome if row is not None else "unknown"
-        if row is None or outcome != "valid":
-            if row is not None:
-                # What failed may have ended the grant. To look its tokens up again costs little.
-                self._credentials.end(row.grant_id)
+    def _issued(self, row: _Redemption | None, access_token: str, refresh_token: str) -> IssuedTokens:
+        self._remove_expired()
+        outcome, grant_id, can_refresh, scopes = row or ("unknown", "", None, [])
+        if outcome != "valid":
+            # What failed may have ended the grant. To look its tokens up again costs little.
+            self._credentials.end(grant_id)
             error, description = _FAILURES[outcome]
             raise OAuthRefused(description, error=error)
-        next_token = refresh_token if row.can_refresh else None
-        seconds = KEYS_SECONDS if Scope.KEYS in row.scopes else ACCESS_SECONDS
-        return IssuedTokens(access_token, next_token, row.scopes, seconds)
+        seconds = KEYS_SECONDS if Scope.KEYS in scopes else ACCESS_SECONDS
+        return IssuedTokens(access_token, refresh_token if can_refresh else None, scopes, seconds)
 
     def _remove_expired(self) -> None:
         """Remove some of what has expired, beside the request and not often."""
@@ -363,18 +322,21 @@ def granted_scopes(requested: Collection[str], proof: Proof) -> list[str]:
     return [scope for scope in Scope if scope in requested and scope in allowed]
 
 
+def _new_tokens(secret: str, presented: Presented) -> tuple[str, str, dict[str, Any]]:
+    """Return new tokens, and the parameters of a query that exchanges a secret for them."""
+    access_token, refresh_token = tokens.make(tokens.ACCESS_PREFIX), tokens.make(tokens.REFRESH_PREFIX)
+    now = times.now()
+    return access_token, refresh_token, {
+        "digest": tokens.digest(secret), **presented._asdict(), "now": now,
+        "access_digest": tokens.digest(access_token),
+        "access_expires_at": now + ACCESS_SECONDS * times.SECOND,
+        "refresh_digest": tokens.digest(refresh_token),
+        "refresh_expires_at": now + REFRESH_SECONDS * times.SECOND,
+    }  # fmt: skip
+
+
 def _found(grant: Grant | None, grant_id: str) -> Grant:
     if grant is None:
-        raise NotFound(
-            f"there is no connection {grant_id[:100]}: the list of connections has the ids",
-            connection_id=grant_id[:100],
-        )
+        message = f"there is no connection {grant_id[:100]}: the list of connections has the ids"
+        raise NotFound(message, connection_id=grant_id[:100])
     return grant
-
-
-def _new_tokens() -> tuple[str, str, int]:
-    return tokens.make(tokens.ACCESS_PREFIX), tokens.make(tokens.REFRESH_PREFIX), times.now()
-
-
-def _sorted(scopes: Sequence[str] | None) -> list[str] | None:
-    return None if scopes is None else sorted(scopes)

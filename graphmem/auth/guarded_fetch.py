@@ -23,9 +23,8 @@ import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import httpx
 import orjson
@@ -57,7 +56,6 @@ KEPT_SECONDS_DEFAULT: Final = 300.0
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 """A host name: ASCII, at least one dot, the last label begins with a letter. No IP address fits."""
 _HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "graphmem"}
-_NO_HEADERS: Final[Mapping[str, str]] = {}
 _MEDIA_TYPE = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -86,16 +84,14 @@ class FetchRefused(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedDocument:
+class FetchedDocument(NamedTuple):
     """A fetched JSON object. ``kept_seconds``: how long its server allows to keep it, 0 for not at all."""
 
     members: dict[str, Any]
     kept_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """A URL that may be fetched: its host in lower case, and path and query as they were sent."""
 
     host: str
@@ -166,8 +162,7 @@ def default_tls() -> ssl.SSLContext:
 def connections(tls: ssl.SSLContext | None = None) -> httpx.AsyncBaseTransport:
     """Return a transport for one fetch. ``tls`` is :func:`default_tls`; a test trusts another authority.
 
-    A transport pools connections by address. The next fetch may want another host at the same address, so
-    that no connection may serve it again.
+    It pools connections by address, and the next fetch may want another host at that address.
     """
     limits = httpx.Limits(max_connections=1, max_keepalive_connections=0)
     return httpx.AsyncHTTPTransport(verify=tls or default_tls(), trust_env=False, limits=limits)
@@ -195,31 +190,26 @@ class Fetcher:
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
         """Send a JSON body to a URL. Its answer must have a status from 200 to 299; the rest is not read."""
-        await self._exchange(read_url(url), _accepted, body, headers)
+        await self._exchange(read_url(url), _accepted, "POST", body, headers)
 
     async def _exchange(
-        self,
-        target: Target,
-        read: Callable[[str, httpx.Response], Awaitable[T]],
-        body: bytes | None = None,
-        headers: Mapping[str, str] = _NO_HEADERS,
-    ) -> T:
+        self, target: Target, read: Callable[[str, httpx.Response], Awaitable[T]], method: str = "GET",
+        body: bytes | None = None, headers: Mapping[str, str] = _HEADERS,
+    ) -> T:  # fmt: skip
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._send(target, read, body, headers)
+                addresses = await self._public_addresses(target.host)
+                request = {"headers": {"Host": target.host, **_HEADERS, **headers}, "content": body}
+                return await self._send(target, read, addresses, method=method, **request)
         except (TimeoutError, httpx.TimeoutException) as exc:
             raise FetchRefused("time", f"{target.host} did not answer within {self._seconds:g} s") from exc
         except (httpx.HTTPError, OSError) as exc:
             raise FetchRefused("connection", f"{target.host} broke the connection") from exc
 
     async def _send(
-        self,
-        target: Target,
-        read: Callable[[str, httpx.Response], Awaitable[T]],
-        body: bytes | None,
-        headers: Mapping[str, str],
-    ) -> T:
-        addresses = await self._public_addresses(target.host)
+        self, target: Target, read: Callable[[str, httpx.Response], Awaitable[T]], addresses: list[str],
+        **request: Any,
+    ) -> T:  # fmt: skip
         async with httpx.AsyncClient(
             transport=self._connections(),
             trust_env=False,
@@ -230,11 +220,9 @@ class Fetcher:
                 url = httpx.URL(scheme="https", host=address, raw_path=target.path.encode("ascii"))
                 # SNI and certificate are those of the host, whatever its address.
                 sni = {"sni_hostname": target.host}
-                sent = {"Host": target.host, **_HEADERS, **headers}
-                method = "GET" if body is None else "POST"
-                request = client.build_request(method, url, headers=sent, content=body, extensions=sni)
                 try:
-                    response = await client.send(request, stream=True)
+                    sent = client.build_request(url=url, extensions=sni, **request)
+                    response = await client.send(sent, stream=True)
                 except (httpx.ConnectError, httpx.ConnectTimeout) as exc:
                     if _is_tls(exc):
                         text = f"{target.host} does not speak TLS with a valid certificate"
@@ -266,7 +254,6 @@ def _is_tls(error: BaseException | None) -> bool:
 
 
 async def _accepted(host: str, response: httpx.Response, statuses: range = range(200, 300)) -> None:
-    """Refuse an answer of another status."""
     if response.is_redirect or 300 <= response.status_code < 400:
         raise FetchRefused("redirect", f"{host} answered a redirect, and redirects are not followed")
     if response.status_code not in statuses:

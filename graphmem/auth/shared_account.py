@@ -87,13 +87,6 @@ class SharedAccount:
         )
         return leased_by is not None
 
-    async def note_seeded(self, owner: str) -> None:
-        await self._writes.rows("sandbox.seeded", name=ACCOUNT_NAME, owner_id=owner)
-
-    async def note_erased(self, owner: str) -> None:
-        """Note that nothing of an earlier owner is left."""
-        await self._writes.rows("sandbox.erased", name=ACCOUNT_NAME, owner_id=owner)
-
 
 async def person_actor(
     database: Database, settings: Settings, name: str | None, client: str, method: Method

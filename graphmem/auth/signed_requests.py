@@ -71,19 +71,14 @@ class Issuers:
         return issuer in self._answers
 
     async def key(self, issuer: str, key_id: str | None) -> AgentKey:
-        """Return a key of a trusted issuer.
-
-        Raises:
-            AgentSignatureInvalid: the issuer has no such key, or does not answer.
-        """
+        """Return a key of a trusted issuer; AgentSignatureInvalid: it has none such, or does not answer."""
         keys = self._known(issuer, key_id)
         if keys is None:
             async with self._turns[issuer]:
                 keys = self._known(issuer, key_id)
                 if keys is None:
                     keys = await self._ask(issuer)
-        key = keys.get(key_id or "")
-        if key is None:
+        if (key := keys.get(key_id or "")) is None:
             raise refused("unknown_key", f"{issuer} has no key of the token's kid")
         return key
 
@@ -153,12 +148,9 @@ class SignedRequests:
     """Finds who signed the requests to one address, in one process."""
 
     def __init__(
-        self,
-        settings: Settings,
-        address: str,
-        issuers: Issuers | None = None,
+        self, settings: Settings, address: str, issuers: Issuers | None = None,
         clock: Callable[[], float] = time.time,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """``address``: what agents sign for, with the path below which the service is reached."""
         parts = urlsplit(canonical_resource(address))
         self._scheme, self._authority, self._prefix = parts.scheme, parts.netloc, parts.path

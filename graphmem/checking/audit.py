@@ -26,7 +26,7 @@ from graphmem.checking.subjects import Kind, Place, kinds_of, stretches
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
 from graphmem.database.left_out import MET_DAMAGE, keeping_unopened, refused, without_wrong_types
-from graphmem.database.queries import Queries, Transaction
+from graphmem.database.queries import Queries
 from graphmem.errors import DatabaseFull, DataDamaged, TransactionTooLarge
 from graphmem.model import ids, state_hash, times
 from graphmem.model.membership import Membership
@@ -104,7 +104,7 @@ class Audit:
     seen_revision: int = -1
     moved: set[str] = field(default_factory=set)
     seen: Seen = field(default_factory=dict)
-    _tx: Transaction | None = None
+    _tx: Queries | None = None
 
     @property
     def state(self) -> dict[str, Any]:

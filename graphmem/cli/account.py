@@ -17,7 +17,7 @@ from graphmem.model import times
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from graphmem.auth.accounts import Account, Accounts, DeletedAccount
+    from graphmem.auth.accounts import Account, Accounts
     from graphmem.auth.erasing import Erased, Totals
     from graphmem.context import Services
     from graphmem.settings import Settings
@@ -201,7 +201,7 @@ def _delete(session: Session, name: str, yes: bool) -> None:
         )
         typer.confirm(question, abort=True, err=True)
 
-    async def work(accounts: Accounts, chosen: Settings) -> tuple[Account, DeletedAccount, bool]:
+    async def work(accounts: Accounts, chosen: Settings) -> tuple[Account, tuple[int, int], bool]:
         from graphmem.auth.accounts import being_erased
         from graphmem.auth.erasing import totals_of
 
@@ -211,8 +211,8 @@ def _delete(session: Session, name: str, yes: bool) -> None:
         deleted = await accounts.delete(name)
         return account, deleted, (await totals_of(accounts.database, account.owner)).transactions > 0
 
-    account, deleted, has_data = on_accounts(session, work)
-    row = {"deleted": account.name, "keys": deleted.keys, "grants": deleted.grants, "owner": account.owner}
+    account, (keys, grants), has_data = on_accounts(session, work)
+    row = {"deleted": account.name, "keys": keys, "grants": grants, "owner": account.owner}
     show(row, session.as_json)
     if has_data and not session.as_json:
         tell(

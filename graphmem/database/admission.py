@@ -39,12 +39,10 @@ class Admission:
         self, places: int | None = None, timeout_seconds: float = 15.0, waiting_limit: float = WAITING_LIMIT,
         *, of_owner: int | None = None, what: str = "searches and walks run",
     ) -> None:  # fmt: skip
-        """Make the places.
+        """Make the places: by default as many as there are cores minus one, at least one.
 
         Args:
-            places: how many; default is the number of cores minus one, at least one.
             timeout_seconds: how long a query waits for a place.
-            waiting_limit: how many queries wait.
             of_owner: how many places one owner has at most; default is all.
             what: the work, for messages.
         """
@@ -62,11 +60,7 @@ class Admission:
 
     @asynccontextmanager
     async def place(self, owner: str = "", *, first_run: bool = False) -> AsyncIterator[None]:
-        """Take a place for the block.
-
-        Args:
-            owner: whose query it is: owners take turns.
-            first_run: the database may have to plan the query first.
+        """Take a place for the block. ``first_run``: the database may have to plan the query first.
 
         Raises:
             ServiceBusy: no place was free in time, and no first run had a place; or too many queries wait.
@@ -91,7 +85,11 @@ class Admission:
         line.append(waiting)
         self._waiting += 1
         if self._waiting > self._waiting_limit:
-            self._refuse_one()
+            # The newest one of the owner who has most of them waiting.
+            crowd = max(self._lines, key=lambda each: len(self._lines[each]))
+            newest = self._lines[crowd][-1]
+            self._leave(crowd, newest)
+            newest.set_exception(self._busy(f"{self._waiting_limit:,} wait already"))
         try:
             while not waiting.done():
                 first_runs_before = self._first_runs
@@ -119,13 +117,6 @@ class Admission:
                 self._lines.move_to_end(following)
             self._running[following] += 1
             waiting.set_result(None)
-
-    def _refuse_one(self) -> None:
-        """Refuse the newest query of the owner who has most of them waiting."""
-        owner = max(self._lines, key=lambda each: len(self._lines[each]))
-        waiting = self._lines[owner][-1]
-        self._leave(owner, waiting)
-        waiting.set_exception(self._busy(f"{self._waiting_limit:,} wait already"))
 
     def _leave(self, owner: str, waiting: Place) -> None:
         line = self._lines[owner]

@@ -80,7 +80,15 @@ async def wait_until_up(
         ConfigurationInvalid: a setting is wrong.
         DatabaseUnavailable: it did not answer in time.
     """
-    answered = asyncio.create_task(_answered(database))
+
+    async def answer() -> None:
+        while True:
+            try:
+                return await database.verify()
+            except (DatabaseUnavailable, DatabaseTimeout):
+                await asyncio.sleep(0.1)
+
+    answered = asyncio.create_task(answer())
     try:
         waited = 0.0
         while waited < seconds:
@@ -99,12 +107,3 @@ async def wait_until_up(
         address=address,
         setting="NEO4J_URI",
     )
-
-
-async def _answered(database: Database) -> None:
-    """Return once the database answers; raise if a setting is wrong."""
-    while True:
-        try:
-            return await database.verify()
-        except (DatabaseUnavailable, DatabaseTimeout):
-            await asyncio.sleep(0.1)

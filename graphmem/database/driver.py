@@ -15,6 +15,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 import neo4j
@@ -38,7 +39,7 @@ from graphmem.database.driver_errors import (
 )
 from graphmem.database.first_runs import FIRST_RUN_SECONDS, TRANSACTION, FirstRuns
 from graphmem.database.planning import Planning
-from graphmem.database.queries import Queries, Statements, Transaction, fetch_rows
+from graphmem.database.queries import Queries, fetch_rows
 from graphmem.database.typed_rows import Row
 from graphmem.errors import (
     DatabaseCrowded,
@@ -171,11 +172,10 @@ class Database:
     ) -> list[Row]:  # fmt: skip
         """Run a statement, a read by default. If planning made it exceed its limit, run it once more.
 
-        Neo4j plans a text at its first run, and anew when the data has grown. That counts into the limit of
-        the statement, and the caller cannot do anything about it. The server has rolled the statement back.
-        So the text is planned apart. After a first run, or if that took long, the statement has its limit
-        once more. One that ``is_short`` has it in any case: it takes milliseconds, so it was not the
-        statement that took long.
+        Neo4j plans a text at its first run, and anew when the data has grown, which counts into the limit of
+        the statement. The server has rolled the statement back. So the text is planned apart; after a first
+        run, or if that took long, the statement has its limit once more. One that ``is_short`` takes
+        milliseconds: it has its limit once more in any case.
         """
         timeout, start = timeout or self._settings.read_timeout, time.monotonic()
         try:
@@ -233,7 +233,9 @@ class Database:
 
         with self._translated(name):
             await self.planning.wait_for(text)
-            rows = await self._tried(attempt, _is_deadlock, self.metrics.write_retries)
+            rows = await self._tried(
+                attempt, partial(_has_code, (DEADLOCK_CODE,)), self.metrics.write_retries
+            )
             return self.opened(name, rows, owner)
 
     async def _tried(
@@ -244,9 +246,7 @@ class Database:
     ) -> list[Row]:
         """Attempt a statement until it succeeds, at most ``Settings.retry_seconds`` after its first failure.
 
-        Args:
-            may_help: tells whether another attempt may help after a failure.
-            retries: counts the attempts after the first one.
+        ``may_help`` tells whether another attempt may; ``retries`` counts the attempts after the first one.
         """
         end, pause = math.inf, FIRST_PAUSE_SECONDS
         while True:
@@ -263,16 +263,16 @@ class Database:
                 retries.inc()
 
     def reads(self, owner: str | None) -> Queries:
-        """Return the reads of one owner, or of no owner, with row classes."""
-        return Statements(self.read, owner)
+        """Return the reads of one owner, or of no owner."""
+        return Queries(self.read, owner)
 
     def writes(self, owner: str | None) -> Queries:
-        """Return the write statements of one owner, or of no owner, with row classes."""
-        return Statements(self.write, owner)
+        """Return the write statements of one owner, or of no owner."""
+        return Queries(self.write, owner)
 
     @contextlib.asynccontextmanager
-    async def transaction(self, owner: str, *, commit: bool = True) -> AsyncIterator[Transaction]:
-        """Hold an explicit transaction. It commits at the end of the block, or rolls back if that raises.
+    async def transaction(self, owner: str, *, commit: bool = True) -> AsyncIterator[Queries]:
+        """Hold an explicit transaction, which commits at the end of the block; not if that raises.
 
         Args:
             commit: false: it rolls back at the end of the block.
@@ -287,7 +287,22 @@ class Database:
                 self._driver.session(database=self._database_name) as session,
                 await session.begin_transaction(timeout=seconds) as tx,
             ):
-                yield Transaction(self, tx, owner, statements, wait)
+
+                async def run(
+                    name: str, of: str, /, edge_types: frozenset[str] | None = None, **params: Any
+                ) -> list[Row]:
+                    bound, text = self.bound(name, params, of), self.query_text(name, edge_types)
+                    statements[text] = bound
+                    if self.first_runs.expects(text):
+                        # While the server plans it ends no transaction.
+                        until = asyncio.get_running_loop().time() + 2 * FIRST_RUN_SECONDS
+                        wait.reschedule(max(until, wait.when() or until))
+                    with self.statement(name):
+                        rows = await fetch_rows(await tx.run(text, bound))
+                    self.first_runs.finished(text, self.first_runs.server_life)
+                    return self.opened(name, rows, of)
+
+                yield Queries(run, owner)
                 if commit:
                     with self.statement(failpoints.COMMIT):
                         await tx.commit()
@@ -310,23 +325,17 @@ class Database:
             return await self._run_planned(failpoints.SCRIPT, text, params, self._settings.write_timeout)
 
         with self._translated(failpoints.SCRIPT):
-            return await self._tried(attempt, _is_race)
+            return await self._tried(attempt, partial(_has_code, RACE_CODES))
 
     async def stream(self, text: LiteralString, /, size: int, **params: Any) -> AsyncIterator[Row]:
-        """Yield the rows of a read of administration, which may take long: as stored, ``size`` at a time.
-
-        Raises:
-            DatabaseUnavailable, DatabaseTimeout: it failed.
-        """
+        """Yield the rows of a read of administration, which may take long: as stored, ``size`` at a time."""
         with self._translated(failpoints.SCRIPT):
             async with self._driver.session(database=self._database_name, fetch_size=size) as session:
                 async for record in await session.run(Query(text), params):
                     yield record.data()
 
     async def verify(self, *, with_address: bool = True) -> None:
-        """Ask the database once whether it answers.
-
-        ``with_address``: whether the message of a failure may hold the address of the database.
+        """Ask the database once whether it answers; a failure names its address only ``with_address``.
 
         Raises:
             ConfigurationInvalid: the address, the user or the database name is wrong.
@@ -355,11 +364,10 @@ class Database:
             return rows
         try:
             query, damage = cypher.query(name), left_out.current()
-            is_lenient = damage is not None and (damage.is_checking or damage.keeps_unopened)
-            opened = query.sealing.opened
             return self.sealer.open(
-                rows, owner, names_nodes=query.names_nodes, is_lenient=is_lenient, columns=opened
-            )
+                rows, owner, names_nodes=query.names_nodes, columns=query.sealing.opened,
+                is_lenient=damage is not None and (damage.is_checking or damage.keeps_unopened),
+            )  # fmt: skip
         except DecryptionFailed as exc:
             _log.error("a sealed value does not open", query=name, reason=str(exc))
             raise
@@ -375,19 +383,18 @@ class Database:
                 result = await session.run(Query(text, timeout=seconds, metadata={"query": name}), params)
                 rows = await fetch_rows(result)
                 if self._on_notification:
-                    self._report_notifications(name, await result.consume())
+                    for status in (await result.consume()).gql_status_objects:
+                        if status.is_notification:
+                            what = f"{status.raw_classification}: {status.status_description}"
+                            self._on_notification(name, what)
                 return rows
 
     @contextlib.asynccontextmanager
     async def _limited(self, text: str, seconds: float) -> AsyncIterator[tuple[float, asyncio.Timeout]]:
         """Limit a statement to ``seconds``, its first run on a server to more; yield its limit and its wait.
 
-        If the server does not answer in time, all pooled connections are replaced, so that other requests do
-        not wait for them one by one: a server that runs ends a long statement itself, though late while it
-        plans one.
-
-        Raises:
-            FirstRunTimeout: not even the limit of a first run was enough.
+        If the server does not answer in time, all pooled connections are replaced: other requests would wait
+        for them one by one. FirstRunTimeout: not even the limit of a first run was enough.
         """
         server_life = self.first_runs.server_life
         first = self.first_runs.expects(text)
@@ -412,10 +419,7 @@ class Database:
         self.first_runs.finished(text, server_life)
 
     async def _end_if_silent(self, wait: asyncio.Timeout) -> None:
-        """End a long wait as soon as the server answers two pings in turn not in the time of a read either.
-
-        A first run may take long, and the network may have lost the server meanwhile: the pings tell which.
-        """
+        """End a long wait once the server leaves two pings in turn unanswered: the network has lost it."""
         seconds, unanswered = self._settings.read_timeout, 0
         ping = Query(self.query_text("server.ping"), timeout=seconds)
         while True:
@@ -436,12 +440,6 @@ class Database:
                 if unanswered == 2:
                     wait.reschedule(asyncio.get_running_loop().time())
                     return
-
-    def _report_notifications(self, name: str, summary: neo4j.ResultSummary) -> None:
-        assert self._on_notification
-        for status in summary.gql_status_objects:
-            if status.is_notification:
-                self._on_notification(name, f"{status.raw_classification}: {status.status_description}")
 
     @contextlib.contextmanager
     def statement(self, name: str) -> Iterator[None]:
@@ -481,15 +479,9 @@ class Database:
         return error
 
 
-def _is_race(exc: Exception) -> bool:
-    """Return whether a statement may have failed because another process made the same thing meanwhile."""
+def _has_code(beginnings: tuple[str, ...], exc: Exception) -> bool:
     code = exc.code if isinstance(exc, neo4j.exceptions.Neo4jError) else None
-    return code is not None and code.startswith(RACE_CODES)
-
-
-def _is_deadlock(exc: Exception) -> bool:
-    """Return whether Neo4j rolled a transaction back because it and another waited for each other's locks."""
-    return isinstance(exc, neo4j.exceptions.Neo4jError) and exc.code == DEADLOCK_CODE
+    return code is not None and code.startswith(beginnings)
 
 
 def _is_worth_a_retry(exc: Exception) -> bool:

@@ -22,12 +22,10 @@ from graphmem.settings import Settings
 
 DRIVER_ERRORS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError)
 """All that the driver raises; a timeout is an ``OSError``."""
-TIME_LIMIT_CODES = frozenset(
-    {
-        "Neo.ClientError.Transaction.TransactionTimedOut",
-        "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
-    }
-)
+TIME_LIMIT_CODES = frozenset({
+    "Neo.ClientError.Transaction.TransactionTimedOut",
+    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
+})  # fmt: skip
 """The server ended a statement that exceeded its own time limit."""
 TIMEOUT_CODES = TIME_LIMIT_CODES | frozenset({
     "Neo.ClientError.Transaction.LockClientStopped",
@@ -57,11 +55,6 @@ _FULL = frozenset({
     "Neo.TransientError.General.TransactionOutOfMemoryError",
 })  # fmt: skip
 """The transaction needs more memory than it may use. It was rolled back, and fails again if repeated."""
-_SHARED_LIMIT_SETTING = "transaction.total.max"
-"""The end of the names of the settings that limit the memory of all transactions together.
-
-Neo4j has one error code for this limit and for the limit of a single transaction. Its message names the
-setting."""
 
 
 class FirstRunTimeout(TimeoutError):
@@ -91,7 +84,8 @@ def translate(exc: BaseException) -> GraphmemError:
     if code == "Neo.ClientError.Schema.ConstraintValidationFailed":
         return ServiceBusy("another request wrote the same at the same time: try again in a moment")
     if code in _FULL:
-        return DatabaseCrowded() if _SHARED_LIMIT_SETTING in str(exc) else DatabaseFull()
+        # Of a single transaction, or of all together: only the message names the setting of the limit.
+        return DatabaseCrowded() if "transaction.total.max" in str(exc) else DatabaseFull()
     if isinstance(exc, neo4j.exceptions.ConnectionAcquisitionTimeoutError):
         return DatabaseTimeout("every connection to the database is in use: try again in a moment")
     # The database does not answer, or it is up but cannot work now: a full disk, too little memory.
@@ -103,8 +97,7 @@ def translate(exc: BaseException) -> GraphmemError:
         | neo4j.exceptions.SessionExpired
         | neo4j.exceptions.ConnectionPoolError
         | neo4j.exceptions.AuthError
-        | OSError
-        | TimeoutError,
+        | OSError,
     ):
         return DatabaseUnavailable()
     return InternalError()
@@ -113,7 +106,7 @@ def translate(exc: BaseException) -> GraphmemError:
 def caller_error(exc: BaseException, settings: Settings, *, with_address: bool = True) -> GraphmemError:
     """Return the error for callers: as :func:`translate`, and of a lost database the message names the fix.
 
-    ``with_address``: whether the message may hold the address of the database.
+    Only ``with_address`` may it hold the address of the database.
     """
     error = translate(exc)
     if not isinstance(error, DatabaseUnavailable) or not isinstance(exc, CONNECTION_LOST):

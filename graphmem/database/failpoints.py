@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,7 +30,8 @@ _SHAPE = re.compile(r"(before|after):([\w.]+)=(exit|raise|sleep:(\d+(?:\.\d+)?))
 class _Armed:
     """An armed failpoint: its action, and how many passes are left until the action happens."""
 
-    action: Callable[[], None]
+    action: str
+    seconds: float
     passes_left: int
 
 
@@ -67,9 +67,8 @@ def arm(settings: Settings) -> None:
             raise _refused(
                 f"there is no failpoint {text.strip()!r:.100}: write it as in before:write.turn=exit"
             )
-        actions = {"exit": _exit, "raise": _raise}
-        action = actions.get(match[3]) or _sleeper(float(match[4]))
-        _armed.setdefault((match[1], match[2]), []).append(_Armed(action, int(match[5] or 1)))
+        armed = _Armed(match[3], float(match[4] or 0), int(match[5] or 1))
+        _armed.setdefault((match[1], match[2]), []).append(armed)
 
 
 def reach(side: Side, step: str) -> None:
@@ -82,21 +81,17 @@ def reach(side: Side, step: str) -> None:
         armed.passes_left -= 1
     for armed in passed:
         if armed.passes_left == 0:
-            armed.action()
+            _act(armed.action, armed.seconds)
 
 
-def _exit() -> None:
-    # No `finally` runs and no file is flushed, as when the process is killed.
-    os._exit(KILLED)
-
-
-def _raise() -> None:
-    raise InternalError("a failpoint was reached")
-
-
-def _sleeper(seconds: float) -> Callable[[], None]:
+def _act(action: str, seconds: float) -> None:
+    if action == "exit":
+        # No `finally` runs and no file is flushed, as when the process is killed.
+        os._exit(KILLED)
+    if action == "raise":
+        raise InternalError("a failpoint was reached")
     # It blocks the whole process, event loop included, as SIGSTOP does.
-    return lambda: time.sleep(seconds)
+    time.sleep(seconds)
 
 
 def _refused(message: str) -> ConfigurationInvalid:

@@ -16,16 +16,10 @@ async def in_halves(
     work: Callable[[list[T]], Awaitable[R]],
     too_much: tuple[type[Exception], ...] = (DatabaseFull, TransactionTooLarge),
 ) -> list[R]:
-    """Call ``work`` with all items. If they are too many, call it with each half, and so on.
+    """Call ``work`` with all items; if they are too many, with each half, and so on.
 
-    Args:
-        too_much: the errors that ``work`` raises for too many items.
-
-    Returns:
-        The results of the parts, in the order of the items.
-
-    Raises:
-        Exception: an error of ``too_much``, for a single item.
+    ``too_much`` are the errors that ``work`` raises for too many items; that of a single item is raised.
+    It returns the results of the parts, in the order of the items.
     """
     try:
         return [await work(items)]

@@ -10,7 +10,7 @@ The mark is the node of the migration 0. Its uniqueness lets two first starts at
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from graphmem.database.driver import Database
 from graphmem.errors import ConfigurationInvalid, EncryptionKeyMissing, SandboxMismatch
@@ -20,16 +20,10 @@ SANDBOX: Final = "sandbox"
 ORDINARY: Final = "ordinary"
 
 
-class _Mark(NamedTuple):
-    kind: str | None
-    sealed: str | None
-
-
 async def claim(database: Database, *, is_sandbox: bool, sealed: str | None = None) -> None:
     """Mark a database that has no mark; refuse one of the other kind.
 
-    Args:
-        sealed: the id of the sealed instance, None where it is not sealed.
+    ``sealed``: the id of the sealed instance, None where it is not sealed.
 
     Raises:
         SandboxMismatch: it is of the other kind, or a sandbox found data without a mark.
@@ -37,9 +31,9 @@ async def claim(database: Database, *, is_sandbox: bool, sealed: str | None = No
         ConfigurationInvalid: it has facts of an instance that is not sealed.
     """
     rows = await database.script("MATCH (n:Migration {version: 0}) RETURN n.name AS kind, n.sealed AS sealed")
-    mark = _Mark(**rows[0]) if rows else _Mark(None, None)
-    kind = mark.kind
-    if kind is None and is_sandbox and await _has_data(database):
+    kind, marked = (rows[0]["kind"], rows[0]["sealed"]) if rows else (None, None)
+    has_data = "MATCH (n) WHERE NOT n:Migration RETURN true AS found LIMIT 1"
+    if kind is None and is_sandbox and await database.script(has_data):
         raise SandboxMismatch(
             "a sandbox starts on an empty database only, and this one has data: name another database or "
             "data directory, or unset GRAPHMEM_SANDBOX and GRAPHMEM_ENV"
@@ -59,8 +53,8 @@ async def claim(database: Database, *, is_sandbox: bool, sealed: str | None = No
         )
     if not is_sandbox and kind == SANDBOX:
         raise SandboxMismatch
-    if sealed != mark.sealed:
-        await _claim_sealed(database, sealed, mark.sealed)
+    if sealed != marked:
+        await _claim_sealed(database, sealed, marked)
 
 
 async def _claim_sealed(database: Database, sealed: str | None, marked: str | None) -> None:
@@ -107,8 +101,3 @@ async def note_sealed_accounts(database: Database) -> None:
     The note is in the database, so that an older copy of the database has none.
     """
     await database.script("MATCH (n:Migration {version: 0}) SET n.seals_accounts = true")
-
-
-async def _has_data(database: Database) -> bool:
-    rows = await database.script("MATCH (n) WHERE NOT n:Migration RETURN true AS found LIMIT 1")
-    return bool(rows)

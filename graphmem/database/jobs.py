@@ -83,14 +83,9 @@ class Lease:
 async def single_flight(
     database: Database, owner: str, former: str = "", *, waits: bool = False
 ) -> AsyncIterator[Lease]:
-    """Be the one who runs a job of an owner.
+    """Be the one who runs a job of an owner; ServiceBusy: one runs, and this does not wait for it.
 
-    Args:
-        former: the holder of the lease that is handed on.
-        waits: whether to wait for a job that runs.
-
-    Raises:
-        ServiceBusy: a job of the owner runs.
+    ``former``: the holder of the lease that is handed on.
     """
     lease = Lease(secrets.token_hex(8))
     take = partial(_take, database, owner, former, lease.holder)

@@ -12,10 +12,9 @@ import hashlib
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, LiteralString, cast
+from typing import LiteralString, NamedTuple, cast
 
 import structlog
 
@@ -37,8 +36,7 @@ REPORT_SECONDS = 10.0
 """Seconds between two lines in the log about the progress of indexes or of a statement in batches."""
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(NamedTuple):
     """One step of the database's schema."""
 
     version: int
@@ -47,8 +45,7 @@ class Migration:
     statements: tuple[LiteralString, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationComparison:
+class MigrationComparison(NamedTuple):
     """The versions of a database's migrations beside those of this version of graphmem."""
 
     latest: int
@@ -71,7 +68,7 @@ def shipped() -> tuple[Migration, ...]:
         statements = cast("tuple[LiteralString, ...]", tuple(p.strip() for p in code.split(";") if p.strip()))
         checksum = hashlib.sha256(" ".join(code.split()).encode()).hexdigest()
         migrations.append(Migration(int(match[1]), match[2], checksum, statements))
-    return tuple(sorted(migrations, key=lambda migration: migration.version))
+    return tuple(sorted(migrations))
 
 
 @cache
@@ -87,14 +84,11 @@ def indexes() -> frozenset[str]:
 async def apply(
     database: Database, *, is_sandbox: bool = False, sealed: str | None = None
 ) -> list[Migration]:
-    """Bring the database's schema to this version and wait until its indexes are online.
+    """Bring the database's schema to this version; return what was applied once its indexes are online.
 
     Args:
         is_sandbox: whether the data is that of a public sandbox.
         sealed: the id of the instance if it is sealed.
-
-    Returns:
-        The migrations that were applied now.
 
     Raises:
         SandboxMismatch: the database is that of a sandbox and should not be, or the other way round.
@@ -107,7 +101,20 @@ async def apply(
     )
     await instance_kind.claim(database, is_sandbox=is_sandbox, sealed=sealed)
     done = await applied(database)
-    _refuse_other_versions(done)
+    comparison = compare(done)
+    if comparison.newer:
+        raise MigrationRefused(
+            f"this database was made by a newer graphmem (its schema is at version {comparison.newer[-1]}, "
+            f"this one knows {comparison.latest}): install that version, or use another data directory",
+            found=comparison.newer[-1],
+            known=comparison.latest,
+        )
+    for version in comparison.changed:
+        raise MigrationRefused(
+            f"migration {version} is not the one that was applied to this database: "
+            "install graphmem anew from an unchanged source",
+            version=version,
+        )
     new = [migration for migration in shipped() if migration.version not in done]
     for migration in new:
         for statement in migration.statements:
@@ -161,7 +168,11 @@ async def _wait_for_indexes(database: Database) -> None:
     """
     reported = moved = time.monotonic()
     before: dict[str, float] = {}
-    while rows := await _indexes_not_online(database):
+    text = (
+        "SHOW INDEXES YIELD name, state, populationPercent WHERE state <> 'ONLINE' "
+        "RETURN name, state, populationPercent AS percent ORDER BY name"
+    )
+    while rows := [row for row in await database.script(text) if row["name"] in indexes()]:
         if failed := [row["name"] for row in rows if row["state"] == "FAILED"]:
             raise MigrationRefused(
                 f"Neo4j could not make the index {failed[0]}: its debug.log says why; "
@@ -185,15 +196,6 @@ async def _wait_for_indexes(database: Database) -> None:
         await asyncio.sleep(0.1)
 
 
-async def _indexes_not_online(database: Database) -> list[dict[str, Any]]:
-    """Return the indexes of the migrations that are not online yet, by name."""
-    rows = await database.script(
-        "SHOW INDEXES YIELD name, state, populationPercent WHERE state <> 'ONLINE' "
-        "RETURN name, state, populationPercent AS percent ORDER BY name"
-    )
-    return [row for row in rows if row["name"] in indexes()]
-
-
 async def applied(database: Database) -> dict[int, str]:
     """Return the checksums of the migrations that were applied to the database, by version."""
     rows = await database.script(
@@ -211,20 +213,3 @@ def compare(done: Mapping[int, str]) -> MigrationComparison:
         changed=sorted(version for version in done if version in known and done[version] != known[version]),
         missing=sorted(set(known) - set(done)),
     )
-
-
-def _refuse_other_versions(done: Mapping[int, str]) -> None:
-    comparison = compare(done)
-    if comparison.newer:
-        raise MigrationRefused(
-            f"this database was made by a newer graphmem (its schema is at version {comparison.newer[-1]}, "
-            f"this one knows {comparison.latest}): install that version, or use another data directory",
-            found=comparison.newer[-1],
-            known=comparison.latest,
-        )
-    for version in comparison.changed:
-        raise MigrationRefused(
-            f"migration {version} is not the one that was applied to this database: "
-            "install graphmem anew from an unchanged source",
-            version=version,
-        )

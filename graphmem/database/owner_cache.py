@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class OwnerCache(abc.ABC, Generic[T]):
-    """A cache of one answer for each owner, which a process believes for ``remembered_seconds``."""
+    """A cache of one answer for each owner."""
 
     remembered_seconds: ClassVar[float] = 5.0
 

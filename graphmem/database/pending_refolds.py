@@ -49,12 +49,8 @@ class PendingRefolds(OwnerCache[tuple[int, int]]):
             return await read, 0
         check = asyncio.create_task(self.of(owner), context=contextvars.Context())
         self._checks.add(check)
-        check.add_done_callback(self._ended)
+        check.add_done_callback(self._checks.discard)
+        # The read may fail first: then nobody asks for the error of the check.
+        check.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         answered = await read
         return answered, sum(await asyncio.shield(check))
-
-    def _ended(self, check: asyncio.Task[tuple[int, int]]) -> None:
-        self._checks.discard(check)
-        if not check.cancelled():
-            # The read may have failed first: then nobody asks for the error of the check.
-            check.exception()

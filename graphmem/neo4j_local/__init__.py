@@ -15,9 +15,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import filelock
 import psutil
@@ -41,8 +41,7 @@ LINES = 20
 """Lines of the logs that an error shows."""
 
 
-@dataclass(frozen=True)
-class InstanceStatus:
+class InstanceStatus(NamedTuple):
     """What is known of an instance without asking its database; sizes in bytes, None: not known."""
 
     running: bool
@@ -153,7 +152,7 @@ def exists(settings: Settings) -> bool:
 def status(settings: Settings) -> InstanceStatus:
     """Return what is known of the instance; it need not run or exist."""
     with _instance(settings) as instance:
-        known: dict[str, object] = {"disk_bytes": private_files.disk_bytes(instance.root)}
+        known: dict[str, Any] = {"disk_bytes": private_files.disk_bytes(instance.root)}
         facts, process = instance.facts(), server_process.find(instance)
         if facts:
             connection = instance.connection(facts)
@@ -168,7 +167,7 @@ def status(settings: Settings) -> InstanceStatus:
                 }
         except psutil.NoSuchProcess:
             process = None
-    return InstanceStatus(process is not None, instance.root, instance.log, **known)  # pyright: ignore[reportArgumentType]
+    return InstanceStatus(process is not None, instance.root, instance.log, **known)
 
 
 def running(settings: Settings) -> int | None:
@@ -195,7 +194,7 @@ def store_bytes(settings: Settings) -> int:
 
 def paged_bytes(settings: Settings) -> int:
     """Return the bytes of the database that its page cache serves: without the logs."""
-    return private_files.disk_bytes(Instance(settings).home / "data" / "databases")
+    return private_files.disk_bytes(Instance(settings).databases)
 
 
 @contextlib.contextmanager
@@ -212,13 +211,18 @@ def _attach(instance: Instance, process: psutil.Process, probe: Probe) -> Instan
     if facts is None or not server_process.listens(process, facts.bolt_port, facts.http_port):
         return None
     connection = instance.connection(facts)
+    return connection if _fault(probe, connection) is None else None
+
+
+def _fault(probe: Probe, connection: InstanceLogin) -> Exception | None:
+    """Return why the database does not answer, None if it does."""
     try:
         probe(connection)
     except SetupError:
         raise
-    except Exception:
-        return None
-    return connection
+    except Exception as exc:
+        return exc
+    return None
 
 
 def _attach_or_start(
@@ -265,14 +269,9 @@ def _wait(
     while time.monotonic() < deadline:
         if not server_process.is_alive(process):
             raise _Died
-        if server_process.listens(process, facts.bolt_port, facts.http_port):
-            try:
-                probe(connection)
-                return connection
-            except SetupError:
-                raise
-            except Exception as exc:
-                last = exc
+        listens = server_process.listens(process, facts.bolt_port, facts.http_port)
+        if listens and (last := _fault(probe, connection)) is None:
+            return connection
         time.sleep(POLL_SECONDS)
     # It is not killed: after a crash it may be replaying its log, and would have to begin again.
     raise server_process.start_failed(

@@ -24,30 +24,9 @@ INHERITED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_
 
 
 def neo4j_conf(settings: Settings, bolt_port: int, http_port: int) -> str:
-    """Return the text of neo4j.conf: loopback only, limited memory, no connections to other hosts."""
-    lines = {
-        "server.default_listen_address": "127.0.0.1",
-        "server.default_advertised_address": "127.0.0.1",
-        "server.bolt.listen_address": f"127.0.0.1:{bolt_port}",
-        "server.bolt.advertised_address": f"127.0.0.1:{bolt_port}",
-        "server.http.listen_address": f"127.0.0.1:{http_port}",
-        "server.http.advertised_address": f"127.0.0.1:{http_port}",
-        "server.http_enabled_modules": "BROWSER",  # without the HTTP query interface and extensions
-        "server.https.enabled": "false",
-        "dbms.security.auth_enabled": "true",
-        "dbms.security.allow_csv_import_from_file_urls": "false",
-        "internal.dbms.cypher_ip_blocklist": "0.0.0.0/0,::/0",  # so that LOAD CSV cannot fetch anything
-        "dbms.usage_report.enabled": "false",
-        "db.logs.query.enabled": "OFF",  # the query log would contain what people store
-        "server.memory.pagecache.size": settings.neo4j_page_cache,
-        "db.memory.transaction.max": "128m",  # without it, two large queries make all reads fail
-        "db.transaction.timeout": "30s",
-        "db.lock.acquisition.timeout": "10s",
-        "db.tx_log.rotation.retention_policy": "1 days 256M",
-        # With the default, a stop waits twice 5 s for connections that are closed already.
-        "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
-    }
-    return "".join(f"{name}={value}\n" for name, value in lines.items())
+    """Return the text of neo4j.conf, by the template beside this module."""
+    template = Path(__file__).with_name("neo4j.conf").read_text("utf-8")
+    return template.format(settings=settings, bolt_port=bolt_port, http_port=http_port)
 
 
 def java_options(settings: Settings, home: Path, class_path: list[Path]) -> list[str]:
@@ -77,7 +56,6 @@ def java_options(settings: Settings, home: Path, class_path: list[Path]) -> list
 
 
 def module_options() -> list[str]:
-    """Return the options that give Neo4j access to internal packages of Java."""
     return [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED_PACKAGES]
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import filelock
@@ -85,12 +86,9 @@ def _complete(home: Path, lock: Lock, progress: Progress) -> None:
         from graphmem.neo4j_local import download
 
         with tempfile.TemporaryDirectory(prefix=".partial-", dir=home, ignore_cleanup_errors=True) as scratch:
-            download.fetch_all(
-                lacking,
-                Path(scratch),
-                home,
-                download.DownloadMeter(f"Neo4j {lock.release}", needed, progress),
-            )
+            report = partial(progress, f"Neo4j {lock.release}")
+            download.fetch_all(lacking, Path(scratch), home, lambda done: report(min(done, needed), needed))
+            report(needed, needed)
     verified = {jar.name: [jar.sha256, (home / jar.name).stat().st_mtime_ns] for jar in lock.jars}
     private_files.write_private(home / "verified.json", json.dumps(verified, indent=0))
 

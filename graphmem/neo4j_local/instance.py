@@ -21,9 +21,10 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import filelock
 
@@ -54,8 +55,7 @@ class InstanceLogin:
     database: str = "neo4j"
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """The content of instance.json."""
 
     format: int
@@ -125,7 +125,7 @@ class Instance:
         facts = self._checked(lock)
         self._refuse_if_open(self.databases / "store_lock")
         bolt = _port(facts.bolt_port, avoid)
-        facts = replace(facts, bolt_port=bolt, http_port=_port(facts.http_port, avoid | {bolt}))
+        facts = facts._replace(bolt_port=bolt, http_port=_port(facts.http_port, avoid | {bolt}))
         for name in ("", "conf", "logs", "run", "run/tmp", "data", "data/dbms"):
             private_files.private_directory(self.home / name)
         server_id = self.home / "data" / "server_id"
@@ -143,7 +143,7 @@ class Instance:
             settings, self.home, class_path
         )
         private_files.write_private(self.home / "conf" / "java.args", config.argument_file(options))
-        private_files.write_private(self._facts_file, json.dumps(asdict(facts), indent=2))
+        private_files.write_private(self._facts_file, json.dumps(facts._asdict(), indent=2))
         return facts
 
     def _checked(self, lock: Lock) -> Facts:
@@ -162,7 +162,7 @@ class Instance:
                 f"{self.root} was last opened by Neo4j {facts.release}, which {lock.release} cannot read: "
                 "upgrade graphmem or set GRAPHMEM_NEO4J_VERSION, or GRAPHMEM_DATA_DIR to another directory"
             )
-        return replace(facts, release=lock.release)
+        return facts._replace(release=lock.release)
 
     def _refuse_if_open(self, store_lock: Path) -> None:
         """Refuse if any program has the database files open, even a program that this user cannot see."""

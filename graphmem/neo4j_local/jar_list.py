@@ -7,17 +7,16 @@ Each supported Neo4j has a file ``engine-<version>.lock.toml`` beside this modul
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from graphmem.errors import ConfigurationInvalid
 
 LOCK_DIRECTORY = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Jar:
+class Jar(NamedTuple):
     """A file of the class path; ``size`` in bytes. Most jars have an empty ``classifier``."""
 
     group: str
@@ -29,12 +28,11 @@ class Jar:
 
     @property
     def name(self) -> str:
-        """Return the file name, which is unique within a lock."""
+        """The file name, which is unique within a lock."""
         return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
 
 
-@dataclass(frozen=True)
-class Lock:
+class Lock(NamedTuple):
     """An engine: its exact release, its main class, and its jars in class-path order."""
 
     release: str

@@ -59,7 +59,9 @@ def configure(
         colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
     )
     render = _json if settings.log_json else lambda event: str(to_people(None, "", event))
-    sinks: list[_Sink] = [_Console(stream, render, (console_level or settings.log_level).upper())]
+    sinks: list[_Console | _LogFile] = [
+        _Console(stream, render, (console_level or settings.log_level).upper())
+    ]
     if folder is not None:
         sinks.append(_LogFile(folder / FILE))
     root = logging.getLogger()
@@ -68,19 +70,11 @@ def configure(
         previous.close()
     root.addHandler(_Writer(sinks))
     root.setLevel(settings.log_level.upper())
-    for noisy in (
-        "neo4j",
-        # At a lower level it logs headers, whose signatures are secret.
-        "botocore",
-        "httpx",
-        "httpx2",
-        "httpcore",
-        "mcp",
-        "uvicorn.access",
-        "uvicorn.error",
-        "urllib3",
-    ):
-        logging.getLogger(noisy).setLevel(logging.ERROR if noisy in ("neo4j", "urllib3") else logging.WARNING)
+    # botocore, at a lower level, logs headers, whose signatures are secret.
+    for noisy in ("botocore", "httpx", "httpx2", "httpcore", "mcp", "uvicorn.access", "uvicorn.error"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    for noisy in ("neo4j", "urllib3"):
+        logging.getLogger(noisy).setLevel(logging.ERROR)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -145,7 +139,7 @@ def silenced() -> Iterator[None]:
 class _Writer(logging.Handler):
     """Writes lines to all sinks: those of operations in a thread, every other one at once and after them."""
 
-    def __init__(self, sinks: Iterable[_Sink]) -> None:
+    def __init__(self, sinks: Iterable[_Console | _LogFile]) -> None:
         super().__init__()
         self._sinks = tuple(sinks)
         self._waiting: deque[tuple[float, str, Event]] = deque()
@@ -176,7 +170,7 @@ class _Writer(logging.Handler):
             self.handleError(record)
             return
         for sink in self._sinks:
-            if record.levelno >= sink.level and sink.takes(record.name):
+            if sink.takes(record):
                 self._write(sink, [event])
 
     def flush(self) -> None:
@@ -213,7 +207,7 @@ class _Writer(logging.Handler):
             events.append(members | line)
         return events
 
-    def _write(self, sink: _Sink, events: list[Event]) -> None:
+    def _write(self, sink: _Console | _LogFile, events: list[Event]) -> None:
         try:
             sink.write([_SECRET.sub(r"\1[redacted]", _rendered(sink, event)) for event in events])
         except ValueError:
@@ -225,7 +219,7 @@ class _Writer(logging.Handler):
                 sys.stderr.write(f"the log cannot be written: {exc}\n")
 
 
-def _rendered(sink: _Sink, event: Event) -> str:
+def _rendered(sink: _Console | _LogFile, event: Event) -> str:
     """Return the line of an event; of one that cannot be rendered, its name and why."""
     try:
         return sink.render(dict(event))
@@ -233,32 +227,19 @@ def _rendered(sink: _Sink, event: Event) -> str:
         return sink.render({"event": str(event.get("event")), "unrenderable": type(exc).__name__})
 
 
-class _Sink:
-    """Where lines go: those of at least ``level``, rendered by ``render``."""
+class _Console:
+    """Where the lines of at least ``level`` go that people read."""
 
-    def __init__(self, render: Callable[[Event], str], level: str = "NOTSET") -> None:
-        self.render = render
+    def __init__(self, stream: TextIO, render: Callable[[Event], str], level: str) -> None:
+        self._stream, self.render = stream, render
         self.level: int = logging.getLevelNamesMapping()[level]
 
-    def takes(self, name: str) -> bool:
-        """Return whether the lines of a logger go here."""
-        return True
-
-    def write(self, lines: list[str]) -> None:
-        raise NotImplementedError
+    def takes(self, record: logging.LogRecord) -> bool:
+        # Errors of the trace exporter go to the file only: an unreachable collector would fill the console.
+        return record.levelno >= self.level and not record.name.startswith("opentelemetry")
 
     def close(self) -> None:
-        """Let go of what is open."""
-
-
-class _Console(_Sink):
-    def __init__(self, stream: TextIO, render: Callable[[Event], str], level: str) -> None:
-        super().__init__(render, level)
-        self._stream = stream
-
-    def takes(self, name: str) -> bool:
-        # Errors of the trace exporter go to the file only: an unreachable collector would fill the console.
-        return not name.startswith("opentelemetry")
+        """Keep the stream open, which is the process's."""
 
     def write(self, lines: list[str]) -> None:
         if lines:
@@ -266,13 +247,17 @@ class _Console(_Sink):
             self._stream.flush()
 
 
-class _LogFile(_Sink):
+class _LogFile:
     """A file that is replaced once it is large. Other processes may write the same one."""
 
+    level = logging.NOTSET
+
     def __init__(self, path: Path) -> None:
-        super().__init__(_json)
-        self._path = path
+        self._path, self.render = path, _json
         self._file: int | None = None
+
+    def takes(self, record: logging.LogRecord) -> bool:
+        return True
 
     def write(self, lines: list[str]) -> None:
         begun = 0

@@ -53,7 +53,7 @@ def fingerprint(context: Context, operation: str, arguments: Arguments, apart: C
     @cache
     def made() -> str:
         query = arguments.model_dump(exclude={*PAGE_ARGUMENTS, *apart})
-        return canonical.digest([operation, context.graph.owner, query])[:24]
+        return canonical.digest([operation, context.actor.owner, query])[:24]
 
     return made
 

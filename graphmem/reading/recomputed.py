@@ -131,7 +131,7 @@ async def membership_of(context: Context, entity_ids: Iterable[str], at_ingested
         InvalidInput: too much decides by what rules merged them.
     """
     off = context.services.writers.rules_off
-    reader = EvidenceReader(context.graph, context.graph.owner, off, at_ingested, EVIDENCE_LIMIT)
+    reader = EvidenceReader(context.graph, context.actor.owner, off, at_ingested, EVIDENCE_LIMIT)
     return await reader.membership(entity_ids)
 
 

@@ -250,7 +250,7 @@ class Scan:
         ]
         for start in range(0, len(stale), REFOLDS_PER_CALL):
             batch = stale[start : start + REFOLDS_PER_CALL]
-            await self.context.services.writers.refold(self.context.graph.owner, batch)
+            await self.context.services.writers.refold(self.context.actor.owner, batch)
         return bool(stale)
 
     async def fitting(self, candidates: Sequence[ScannedEntity]) -> tuple[list[ScannedEntity], int]:

@@ -309,7 +309,7 @@ async def events_as_of(context: Context, entity_ids: Sequence[str], clocks: Cloc
                 continue
             live.add(subject_id)
             derived = timeline_fields.events(
-                context.graph.owner, subject_id, row.type, states.folds[subject_id], states.rules[subject_id]
+                context.actor.owner, subject_id, row.type, states.folds[subject_id], states.rules[subject_id]
             )
             for event in derived.values():
                 events[event.id] = EventRow(

@@ -130,7 +130,7 @@ async def _finish(services: Services, account: SharedAccount) -> int:
     state = await account.state()
     if not state.is_seeded:
         await _seed(services, account)
-        await account.note_seeded(state.owner)
+        await services.database.write("sandbox.seeded", None, name=ACCOUNT_NAME, owner_id=state.owner)
     if state.retired:
         # Reads of a process that has not looked again yet would meet half of the data.
         await asyncio.sleep(REMEMBERED_SECONDS)
@@ -140,7 +140,7 @@ async def _finish(services: Services, account: SharedAccount) -> int:
                 services.database, owner, None, services.objects, services.keys
             )
         await services.of(SearchCopies).erase(owner)
-        await account.note_erased(owner)
+        await services.database.write("sandbox.erased", None, name=ACCOUNT_NAME, owner_id=owner)
         _log.info("the data before a wipe is erased", owner=owner, entities=erased.entities)
     await account.lease(_HOLDER, 0)
     return len(state.retired)

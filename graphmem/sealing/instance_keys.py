@@ -134,12 +134,9 @@ class InstanceKeys:
     ) -> None:
         """Read the file; nothing is unwrapped yet.
 
-        Args:
-            another_root: returns the root key with an id, once another process wrapped the keys by that.
+        ``another_root`` returns the root key with an id, once another process wrapped the keys by that.
         """
-        self.path = path
-        self._root = root
-        self._another_root = another_root
+        self.path, self._root, self._another_root = path, root, another_root
         self._mutex = threading.RLock()
         self._seen: tuple[int, int, int] | None = None
         self._record = KeyRecord(instance="", root_key="")
@@ -148,11 +145,7 @@ class InstanceKeys:
 
     @classmethod
     def create(cls, path: Path, root: RootKey) -> InstanceKeys:
-        """Make the key file of a new instance.
-
-        Raises:
-            ConfigurationInvalid: there is one.
-        """
+        """Make the key file of a new instance; ConfigurationInvalid: there is one."""
         with used_as_data(path.parent):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with changing(path):
@@ -204,12 +197,7 @@ class InstanceKeys:
             return self._open(first) if first else self.of(owner)
 
     def find(self, key_id: str) -> OwnerKey:
-        """Return the data key with an id.
-
-        Raises:
-            KeyDestroyed: it was destroyed.
-            DecryptionFailed: it is not in this file.
-        """
+        """Return the data key with an id; KeyDestroyed: it is no more; DecryptionFailed: it is elsewhere."""
         with self._mutex:
             record = self.record()
             for each in record.keys:
@@ -255,10 +243,7 @@ class InstanceKeys:
         self._root = root
 
     def renew(self, owner: str | None = None) -> list[Wrapped]:
-        """Make a new data key for an owner that has one, or for every such owner; return them.
-
-        The older ones open as before.
-        """
+        """Make a new data key for an owner, or for all, who have one; the older ones open as before."""
         with self._changing() as record:
             record.format = 2
             owners = dict.fromkeys(each.owner for each in record.keys if owner in (None, each.owner))
@@ -353,11 +338,7 @@ class InstanceKeys:
 
 
 def keys_of(settings: Settings) -> InstanceKeys | None:
-    """Return the keys of the instance, None if it is not sealed.
-
-    Raises:
-        EncryptionKeyMissing, EncryptionKeyInvalid: its root key is not here, or another one.
-    """
+    """Return the keys of the instance, None if it is not sealed. It raises as :func:`keys_in`."""
     path = settings.keys_path
     if not os.path.exists(path):
         if settings.root_key is not None:

@@ -104,11 +104,9 @@ class RowOpening:
         return self._text(self._mark + token, text, above, place.split(" ", 1)) if token else text
 
     def _text(self, token: str, text: str, above: Above, beside: Sequence[str] = ()) -> str | int:
-        """Open a sealed text.
+        """Open a sealed text, of what the row has there.
 
-        Args:
-            text: what the row has there.
-            beside: the id beside which it opens, instead of that of the row, and what else it is bound to.
+        ``beside``: the id beside which it opens, instead of that of the row, and what else it is bound to.
         """
         if PART in token:
             # Of a name that is near others, the last part is the name.

@@ -44,11 +44,7 @@ class DumpSealer:
 
 
 class DumpOpener:
-    """Opens the chunks of a dump, by what its header says of its keys.
-
-    Raises:
-        DecryptionFailed: the header says nothing that can be used.
-    """
+    """Opens the chunks of a dump; DecryptionFailed: its header does not say which keys do."""
 
     def __init__(self, keys: InstanceKeys, header: dict[str, Any]) -> None:
         self._keys = keys
@@ -82,11 +78,7 @@ class DumpOpener:
             ) from None
 
     def check_end(self, sealed: str, digest: bytes) -> None:
-        """Compare the hash of the whole dump.
-
-        Raises:
-            DecryptionFailed: it is another one.
-        """
+        """Compare the hash of the whole dump; DecryptionFailed: it is another one."""
         try:
             same = self.open(END, bytes.fromhex(sealed)) == digest
         except ValueError:

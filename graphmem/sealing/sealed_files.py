@@ -38,19 +38,12 @@ _NONCE: Final = struct.Struct(f">{_PREFIX_BYTES}sI?")
 
 
 def object_name(key: OwnerKey, sha256: str) -> str:
-    """Return the name of an owner's object: who lists a store cannot tell which bytes it has.
-
-    ``key``: the oldest one of the owner, so that a name stays.
-    """
+    """Return the name of an owner's object, which does not tell its bytes, by the owner's oldest key."""
     return hmac.new(key.file_names, sha256.encode(), hashlib.sha256).hexdigest()
 
 
 def plain_size(size: int) -> int:
-    """Return how many bytes are sealed in a file of some size.
-
-    Raises:
-        DecryptionFailed: no sealed file has that size.
-    """
+    """Return how many bytes are sealed in a file of some size; DecryptionFailed: no file has it."""
     body = size - HEAD_BYTES
     segments = -(-body // (SEGMENT_BYTES + TAG_BYTES))
     if body < TAG_BYTES or body - segments * TAG_BYTES < (segments - 1) * SEGMENT_BYTES:
@@ -64,11 +57,7 @@ def key_id(head: bytes) -> str:
 
 
 class FileSealer:
-    """Seals the bytes of one file as they come.
-
-    Args:
-        write: takes what is sealed, the head first. The head is written again at the end.
-    """
+    """Seals the bytes of one file as they come: ``write`` takes the head first, and again at the end."""
 
     def __init__(self, key: OwnerKey, write: Callable[[bytes], None]) -> None:
         self._owner_key, self._write = key, write
@@ -133,11 +122,7 @@ class FileOpener:
         self._last = -(-self.size // SEGMENT_BYTES) - 1 if self.size else 0
 
     def open(self, number: int, sealed: bytes) -> bytes:
-        """Return the bytes of a segment; the first has number 0.
-
-        Raises:
-            DecryptionFailed: the segment was changed, or stands in the place of another one.
-        """
+        """Return the bytes of a segment, from 0 on; DecryptionFailed: it was changed, or is another one."""
         try:
             return self._cipher.decrypt(_NONCE.pack(self._prefix, number, number == self._last), sealed, None)
         except InvalidTag:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from graphmem import cypher
@@ -67,19 +67,14 @@ class RowSealer:
         """Whether what earlier versions wrote of accounts was seen to."""
 
     def seal(self, name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, Any]:
-        """Return the parameters of a query, with what it writes or looks up sealed.
-
-        Raises:
-            EncryptionKeyInvalid, DataDirectoryRefused: the key file cannot be used.
-        """
+        """Return the parameters of a query, with what it writes or looks up sealed."""
         self._forget_changed()
         return self._sealing(owner or INSTANCE).params(cypher.query(name).sealing.params, params)
 
     def _sealing(self, owner: str) -> _Sealing:
         if (known := self._sealings.get(owner)) is None:
-            # A key is made where there is something to seal.
-            keys = partial(self._keys.of, owner), partial(self._keys.first_of, owner)
-            known = self._sealings[owner] = _Sealing(*keys, self._mark, self._near, self._sealing)
+            known = _Sealing(self._keys, owner, self._mark, self._near, self._sealing)
+            self._sealings[owner] = known
         return known
 
     def _forget_changed(self) -> None:
@@ -94,10 +89,9 @@ class RowSealer:
         self, rows: Sequence[dict[str, Any]], owner: str | None, *, names_nodes: bool = False,
         is_lenient: bool = False, columns: frozenset[str] | None = None,
     ) -> list[dict[str, Any]]:  # fmt: skip
-        """Return the rows of a query, opened.
+        """Return the rows of a query, opened: those ``columns``, or all.
 
         Args:
-            columns: those that are opened; None: all.
             names_nodes: the query writes the id of its node before a value, as ``entity/_placed.cypher``
                 does. No stored value may do so.
             is_lenient: the error of a value that does not open stands in its place.
@@ -187,23 +181,19 @@ class _Sealing:
     """The sealing of the parameters of one query."""
 
     def __init__(
-        self,
-        newest: Callable[[], OwnerKey],
-        first: Callable[[], OwnerKey],
-        mark: str,
-        near: str,
-        of: Callable[[str], _Sealing],
+        self, keys: InstanceKeys, owner: str, mark: str, near: str, of: Callable[[str], _Sealing]
     ) -> None:
-        self._newest_of, self._first_of, self._mark, self._near, self._of = newest, first, mark, near, of
+        self._keys, self._owner, self._mark, self._near, self._of = keys, owner, mark, near, of
 
+    # A key is made where there is something to seal.
     @cached_property
     def newest(self) -> tuple[bytes, AESSIV]:
         """The id and the cipher of the key that seals the values of nodes."""
-        return _cipher_of(self._newest_of())
+        return _cipher_of(self._keys.of(self._owner))
 
     @cached_property
     def _first(self) -> tuple[bytes, AESSIV]:
-        return _cipher_of(self._first_of())
+        return _cipher_of(self._keys.first_of(self._owner))
 
     def params(self, declared: Mapping[str, Treatment], params: Mapping[str, Any]) -> dict[str, Any]:
         sealed: dict[str, Any] = {}
@@ -217,15 +207,11 @@ class _Sealing:
     def row(
         self, row: Mapping[str, Any], name: str, above: str = "", around: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Return a map of a parameter, sealed.
+        """Return a map of a parameter, sealed; ValueError: nothing declares how a member is written.
 
         Args:
             name: what its members are declared under.
-            above: the id of the node of the map that it is in.
-            around: the members of that map.
-
-        Raises:
-            ValueError: nothing declares how one of its members is written.
+            above: the id of the node of the map ``around`` it.
         """
         shape = shape_of(name)
         if shape.owner is not None and (other := self._of(row[shape.owner])) is not self:
@@ -307,11 +293,9 @@ class _Sealing:
         return self._token(KEY, encoded(f"{kind}\x00{value}"), self._first, "")
 
     def placed(self, value: Any, place: str, bound: str | Sequence[str] | None = None) -> Any:
-        """Return the value of a node, sealed.
+        """Return the value of the node with the id ``place``, sealed.
 
-        Args:
-            place: the id of the node.
-            bound: what says which of the values of the node it is; of a list, of each of its values.
+        ``bound`` says which of the values of the node it is; of a list, of each of its values.
         """
         if isinstance(value, str):
             data, kind = value.encode("utf-8", "surrogatepass"), TEXT if bound is None else BOUND

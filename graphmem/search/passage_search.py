@@ -227,7 +227,7 @@ async def _copy(context: Context, state: OwnerState | None) -> PassageCopy | Non
     if state is None:
         return None
     return await services.of(PassageCopies).follow(
-        context.graph.owner, state.node_key, state.passages_changed, services.limits
+        context.actor.owner, state.node_key, state.passages_changed, services.limits
     )
 
 

@@ -83,7 +83,7 @@ async def _follow(
         "list_limit": limit,
     }
     copies, model = services.of(SearchCopies), services.embedder.model
-    return await copies.follow(context.graph.owner, model, named, services.limits)
+    return await copies.follow(context.actor.owner, model, named, services.limits)
 
 
 async def _with_passages(

@@ -16,7 +16,6 @@ from graphmem.auth.client_rules import (
     ClientMetadata,
     basic_client_id,
     check_client_id_url,
-    client_documents,
     display_name,
     document_client,
     document_client_at,
@@ -24,6 +23,7 @@ from graphmem.auth.client_rules import (
     redirect_uri_matches,
     registered_client,
 )
+from graphmem.auth.guarded_fetch import DocumentCache
 from graphmem.errors import OAuthRefused
 from tests.support.oauth_clients import DESCRIPTION, fetched_client, refusal
 
@@ -270,7 +270,7 @@ def test_a_client_that_cannot_be_fetched_is_an_invalid_client(
 
 def test_a_cache_of_documents_begins_empty_and_refuses_what_is_no_url() -> None:
     with pytest.raises(OAuthRefused) as error:
-        asyncio.run(document_client_at(client_documents(), "https://localhost/client.json"))
+        asyncio.run(document_client_at(DocumentCache(document_client), "https://localhost/client.json"))
     assert refusal(error) == "invalid_client"
 
 

@@ -130,7 +130,7 @@ async def write_account(services: Services) -> None:
     await accounts.set_disabled(name, True)
     await accounts.set_password(name, "a password of the tests")
     key, record = await accounts.create_key(account.id, account.owner, "a key", ["read"], 1)
-    await accounts.use_key(tokens.digest(key), 1)
+    await services.database.write("account.use_key", None, digest=tokens.digest(key), used_at=1)
     for maker_id in (record.id, grant_id):
         await accounts.create_key(account.id, account.owner, "a key that it made", ["read"], 1, maker_id)
     await accounts.revoke_key(account.id, record.id)
@@ -174,7 +174,7 @@ async def write_connection(services: Services, account: Account) -> str:
     issued = await grants.rotate(issued.refresh_token, presented)
     token = await grants.of_token(tokens.digest(issued.access_token))
     assert token is not None
-    await grants.use_grant(token.grant_id, 1)
+    await services.database.write("oauth.use_grant", None, id=token.grant_id, used_at=1)
     await grants.revoke(account.id, token.grant_id)
     return token.grant_id
 

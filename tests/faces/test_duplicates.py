@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from graphmem.context import Services
-from graphmem.database.queries import OwnerGraph
+from graphmem.database.queries import Queries
 from graphmem.duplicates import blocking, duplicates_of_stored
 from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
 from graphmem.model import canonical
@@ -358,14 +358,14 @@ def test_a_fault_in_reading_for_duplicates_fails_no_store(
 def test_a_plan_warns_when_the_database_finds_no_duplicates_in_time(
     run: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = OwnerGraph.rows
+    rows = Queries.rows
 
-    async def failing(self: OwnerGraph, name: Any, /, **params: Any) -> Any:
+    async def failing(self: Queries, name: Any, /, **params: Any) -> Any:
         if name == "duplicate.near":
             raise DatabaseTimeout
         return await rows(self, name, **params)
 
-    monkeypatch.setattr(OwnerGraph, "rows", failing)
+    monkeypatch.setattr(Queries, "rows", failing)
     planned = run("store", entities=[person("Ada Lovelace")], commit=False)
     assert [warning["code"] for warning in planned["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
 
@@ -373,9 +373,9 @@ def test_a_plan_warns_when_the_database_finds_no_duplicates_in_time(
 def test_the_first_store_after_a_start_waits_for_its_look(
     loop: Loop, run: Call, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows, database = OwnerGraph.rows, services.database
+    rows, database = Queries.rows, services.database
 
-    async def slow(self: OwnerGraph, name: Any, /, **params: Any) -> Any:
+    async def slow(self: Queries, name: Any, /, **params: Any) -> Any:
         await asyncio.sleep(1.0 if name == "duplicate.near" else 0.0)
         return await rows(self, name, **params)
 
@@ -385,7 +385,7 @@ def test_the_first_store_after_a_start_waits_for_its_look(
         database.first_runs.forget(database.query_text(name))
     loop.run(database.planning.plan_stores())
     database.planning.planned.set()
-    monkeypatch.setattr(OwnerGraph, "rows", slow)
+    monkeypatch.setattr(Queries, "rows", slow)
     monkeypatch.setattr(duplicates_of_stored, "LOOK_SECONDS", 0.5)
     twin = {**person("Ada Lovelace", email="ada@x.example"), "intent": "create_new"}
     codes = [warning["code"] for warning in run("store", entities=[twin]).get("store_warnings", [])]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from graphmem.context import Services
 from graphmem.database.driver import Database
-from graphmem.database.queries import Transaction
+from graphmem.database.queries import Queries
 from graphmem.database.typed_rows import Row
 from graphmem.observability.metrics import Metrics
 from graphmem.runtime import connection
@@ -52,10 +53,17 @@ class FaultyDatabase(Database):
         return await self.meet(name, params, lambda: send(name, owner, edge_types, **params))
 
     @contextlib.asynccontextmanager
-    async def transaction(self, owner: str, *, commit: bool = True) -> AsyncIterator[Transaction]:
+    async def transaction(self, owner: str, *, commit: bool = True) -> AsyncIterator[Queries]:
         """Hold a transaction in which the write of a turn meets the next fault as well."""
         async with super().transaction(owner, commit=commit) as tx:
-            yield _FaultyTransaction(self, tx)
+
+            async def run(
+                name: Any, _: str, edge_types: frozenset[str] | None = None, **params: Any
+            ) -> list[Row]:
+                send = partial(tx.rows, name, edge_types=edge_types, **params)
+                return await self.meet(name, params, send)
+
+            yield Queries(run, owner)
 
     async def meet(self, name: str, params: dict[str, Any], write: Write) -> list[Row]:
         """Send a write, unless it is that of a turn and a fault is to come."""
@@ -63,20 +71,6 @@ class FaultyDatabase(Database):
             return await write()
         self.turns.append(params)
         return await (self.faults.pop(0)(write) if self.faults else write())
-
-
-class _FaultyTransaction(Transaction):
-    """A transaction of a faulty database, around one of the driver's."""
-
-    def __init__(self, database: FaultyDatabase, tx: Transaction) -> None:
-        self._faulty = database
-        self._inner = tx
-
-    async def rows(
-        self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> list[Row]:
-        send = self._inner.rows
-        return await self._faulty.meet(name, params, lambda: send(name, edge_types=edge_types, **params))
 
 
 async def lost(write: Write) -> list[Row]:

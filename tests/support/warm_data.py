@@ -48,7 +48,7 @@ def _place() -> Path:
     digest = hashlib.sha256()
     for name in SOURCES:
         for path in sorted((PACKAGE / name).rglob("*")):
-            if path.suffix in (".py", ".cypher", ".toml"):
+            if path.suffix in (".py", ".cypher", ".toml", ".conf"):
                 # The number of a migration stands in its name alone.
                 digest.update(path.name.encode() + b"\0" + path.read_bytes())
     folder = Path(tempfile.gettempdir()) / f"graphmem-tests-warm-{os.getuid()}"
