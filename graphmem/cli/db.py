@@ -40,7 +40,7 @@ def start(session: Session) -> dict[str, Any]:
     chosen = _embedded(session)
     session.log_to_file(chosen)
     on_services(chosen, nothing)
-    return asdict(neo4j_local.status(chosen))
+    return neo4j_local.status(chosen)._asdict()
 
 
 @command(app)
@@ -80,7 +80,7 @@ def status(session: Session) -> dict[str, Any]:
     """
     from graphmem import neo4j_local
 
-    return asdict(neo4j_local.status(_embedded(session)))
+    return neo4j_local.status(_embedded(session))._asdict()
 
 
 @command(app)

@@ -118,7 +118,7 @@ def _database(chosen: Settings, is_served: bool) -> Row:
     if chosen.neo4j_uri is not None:
         return {"running": is_served or None, "uri": chosen.neo4j_address}
     try:
-        return asdict(neo4j_local.status(chosen))
+        return neo4j_local.status(chosen)._asdict()
     except GraphmemError:
         # The check of the data directory tells the fault.
         return {"running": None}
