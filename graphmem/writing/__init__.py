@@ -25,22 +25,7 @@ from graphmem.writing.write_requests import Merging, WriteRequest
 from graphmem.writing.writers import Writers
 
 __all__ = [
-    "UNKNOWN_TYPE",
-    "DismissalRequest",
-    "DismissedPair",
-    "MergeRequest",
-    "Merging",
-    "Receipt",
-    "RefoldRequest",
-    "ReleaseRequest",
-    "RenamingRequest",
-    "SchemaRequest",
-    "SplitRequest",
-    "StoreRequest",
-    "TurnLimits",
-    "UnsplitRequest",
-    "WithdrawalRequest",
-    "WriteRequest",
-    "Writers",
-    "dismissed_pairs",
-]
+    "UNKNOWN_TYPE", "DismissalRequest", "DismissedPair", "MergeRequest", "Merging", "Receipt",
+    "RefoldRequest", "ReleaseRequest", "RenamingRequest", "SchemaRequest", "SplitRequest", "StoreRequest",
+    "TurnLimits", "UnsplitRequest", "WithdrawalRequest", "WriteRequest", "Writers", "dismissed_pairs",
+]  # fmt: skip

@@ -60,12 +60,10 @@ class ReleaseRequest(StoreRequest):
         return {**stored, "released": [*self.released]} if self.released else stored
 
     def touch(self, touched: Touched) -> None:
-        """Add the entity whose corrections end."""
         StoreRequest.touch(self, touched)
         touched.entities.update([self.released[0]] if self.released else [])
 
     async def informed(self, queries: Queries, state: State) -> Self:
-        """Return it with the corrections that it ends, and with what their entities come to without them."""
         limits: dict[tuple[str, str], int] = {}
         for entity_id, name, limit in self._superseded():
             if state.entities.get(entity_id) is not None:
@@ -75,9 +73,7 @@ class ReleaseRequest(StoreRequest):
         corrections = await queries.only("entity.corrections", list[_Correction], entity_ids=sorted(roots))
         ended: dict[str, _Correction] = {}
         for (root, name), limit in limits.items():
-            of_field = [
-                each for each in corrections if roots[each.subject_id] == root and name in each.fields
-            ]
+            of_field = [c for c in corrections if roots[c.subject_id] == root and name in c.fields]
             if all(each.observed_at <= limit for each in of_field):
                 ended |= {each.observation_id: each for each in of_field}
         demoted: dict[str, Observation] = {}
@@ -119,10 +115,7 @@ class ReleaseRequest(StoreRequest):
         )
 
     def apply(self, draft: Draft) -> Receipt:
-        """End the corrections, then add the items.
-
-        It is refused if no correction holds the field that it names.
-        """
+        """End the corrections, then add the items; refused if none holds the field that it names."""
         for member_id, fold in self.folds.items():
             draft.entities.put(replace(draft.entities[member_id], fold=fold))
         for correction, observation in self.ended:
@@ -134,7 +127,7 @@ class ReleaseRequest(StoreRequest):
         return receipt if self.released is None else replace(receipt, **self._answer(draft, *self.released))
 
     def _warn(self, draft: Draft, correction: _Correction) -> None:
-        """Warn of the fields that were corrected together with one that is named: they are held no more."""
+        """Warn of the fields that were corrected together with one that is named."""
         named = {name for _, name, _ in self._superseded()}
         for name in sorted({*correction.fields} - named):
             message = (
@@ -146,7 +139,6 @@ class ReleaseRequest(StoreRequest):
             )
 
     def _answer(self, draft: Draft, entity_id: str, name: str) -> dict[str, Any]:
-        """Return what the receipt says of the entity whose field is released."""
         if not draft.exists(entity_id):
             draft.stop("ERR_TARGET_NOT_FOUND", "$.entity_id", f"there is no entity {entity_id}")
         if not self.ended:

@@ -1,4 +1,8 @@
-"""The disk guard: writes stop while the disk of the embedded database has little space left."""
+"""The disk guard: writes stop while the disk of the embedded database has little space left.
+
+A Neo4j that cannot write stops, and answers no reads either, until it is started again with more space. The
+disk of a database at ``NEO4J_URI`` cannot be seen from here.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,6 @@ from graphmem.settings import Settings
 
 def check(settings: Settings) -> None:
     """Refuse to write where the embedded database has little space left.
-
-    A Neo4j that cannot write stops, and answers no reads either, until it is started again with more space.
-    The disk of a database at ``NEO4J_URI`` cannot be seen from here.
 
     Raises:
         DiskFull: less than ``Settings.disk_reserve`` is free.

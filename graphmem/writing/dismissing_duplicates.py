@@ -27,7 +27,8 @@ from graphmem.writing.write_requests import Touched
 class DismissedPair(NamedTuple):
     """A pair that is dismissed, with the survivors of its ends and the newest dismissal of the pair.
 
-    ``recorded_at`` is microseconds; ``agent`` is the thumbprint of the writer.
+    ``pair`` are the two as they were named, ``survivors`` those that answers show. ``recorded_at`` is
+    microseconds; ``agent`` is the thumbprint of the writer.
     """
 
     entity_a: str
@@ -41,12 +42,10 @@ class DismissedPair(NamedTuple):
 
     @property
     def pair(self) -> Pair:
-        """The two entities as they were named, whatever they are merged into now."""
         return self.entity_a, self.entity_b
 
     @property
     def survivors(self) -> Pair:
-        """The two entities that answers show."""
         return pair_of(self.survivor_a, self.survivor_b)
 
 
@@ -94,7 +93,6 @@ class DismissalRequest(TransactionRequest):
         return {"dismissal": [self.kind, *self.pair, self.reason]}
 
     async def informed(self, queries: Queries, state: State) -> Self:
-        """Return it with the pairs with one of the two entities that are dismissed."""
         return replace(self, dismissed=await dismissed_with(queries, state, self.pair))
 
     def touch(self, touched: Touched) -> None:
@@ -102,10 +100,7 @@ class DismissalRequest(TransactionRequest):
         touched.entities.update(self.pair)
 
     def apply(self, draft: Draft) -> Receipt:
-        """Add the facts, unless what they say holds already.
-
-        Then nothing is written, except a transaction that keeps the answer to the idempotency key.
-        """
+        """Add the facts, unless what they say holds already: then only a key has its answer kept."""
         members = self._members(draft)
         dismissed = [pair for pair in sorted(self.dismissed) if _joins(pair, members)]
         turned = dismissed if self.kind == "undo" else [] if dismissed else [self.pair]

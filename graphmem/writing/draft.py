@@ -11,7 +11,6 @@ from graphmem.model import canonical, facts, membership
 from graphmem.model.attribution import agent_row
 from graphmem.model.fact_records import Dismissal, Fact, SchemaRecord, Split
 from graphmem.model.fact_table import BY_RECORD, INTERPRETATION, SOURCE, DeclaredKind
-from graphmem.model.identity_rules import OwnRule
 from graphmem.model.items import Item, ItemIssue
 from graphmem.model.links import Link
 from graphmem.model.reduction import Observation
@@ -85,15 +84,11 @@ class Draft:
         root = self.entities.get(self.entities.root(entity_id))
         return self.head(root.kind if root else entity_type).rules
 
-    def own_rule(self, entity_type: str) -> OwnRule | None:
-        """Return the own rule of a type, ``None`` where nothing can be merged by it."""
-        return self.state.own_rule(entity_type)
-
     def is_known(self, observation: Observation) -> bool:
         return observation.id in self.state.observation_ids or observation.id in self.new.observations
 
     def repeat(self, observation_id: str, transaction_id: str) -> None:
-        """Note that a transaction recorded an observation again that an earlier transaction recorded."""
+        """Note an observation that an earlier transaction recorded."""
         if observation_id in self.state.observation_ids:
             self.new.repeated.add((observation_id, transaction_id))
 
@@ -103,11 +98,7 @@ class Draft:
         self.issues.append(issue if index is None else {**issue, "index": index})
 
     def stop(self, code: str, path: str, message: str) -> NoReturn:
-        """Refuse the request at once.
-
-        Raises:
-            StoreRefused: with this issue, and all before it.
-        """
+        """Refuse the request at once, with all issues so far."""
         self.refuse(code, path, message)
         raise StoreRefused(issues=self.issues)
 
@@ -118,27 +109,17 @@ class Draft:
     def warn(
         self, code: str, message: str, index: int | None = None, *, once: bool = False, **more: Any
     ) -> None:
-        """Add a warning; ``once``: unless one with its message is there.
-
-        Args:
-            index: counts the item or relationship that it is about.
-        """
+        """Add a warning; ``once``: if none has its message. ``index`` counts the part at fault."""
         if once and any(each["message"] == message for each in self.warnings):
             return
         about = {} if index is None else {"index": index}
         self.warnings.append({"code": code, **about, **more, "message": message})
 
     def raise_issues(self) -> None:
-        """Refuse the request if anything of it is refused.
-
-        Raises:
-            StoreRefused: with all issues.
-        """
         if self.issues:
             raise StoreRefused(issues=self.issues)
 
     def observe_entity(self, observation: Observation) -> None:
-        """Add an observation to its entity, and its fields to the discovered schema."""
         kind = observation.entity_type
         self._note_parting(observation.home or observation.subject_id, kind)
         self._observe(self.entities, observation, kind, self.rules(observation.subject_id, kind))
@@ -148,18 +129,16 @@ class Draft:
             self.heads[kind] = joined
 
     def _note_parting(self, address_id: str, kind: str) -> None:
-        """Note with the id of an address who shares it."""
         parting = self.state.addresses.partings.get(address_id)
         if parting is None:
             return
         known = self.entities.get(address_id)
         if known is None:
-            known = Thing(address_id, kind, rule=self.own_rule(kind))
+            known = Thing(address_id, kind, rule=self.state.own_rule(kind))
         if known.parting != parting:
             self.entities.put(known.changed(parting=parting))
 
     def observe_relationship(self, observation: Observation) -> None:
-        """Add an observation to its relationship, and show that where its ends are shown."""
         kind = observation.subject_id.partition(":")[0]
         self._observe(self.relationships, observation, kind, PLAIN)
         self.regroup([observation.subject_id])
@@ -180,7 +159,7 @@ class Draft:
         observation = self.with_toggles(observation)
         known = things.get(observation.subject_id)
         if known is None:
-            rule = self.own_rule(kind) if things is self.entities else None
+            rule = self.state.own_rule(kind) if things is self.entities else None
             known = Thing(observation.subject_id, kind, rule=rule)
         things.put(known.with_observation(observation, rules))
         self.new.observations[observation.id] = observation
@@ -188,7 +167,6 @@ class Draft:
         self.bump(things, things.root(observation.subject_id))
 
     def bump(self, things: Things, subject_id: str) -> None:
-        """Raise the version of a thing, once in a transaction."""
         known = things.get(subject_id)
         if known is None or subject_id in self.bumped:
             return
@@ -251,11 +229,8 @@ class Draft:
 
     def activate(self, entity_type: str, active: Active, change: str) -> None:
         """Make a document the registered one of a type; ``change`` is the kind of change that led to it."""
-        description = {
-            "kind": change, "fields_added": list(active.added), "fields_removed": list(active.removed),
-        }  # fmt: skip
-        head = self.head(entity_type)
-        self.heads[entity_type] = head.with_active(active)
+        description = {"kind": change, "fields_added": [*active.added], "fields_removed": [*active.removed]}
+        self.heads[entity_type] = self.head(entity_type).with_active(active)
         version = SchemaRecord.model_construct(
             entity_type=entity_type,
             version=active.version,
@@ -273,15 +248,12 @@ class Draft:
         if isinstance(fact, Dismissal):
             self._note_dismissal(fact)
         elif isinstance(fact, Split):
-            self._make_relationships([each for each in fact.named if ":" in each])
+            keys = [each for each in fact.named if ":" in each]
+            for key in keys:
+                if self.relationships.get(key) is None:
+                    self.relationships.put(Thing(key, key.partition(":")[0]))
+            self.regroup(keys)
         return row
-
-    def _make_relationships(self, keys: list[str]) -> None:
-        """Make those relationships that are missing, without observations: a split moves some to them."""
-        for key in keys:
-            if self.relationships.get(key) is None:
-                self.relationships.put(Thing(key, key.partition(":")[0]))
-        self.regroup(keys)
 
     def added(self, kind: DeclaredKind) -> list[dict[str, Any]]:
         return self.new.facts.get(kind.parameter, [])
@@ -290,8 +262,7 @@ class Draft:
         """Make what this draft holds part of the state.
 
         Args:
-            transaction: the row of its transaction without its place in the owner's order; ``None`` where it
-                has none, or its transaction was written before.
+            transaction: the row of its transaction, if it is to be written, without its place in the order.
         """
         state, owner = self.state, self.request.owner
         state.entities.accept(self.entities)
@@ -303,8 +274,11 @@ class Draft:
         state.heads.update(self.heads)
         self.new.heads = dict.fromkeys(self.heads, self.recorded_at)
         state.new.add(self.new)
-        if self.new.facts:
-            self._note_known()
+        for row in (*self.added(SOURCE), *self.added(INTERPRETATION)):
+            # The requests after this one know it.
+            state.known.setdefault(row["id"], 0)
+            if (key := row.get("stored", {}).get("file_key")) is not None:
+                state.file_keys.setdefault(key, set()).add(row["id"])
         if transaction is None:
             return
         properties = transaction["properties"]
@@ -313,18 +287,5 @@ class Draft:
         state.new.transactions.append({"properties": properties, "agent": agent})
         key = properties["idempotency_key"]
         if key is not None:
-            state.by_key[key] = WrittenTransaction(
-                transaction_id=properties["id"],
-                idempotency_key=key,
-                request_hash=properties["request_hash"],
-                recorded_at=properties["recorded_at"],
-                answer=properties["answer"],
-            )
-
-    def _note_known(self) -> None:
-        """Note sources and interpretations that the requests after this one know."""
-        for row in (*self.added(SOURCE), *self.added(INTERPRETATION)):
-            self.state.known.setdefault(row["id"], 0)
-        for row in self.added(SOURCE):
-            if "file_key" in row["stored"]:
-                self.state.file_keys.setdefault(row["stored"]["file_key"], set()).add(row["id"])
+            names = ("id", "idempotency_key", "request_hash", "recorded_at", "answer")
+            state.by_key[key] = WrittenTransaction(*(properties[name] for name in names))

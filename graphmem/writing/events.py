@@ -11,11 +11,7 @@ from graphmem.writing.things import Thing
 
 
 def listed(owner: str, view: Thing | None, rules: Rules) -> dict[str, dict[str, Any]]:
-    """Return the properties of the events of an entity, by id.
-
-    Args:
-        view: the entity with its members; ``None`` where no answer shows it.
-    """
+    """Return the properties of the events of an entity with its members, by id."""
     if view is None:
         return {}
     return {
@@ -44,9 +40,7 @@ class EventChanges:
     renewed: list[str] = field(default_factory=list)
 
     def change(self, before: Thing | None, after: Thing | None, rules: Rules) -> None:
-        """Write the difference between the events that an entity listed and those that it lists."""
-        if before is None and after is None:
-            return
+        """Write the difference between the events of two states of an entity."""
         old, new = listed(self.owner, before, rules), listed(self.owner, after, rules)
         self.superseded += sorted(old.keys() - new.keys())
         self.events += [event for event_id, event in sorted(new.items()) if old.get(event_id) != event]

@@ -30,7 +30,6 @@ STAMPED_LIMIT: Final = 2_000
 
 
 async def read(touched: Touched, queries: Queries) -> LookRow:
-    """Read what requests touch, with the things that it is merged with."""
     params = touched.parameters
     if touched.merging is None and not (touched.interpretations or touched.moved or touched.subjects):
         look = await queries.only("write.look[plain]", LookRow, **_parameters("write.look[plain]", params))
@@ -65,12 +64,12 @@ async def write(params: Mapping[str, Any], queries: Queries) -> bool:
 
 
 def recounted(state: State) -> list[str]:
-    """Return the observations that do not count, and that a transaction of the turn records again."""
+    """Return the observations that do not count, and that the turn records again."""
     return sorted({each for each, _ in state.new.repeated if each in state.read.withdrawn})
 
 
 def takes_two(new: Additions) -> bool:
-    """Return whether it takes two statements to write a turn: withdrawals or splits, and anything else."""
+    """Return whether a turn takes two statements: withdrawals or splits, and anything else."""
     if not any(new.facts.get(name) for name in _OF_FORM["exclude"]):
         return False
     return bool(
@@ -100,24 +99,21 @@ async def _write_form(params: Mapping[str, Any], queries: Queries) -> bool:
 
 
 def has_merged(look: LookRow) -> bool:
-    """Return whether a thing that ``write.look[plain]`` read is merged with others, so that they are missing.
-
-    ``into`` is set in a member, ``own_state`` in a survivor that has members.
+    """Return whether a thing is merged with others: ``into`` is set in a member, ``own_state`` in a
+    survivor.
     """
     things = (*look.entities, *look.relationships)
     return any(thing.into is not None or thing.own_state is not None for thing in things)
 
 
 def _needs_whole(params: Mapping[str, Any]) -> bool:
-    """Return whether a turn writes something that only the whole of ``write.turn`` writes."""
-    parts = ("merged", "unmerged", "labels_removed")
-    merges = any(row["rekeyed"] is not None or any(row[part] for part in parts) for row in params["entities"])
-    moves = any(
-        row["liveness_changed"] or row["survivor_key"] or row["former_survivor_key"]
-        for row in params["relationships"]
+    of_merges = ("merged", "unmerged", "labels_removed")
+    of_moves = ("liveness_changed", "survivor_key", "former_survivor_key")
+    return (
+        any(row["rekeyed"] is not None or any(map(row.get, of_merges)) for row in params["entities"])
+        or any(any(map(row.get, of_moves)) for row in params["relationships"])
+        or any(params[part] for part in ("aliases", *_OF_FORM["whole"]))
     )
-    parts = ("aliases", *_OF_FORM["whole"])
-    return bool(merges or moves or any(params[part] for part in parts))
 
 
 def _parameters(name: str, params: Mapping[str, Any]) -> dict[str, Any]:

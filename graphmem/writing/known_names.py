@@ -42,11 +42,11 @@ class KnownNames:
         return None if texts is None or len(texts) > person_names.LIMIT else texts
 
     def crossed(self, stored: Things, entity_ids: Iterable[str]) -> set[str]:
-        """Return the entities with a name in groups that the change of some entities made too large, or small
-        enough again.
+        """Return the entities with a name in groups that a change made too large, or small enough again.
 
         Args:
             stored: the entities before they changed.
+            entity_ids: those that changed.
         """
         fresh: dict[NameGroup, set[str]] = {}
         lost: dict[NameGroup, set[str]] = {}
@@ -91,7 +91,6 @@ class KnownNames:
         return texts - self._gone(group, texts) if len(texts) > person_names.LIMIT else texts
 
     def _gone(self, group: NameGroup, texts: set[str]) -> set[str]:
-        """Return the texts that stored entities lost and nobody bears; asked for at the limit only."""
         entities, before = self._draft.entities, self._draft.state.entities_before
         lost: dict[NameGroup, set[str]] = {}
         borne: dict[NameGroup, set[str]] = {}
@@ -102,7 +101,6 @@ class KnownNames:
         return {text for text in gone if not self._is_borne(rules[0], group, text)}
 
     def _is_borne(self, rule: identity_rules.OwnRule, group: NameGroup, text: str) -> bool:
-        """Return whether a stored entity that was not read bears a name."""
         name, is_own = person_names.name_in(group, text)
         if is_own:
             return False

@@ -35,7 +35,6 @@ class MergeRequest(TransactionRequest):
     merging: Merging
 
     async def informed(self, queries: Queries, state: State) -> Self:
-        """Fold what moves by the rules of its new type."""
         await refold_moved(queries, state, self.merging)
         return self
 
@@ -113,11 +112,7 @@ class MergeRequest(TransactionRequest):
         draft.place(source, into, merge_rule=rule)
 
     def observation(self, entity_type: str, recorded_at: int, separated: Iterable[str] = ()) -> Observation:
-        """Return the observation that the merge, or its end, makes of the source.
-
-        Args:
-            separated: the members that an unmerge separates the source from.
-        """
+        """Return the observation of the source; an unmerge separates it from members."""
         fields: dict[str, Any] = {"into": self.merging.target, "reason": self.merging.reason}
         if self.merging.kind == "merge":
             fields |= {facts.RULE_VERSION: 2, facts.NAME_FROM: self.merging.name_from}
@@ -137,11 +132,8 @@ class MergeRequest(TransactionRequest):
 
 
 def restore_observation(draft: Draft, observation: Observation, *, is_newest: bool) -> None:
-    """Add a merge, or its end, that was accepted in another database.
-
-    Args:
-        is_newest: whether it is the newest fact about the merging of its entity; an older one changes nothing
-            that is shown.
+    """Add a merge, or its end, of another database; one that is not the newest of its entity shows
+    nothing.
     """
     entities = draft.entities
     source_id, into = observation.subject_id, facts.target(observation.kind, observation.fields)
@@ -164,7 +156,7 @@ def restore_observation(draft: Draft, observation: Observation, *, is_newest: bo
 
 
 def _regroup(draft: Draft, moved: list[Thing], source: str, target: str) -> dict[str, Any]:
-    """Show the relationships of the moved entities at their new survivor; return what a merge answers."""
+    """Show the relationships of the moved entities at their survivor; return what a merge answers."""
     observed = draft.regroup_moved(moved)
     return {
         "source_entity_id": source,

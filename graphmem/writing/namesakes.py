@@ -7,7 +7,7 @@ itself creates come from the turn.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from graphmem.model import canonical, dates, identity
 from graphmem.model.items import Item
@@ -28,13 +28,6 @@ SERIES_LEAST: Final = 3
 """Dated events of one name that are a series: another one is no surprise."""
 
 
-class Namesake(NamedTuple):
-    """A live entity with the name of a new one; ``date`` is canonical JSON."""
-
-    entity_id: str
-    date: str | None
-
-
 def names_of(item: Item) -> set[NameKey]:
     """Return the names of the entity that an item may create; none if it names its entity by an id."""
     if item.entity_type is None or item.basis in ("target_id", identity.NEW):
@@ -47,7 +40,6 @@ def names_of(item: Item) -> set[NameKey]:
 
 
 def add(draft: Draft, entity: Thing) -> None:
-    """Note the names of an entity that a request creates, for what is created after it."""
     for key in _keys(entity.kind, entity.identifiers):
         created = draft.new.names.setdefault(key, [])
         created.append(entity.subject_id)
@@ -58,20 +50,17 @@ def warn(draft: Draft, item: Item, entity: Thing) -> None:
     """Warn of a namesake of the entity that an item created; ``intent: create_new`` asks for a second one."""
     if item.basis == identity.NEW:
         return
-    namesakes = list(_namesakes(draft, entity))
     date = _date(entity)
-    certain = [namesake for namesake in namesakes if _distance(date, namesake.date) is None]
-    dated = [(_distance(date, namesake.date), namesake) for namesake in namesakes]
-    near = [each for gap, each in dated if gap is not None and gap <= NEAR_DATES_MICROSECONDS]
+    gaps = [(entity_id, _distance(date, other)) for entity_id, other in _namesakes(draft, entity)]
+    certain = [entity_id for entity_id, gap in gaps if gap is None]
+    near = [entity_id for entity_id, gap in gaps if gap is not None and gap <= NEAR_DATES_MICROSECONDS]
     if certain:
-        code, (namesake, *_) = "SAME_NAME", certain
-        reason = "has the same name"
-    elif near and len(namesakes) < SERIES_LEAST:
-        code, (namesake, *_) = "SAME_NAME_NEAR_DATE", near
+        code, target, reason = "SAME_NAME", certain[0], "has the same name"
+    elif near and len(gaps) < SERIES_LEAST:
+        code, target = "SAME_NAME_NEAR_DATE", near[0]
         reason = f"has the same name, and a {DATE_FIELD} at most two days away"
     else:
         return
-    target = namesake.entity_id
     message = (
         f"this is a new {entity.kind}, and {target} {reason}: if they are the same, store with "
         f"target_id {target}, and merge {entity.subject_id} into it"
@@ -89,7 +78,8 @@ def forget_merged(draft: Draft) -> None:
     ]
 
 
-def _namesakes(draft: Draft, entity: Thing) -> Iterator[Namesake]:
+def _namesakes(draft: Draft, entity: Thing) -> Iterator[tuple[str, str | None]]:
+    """Yield the live entities that have a name of an entity, each with its date (canonical JSON)."""
     yielded = {entity.subject_id}
     for key in sorted(_keys(entity.kind, entity.identifiers)):
         stored = {row.entity_id: row for row in draft.state.read.namesakes.get(key, ())}
@@ -99,15 +89,14 @@ def _namesakes(draft: Draft, entity: Thing) -> Iterator[Namesake]:
                 continue
             yielded.add(entity_id)
             if draft.entities.get(entity_id) is None:
-                yield Namesake(entity_id, stored[entity_id].date)
+                yield entity_id, stored[entity_id].date
             elif (known := _unmerged(draft, entity_id)) is not None and key in _keys(
                 known.kind, known.identifiers
             ):
-                yield Namesake(entity_id, _date(known))
+                yield entity_id, _date(known)
 
 
 def _unmerged(draft: Draft, entity_id: str) -> Thing | None:
-    """Return a live entity that is merged into no other."""
     known = draft.survivor_view(entity_id)
     return known if known is not None and known.live and known.subject_id == entity_id else None
 

@@ -70,24 +70,21 @@ class Interpretation:
 
     @property
     def config_hash(self) -> str:
-        """SHA-256 over the configuration, in hex."""
         return canonical.digest(canonical.decode(self.config))
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What its repeats share with it: interpreter, version and hash of the configuration."""
         return self.interpreter, self.version, self.config_hash
 
     @property
     def id(self) -> str:
-        """Its id: the same run of the same interpreter over the same bytes is one interpretation."""
+        """The same run of the same interpreter over the same bytes is one interpretation."""
         return ids.interpretation_id(
             self.source_id, self.interpreter, self.version, self.config_hash, self.run
         )
 
     @property
     def content(self) -> list[Any]:
-        """What an idempotency key stands for, of a request with this interpretation."""
         if self.request:
             return list(self.request)
         reader = [self.interpreter, self.version, self.config_hash, self.model]
@@ -103,11 +100,7 @@ class Interpretation:
         return bool(self.made and self.made["observations"])
 
     def fact(self, counts: Mapping[str, int]) -> fact_records.InterpretationRecord:
-        """Return the fact that it has ended.
-
-        Args:
-            counts: ``observations``, ``entities`` and ``relationships`` that its last transaction made.
-        """
+        """Return the fact that it has ended; ``counts`` say what its last transaction made."""
         members = {name: getattr(self, name) for name in _RECORDED}
         if self.created_at is None:
             del members["created_at"]

@@ -43,10 +43,20 @@ class AddressForm(NamedTuple):
     form: AnyForm
 
 
-def address_form(entity_type: str | None, texts: Mapping[str, str]) -> AddressForm | None:
-    """Return the address and the form that values (canonical JSON by field) give a person; else ``None``."""
-    basis = basis_of(entity_type)
-    if entity_type is None or basis is None:
+def address_form(
+    entity_type: str | None, basis: str | None, kind: str, texts: Mapping[str, str]
+) -> AddressForm | None:
+    """Return the address and the form of what its address identified; else ``None``.
+
+    Args:
+        texts: values as canonical JSON, by field.
+    """
+    if (
+        entity_type is None
+        or basis is None
+        or basis != basis_of(entity_type)
+        or kind not in facts.VALUE_KINDS
+    ):
         return None
     known = identity.identifying_fields(entity_type, "+".join(shared_addresses.fields_of(entity_type)), texts)
     values = {name: canonical.decode(text) for name, text in known.items()}
@@ -56,27 +66,14 @@ def address_form(entity_type: str | None, texts: Mapping[str, str]) -> AddressFo
 
 
 def of_item(item: Item) -> AddressForm | None:
-    """Return the address and the form of an item that its address identified; else ``None``."""
-    if (
-        item.basis != basis_of(item.entity_type)
-        or item.alternatives is not None
-        or item.kind not in facts.VALUE_KINDS
-    ):
-        return None
-    return address_form(item.entity_type, item.fields if item.identifying is None else item.identifying)
-
-
-def of_observation(observation: Observation) -> AddressForm | None:
-    """Return the address and the form of an observation that its address identified; else ``None``."""
-    if observation.basis != basis_of(observation.entity_type) or observation.kind not in facts.VALUE_KINDS:
-        return None
-    return address_form(observation.entity_type, observation.fields)
+    texts = item.fields if item.identifying is None else item.identifying
+    return address_form(item.entity_type, item.basis, item.kind, texts) if item.alternatives is None else None
 
 
 def note(
     addresses: dict[str, AddressForms], address_id: str, entity_type: str, identified: AddressForm | None
 ) -> None:
-    """Add the form of an item or observation to those of its address."""
+    """Add the form of an item to those of its address."""
     if identified is not None:
         known = addresses.setdefault(address_id, AddressForms(entity_type, identified.address))
         known.forms.add(identified.form)
@@ -135,13 +132,13 @@ def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -
 
 
 def _part(state: State, address_id: str, entity_type: str, identified: AddressForm | None) -> str | None:
-    """Return the part of an address that an item or observation is about; ``None`` for the address itself."""
+    """Return the part of an address that something is about; ``None`` for the address itself."""
     parting = state.addresses.partings.get(address_id)
     return parting.part(state.owner, entity_type, *identified) if parting and identified else None
 
 
 def placed(item: Item, state: State) -> Item:
-    """Return an item with the part that it is about as its entity, and the id of the address as its home."""
+    """Return an item with the part that it is about as its entity."""
     home = item.home or item.entity_id
     part = _part(state, home, item.entity_type or "", of_item(item))
     entity_id, home = (part, home) if part else (home, None)
@@ -168,16 +165,13 @@ def placed_items(items: list[Item], state: State) -> tuple[list[Item], dict[str,
 
 
 def placed_observations(observations: Iterable[Observation], state: State) -> list[Observation]:
-    """Return the observations of one transaction, each with the part that it is about as its subject.
-
-    Raises:
-        LookAgain: the look has not read a part.
-    """
+    """Return the observations of one transaction, each with the part that it is about as its subject."""
     observations, parts = list(observations), dict[str, str]()
     if not state.addresses.partings:
         return observations
     for each in observations:
-        if part := _part(state, each.subject_id, each.entity_type, of_observation(each)):
+        form = address_form(each.entity_type, each.basis, each.kind, each.fields)
+        if part := _part(state, each.subject_id, each.entity_type, form):
             parts[each.id] = part
     spoken = alone((each.subject_id, parts.get(each.id)) for each in observations)
     for each in observations:
@@ -215,11 +209,7 @@ about: ``None`` for the one that it was stored for."""
 
 
 async def move(queries: Queries, state: State) -> Placed:
-    """Work out the parts of addresses from all of their observations, and note them in the state.
-
-    Raises:
-        LookAgain: the look has not read a part.
-    """
+    """Work out the parts of addresses from all of their observations; may raise :class:`LookAgain`."""
     placed: Placed = []
     for address_id in sorted(state.addresses.unparted):
         placed += await _move(queries, state, address_id)
@@ -259,12 +249,16 @@ async def _move(queries: Queries, state: State, address_id: str) -> Placed:
 async def _read(
     queries: Queries, entity: Thing, part_ids: Iterable[str]
 ) -> tuple[list[_ObservationRow], dict[str, AddressForm | None]]:
-    """Return the observations of an address and its parts, and what each says of a person at the address."""
     rows = await queries.only(
         "parting.observations", list[_ObservationRow], entity_id=entity.subject_id,
         entity_ids=[entity.subject_id, *part_ids], fields=list(shared_addresses.fields_of(entity.kind)),
     )  # fmt: skip
-    return rows, {row.observation_id: _identified(row, entity.kind) for row in rows}
+    return rows, {
+        row.observation_id: address_form(
+            entity.kind, row.basis, row.kind, dict(zip(row.names, row.values, strict=True))
+        )
+        for row in rows
+    }
 
 
 async def of_observations(
@@ -284,25 +278,14 @@ async def of_observations(
 
 
 def need(state: State, subject_ids: Iterable[str]) -> None:
-    """Have parts, and relationships of parts, read that were not looked for."""
     looked, further = state.rule_reads.looked, Touched()
     further.add_subjects(each for each in subject_ids if state.thing(each) is None)
     if looked and not (further.entities <= looked.entities and further.relationships <= looked.relationships):
         raise LookAgain(further)
 
 
-def _identified(row: _ObservationRow, entity_type: str) -> AddressForm | None:
-    if row.basis != basis_of(entity_type) or row.kind not in facts.VALUE_KINDS or ":" in row.subject_id:
-        return None
-    return address_form(entity_type, dict(zip(row.names, row.values, strict=True)))
-
-
 def alone(parts: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    """Return the one part of each address that speaks; none where several do.
-
-    Args:
-        parts: pairs of the id of an address and of a part, of the observations of one transaction.
-    """
+    """Return the one part of each address that speaks in a transaction; none where several do."""
     spoken: dict[str, set[str]] = {}
     for address_id, part in parts:
         if part:

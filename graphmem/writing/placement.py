@@ -24,10 +24,8 @@ def survivor_key(entities: Things, relationships: Things, key: str) -> str:
 
 
 def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[str]:
-    """Place relationships between the survivors of their ends; return the keys of all that this changes.
-
-    A survivor that is missing is made. A survivor is unused while no observation that counts is about it or
-    one of its members.
+    """Place relationships between the survivors of their ends, which are made; return the keys of all that
+    this changes.
     """
     changed: set[str] = set()
     touched: set[str] = set()
@@ -50,7 +48,7 @@ def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[
 
 
 def _settle(relationships: Things, key: str) -> None:
-    """Note whether a relationship that is no member of another is unused."""
+    """Note whether a relationship that is no member of another is unused: nothing that counts is about it."""
     known = relationships.get(key)
     if known is None or (known.into and known.unmade):
         return

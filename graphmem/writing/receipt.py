@@ -44,9 +44,9 @@ class Receipt:
     """What a request is answered with.
 
     ``folds`` and ``names`` are those of the items' entities, ``link_folds`` those of the relationships, as of
-    the transaction. They are empty for a replay, which reads them again. ``result`` is what a merge or a
-    change of schema answers. ``is_written`` is false where the request asks for what holds already:
-    nothing is written, not even its transaction.
+    the transaction; a replay has none, and reads them again. ``result`` is what a merge or a change of schema
+    answers. ``is_written`` is false where the request asks for what holds already: not even a transaction is
+    written.
     """
 
     transaction_id: str
@@ -62,7 +62,7 @@ class Receipt:
     is_written: bool = True
 
     def encode(self) -> str:
-        """Return the answer as a transaction stores it: canonical JSON, with ``result`` as ``more``."""
+        """Return the answer as a transaction stores it: canonical JSON."""
         kept: dict[str, Any] = {
             "items": [list(item) if item.resolved_by else list(item)[:-1] for item in self.items],
             "links": [list(link) for link in self.links],
@@ -72,7 +72,6 @@ class Receipt:
 
     @classmethod
     def decode(cls, transaction_id: str, recorded_at: int, answer: str, *, replayed: bool) -> Receipt:
-        """Return the receipt of a transaction that was written before."""
         kept = canonical.decode(answer)
         return cls(
             transaction_id=transaction_id,

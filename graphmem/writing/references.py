@@ -41,10 +41,8 @@ class Referring(NamedTuple):
 
 
 def expanded(request: StoreRequest, items: list[Item], state: State) -> StoreRequest:
-    """Return a request with what its items refer to by the schemas of the state.
-
-    Args:
-        items: those that the caller sent, identified.
+    """Return a request with what its ``items``, as the caller sent them, refer to by the schemas of the
+    state.
     """
     every, links = [*items], request.links[: request.given_links]
     further: dict[str, Any] = {"given_items": len(items), "given_links": len(links)}
@@ -69,15 +67,13 @@ def expanded(request: StoreRequest, items: list[Item], state: State) -> StoreReq
 
 
 def shown_before(draft: Draft, request: StoreRequest) -> dict[str, Shown]:
-    """Return what the entities show that a request says references of, by id; before it is applied."""
+    """Return what the entities show that a request says references of, by id."""
     return {item.entity_id: _all_shown(draft, request, item) for item in _referring_items(request)}
 
 
 def apply(draft: Draft, request: StoreRequest, before: dict[str, Shown]) -> list[StoredLink | None]:
-    """Add the relationships that references make to a draft, and the ends of those that they no more make.
-
-    Args:
-        before: see :func:`shown_before`.
+    """Add the relationships that references make, and the ends of those that they no more make; ``before``:
+    :func:`shown_before`.
     """
     stored: list[StoredLink | None] = []
     now = {item.entity_id: _all_shown(draft, request, item) for item in _referring_items(request)}
@@ -184,7 +180,6 @@ def _shown(request: StoreRequest, state: State, entities: Things, item: Item, re
 
 
 def _since(draft: Draft, item: Item, reference: Reference) -> int:
-    """Return when what a field shows was observed, in microseconds."""
     view = draft.survivor_view(item.entity_id)
     winner = view.fold.get(reference.field) if view else None
     if winner is None:

@@ -71,7 +71,6 @@ class History(NamedTuple):
     replayed: list[_ReplayedObservation] | None
 
     def counted(self, thing: Thing) -> Thing:
-        """Return a thing with the state that its own observations give."""
         own = OwnState.reduced(
             self.observation_count, self.created_at, self.last_observation_at, self.lifecycle
         )
@@ -87,23 +86,12 @@ class History(NamedTuple):
     async def observations(
         self, queries: Queries, at: int = times.LATEST, at_ingested: int = times.LATEST
     ) -> AsyncIterator[Observation]:
-        """Yield its observations that set values; those that are too many are read in pages."""
+        """Yield its observations that set values."""
         if self.replayed is None:
             async for observation in observations(queries, self.subject_id, at, at_ingested):
                 yield observation
         for each in self.replayed or ():
             yield each.of(self.subject_id)
-
-
-class _TouchedEntity(NamedTuple):
-    """An entity, and for each transaction that observed it [recorded_at, least observed_at]."""
-
-    subject_id: str
-    touches: list[list[int]]
-
-    @property
-    def in_order(self) -> tuple[tuple[int, int], ...]:
-        return tuple(sorted((recorded_at, observed_at) for recorded_at, observed_at in self.touches))
 
 
 async def observations(
@@ -125,17 +113,15 @@ async def observations(
 async def observations_of(
     queries: Queries, subject_ids: Iterable[str], at: int, at_ingested: int
 ) -> AsyncIterator[Observation]:
-    """Yield the observations of subjects as of two clocks, in no order; a statement reads what fits."""
+    """Yield the observations of subjects as of two clocks, in no order."""
     async for history in histories(queries, sorted(subject_ids), at, at_ingested):
         async for observation in history.observations(queries, at, at_ingested):
             yield observation
 
 
-_Folded = tuple[Fold, Evidence, frozenset[tuple[str, str]]]
-"""The fold and the evidence of an entity, and what its observations name it."""
-
-
-async def fold_entity(every: AsyncIterator[Observation], entity: Thing, rules: Rules) -> _Folded:
+async def fold_entity(
+    every: AsyncIterator[Observation], entity: Thing, rules: Rules
+) -> tuple[Fold, Evidence, frozenset[tuple[str, str]]]:
     """Return the fold and the evidence that some observations give an entity, and what they name it."""
     folded: Fold = {}
     evidence, named = NO_EVIDENCE, set[tuple[str, str]]()
@@ -151,7 +137,7 @@ async def fold_entity(every: AsyncIterator[Observation], entity: Thing, rules: R
 async def histories(
     queries: Queries, subject_ids: Iterable[str], at: int = times.LATEST, at_ingested: int = times.LATEST
 ) -> AsyncIterator[History]:
-    """Yield the histories of some entities and relationships as of two clocks, as many in one read as fit."""
+    """Yield the histories of some subjects as of two clocks, as many in one read as fit."""
     left = list(subject_ids)
     while left:
         histories = await queries.only(
@@ -176,10 +162,7 @@ async def changes(
     at: int = times.LATEST,
     at_ingested: int = times.LATEST,
 ) -> dict[str, set[int]]:
-    """Return when transactions changed what each of some entities shows, as of two clocks (microseconds).
-
-    The touches of their members alone are read.
-    """
+    """Return when transactions changed what each of some entities shows, as of two clocks (microseconds)."""
     entity_ids = list(entity_ids)
     if not entity_ids:
         return {}
@@ -188,14 +171,16 @@ async def changes(
         lambda: sorted({member for entity_id in entity_ids for member in merges.member_ids(entity_id, at)}),
     )
     touched = await queries.only(
-        "entity.touches", list[_TouchedEntity], entity_ids=members, at_ingested=at_ingested
+        "entity.touches", list[tuple[str, list[list[int]]]], entity_ids=members, at_ingested=at_ingested
     )
 
     def compute() -> dict[str, set[int]]:
-        touches = {each.subject_id: each.in_order for each in touched}
+        touches = {
+            member_id: tuple(sorted((at, observed) for at, observed in every)) for member_id, every in touched
+        }
         return {entity_id: merges.changes(entity_id, touches, at, at_ingested) for entity_id in entity_ids}
 
-    return await off_loop(len(merges.facts) + sum(len(each.touches) for each in touched), compute)
+    return await off_loop(len(merges.facts) + sum(len(every) for _, every in touched), compute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,14 +192,12 @@ class RefoldRequest(WriteRequest):
 
     @property
     def writes_facts(self) -> bool:
-        """False: it changes what is derived alone."""
         return False
 
     def touch(self, touched: Touched) -> None:
         touched.add_subjects([*self.entity_ids, *self.relationship_keys])
 
     def decide(self, state: State, clock: int) -> Receipt:
-        """Return an empty receipt: the entities of the state are folded already."""
         return Receipt(self.transaction_id, state.read.recorded_at)
 
 
@@ -255,20 +238,15 @@ def settle(state: State) -> None:
         return
     note_bearers(state.new.by_rule.bearers, [state.entities[each] for each in changed])
     note_names(state.new.by_rule.near, [state.entities[each] for each in changed])
-    draft = _draft(state, state.read.recorded_at)
+    request = RefoldRequest(owner=state.owner, transaction_id="", entity_ids=())
+    draft = Draft.of(state, request, state.read.recorded_at)
     # Their versions count these merges already.
     draft.bumped.update(state.recounted)
     rule_merging.settle_from(draft, state.entities_before, changed)
     draft.accept(None)
 
 
-def _draft(state: State, recorded_at: int) -> Draft:
-    request = RefoldRequest(owner=state.owner, transaction_id="", entity_ids=())
-    return Draft.of(state, request, recorded_at)
-
-
 def _folded_otherwise(state: State) -> Iterator[str]:
-    """Yield the entities that were folded under other rules than those of today."""
     for survivor_id in state.stale():
         rules = state.rules(state.entities[survivor_id].kind)
         for member in state.entities.members(survivor_id):

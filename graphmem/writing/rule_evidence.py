@@ -94,8 +94,6 @@ class _MergeFactRow(NamedTuple):
 
 
 class _EntityRow(NamedTuple):
-    """A row of ``entity/evidence.cypher``."""
-
     entity_id: str
     kind: str
     statements: list[_StatementRow]
@@ -109,10 +107,7 @@ _Rows = tuple[list[_EntityRow], list[tuple[str, str, str]], list[str], list[tupl
 
 
 class _Role(Enum):
-    """What of an entity is asked: what it is merged into, what is merged into it, or both.
-
-    A page asks both of what it names, and of all that this may be merged into.
-    """
+    """What of an entity is asked; a page asks both, of what it names and of what that may be merged into."""
 
     INTO = "into"
     MEMBERS = "members"
@@ -178,7 +173,6 @@ class EvidenceReader:
         return await off_loop(len(self._statements), self._membership)
 
     def keys(self, entity_id: str) -> frozenset[_Key]:
-        """Return the keys by which the rule finds, or ever found, an entity that was read."""
         known = self._known.get(entity_id)
         rule = known.rule if known else None
         every = known.states if known and rule else ()
@@ -212,7 +206,6 @@ class EvidenceReader:
         return is_whole
 
     def _ask_targets(self, role: _Role, entity_id: str, rule: OwnRule, identified: Identified) -> bool:
-        """Ask for what an entity may be merged into, and for what may keep it from that."""
         level, ends = identified.level, [entity_id]
         if identified.twin is not None:
             level, ends = TWIN_LEVEL, [identified.twin]
@@ -237,7 +230,6 @@ class EvidenceReader:
         return is_whole
 
     def _ask_near(self, name: PersonName) -> bool:
-        """Ask for those who have a name near one."""
         every = [self._look_up(NEAR_KIND + group.basis, group.prefix) for group in name.groups]
         for other in {each for named in every for each in named or ()}:
             known = self._known.get(other)
@@ -250,7 +242,6 @@ class EvidenceReader:
         return None not in every
 
     def _ask_members(self, entity_id: str, rule: OwnRule, identified: Identified) -> bool:
-        """Ask for what may be merged into an entity."""
         borne = rule.borne(identified.evidence).items()
         members = {
             each

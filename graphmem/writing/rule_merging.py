@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from itertools import pairwise
 
 from graphmem.model import identity_rules, rule_merges
 from graphmem.model.identity_rules import Identified
@@ -22,21 +21,12 @@ from graphmem.writing.write_requests import LookAgain, Needs, Touched
 
 
 def settle(draft: Draft) -> None:
-    """Merge by rule, and end such merges, as the changes of a draft demand.
-
-    Raises:
-        LookAgain: the look has not read an entity that the rule needs.
-    """
+    """Merge by rule, and end such merges, as the changes of a draft demand; may raise :class:`LookAgain`."""
     settle_from(draft, draft.state.entities, draft.entities.changed())
 
 
 def settle_from(draft: Draft, stored: Things, entity_ids: Iterable[str]) -> None:
-    """Merge by rule, and end such merges; see :func:`settle`.
-
-    Args:
-        stored: the entities before they changed.
-        entity_ids: those that changed.
-    """
+    """Merge by rule, where some entities changed; ``stored`` are all before that. See :func:`settle`."""
     entity_ids, names = list(entity_ids), KnownNames(draft)
     affected = names.crossed(stored, entity_ids)
     for entity_id in entity_ids:
@@ -52,7 +42,10 @@ def settle_from(draft: Draft, stored: Things, entity_ids: Iterable[str]) -> None
         if joined != (after.into, after.separated, after.distinct_from):
             affected.add(entity_id)
             affected |= {member.subject_id for member in stored.members(stored.root(entity_id))}
-    settle_entities(draft, affected)
+    # One of an unknown type may be the id of another.
+    concerned = [each for each in affected if (known := draft.entities.get(each)) is None or known.has_rule]
+    if concerned:
+        rule_merges.settle(_DraftMerges(draft), sorted(concerned))
 
 
 def _is_apart(draft: Draft, created: Thing, names: KnownNames) -> bool:
@@ -77,19 +70,6 @@ def _is_apart(draft: Draft, created: Thing, names: KnownNames) -> bool:
         if borne_id != created.subject_id and draft.entities.get(borne_id) is not None:
             return False
     return not names.near(created).weak
-
-
-def settle_entities(draft: Draft, entity_ids: Iterable[str]) -> None:
-    """Merge some entities by rule, and end such merges; see :func:`settle`."""
-    affected = sorted(each for each in entity_ids if _may_be_merged(draft, each))
-    if affected:
-        rule_merges.settle(_DraftMerges(draft), affected)
-
-
-def _may_be_merged(draft: Draft, entity_id: str) -> bool:
-    """Return whether a rule concerns an entity, or did: one of an unknown type may be the id of another."""
-    entity = draft.entities.get(entity_id)
-    return entity is None or entity.has_rule
 
 
 class _DraftMerges(rule_merges.Merges):
@@ -118,7 +98,10 @@ class _DraftMerges(rule_merges.Merges):
             if identified.number is not None:
                 self._near[identified.number] = entity.rule, identified.level_of_number
             if identified.same and identified.level and entity.rule.joins:
-                basis, rule = entity.rule.basis(identified.level), self._draft.own_rule(entity.rule.joins)
+                basis, rule = (
+                    entity.rule.basis(identified.level),
+                    self._draft.state.own_rule(entity.rule.joins),
+                )
                 rule = rule if rule and basis in rule.bases else entity.rule
                 self._near[identified.same] = rule, rule.level(basis)
             return identified
@@ -230,22 +213,16 @@ class _DraftMerges(rule_merges.Merges):
         return self._near[row.borne_id][0] if row.borne_id in self._near else None
 
     def _chain(self, entity_id: str, level: int | None) -> list[str]:
-        """Return the ids from an entity up to its survivor at a level."""
         chained = self._draft.entities.chain(entity_id)
-        for place, (merged_id, _) in enumerate(pairwise(chained)):
+        if level is None:
+            return chained
+        for place, merged_id in enumerate(chained[:-1]):
             entity = self._draft.entities[merged_id]
-            by_rule = entity.merged_by is not None
-            if (
-                by_rule
-                and level is not None
-                and entity.rule
-                and entity.rule.level(entity.merged_by or "") >= level
-            ):
+            if entity.merged_by and entity.rule and entity.rule.level(entity.merged_by) >= level:
                 return chained[: place + 1]
         return chained
 
     def _need_entity(self, entity_id: str) -> None:
-        """Have an entity read that was not looked for."""
         looked = self._draft.state.rule_reads.looked
         if self._thing(entity_id) is None and looked is not None and entity_id not in looked.entities:
             raise LookAgain(Touched(entities={entity_id}))
@@ -261,7 +238,7 @@ class _DraftMerges(rule_merges.Merges):
         raise LookAgain(bearers_of(rule, rule.basis(level), entity_id))
 
     def _need_relationships(self, moved: list[Thing], entity_id: str, onto: str | None) -> None:
-        """Have the relationships of entities read that were stored before the turn and move now."""
+        """Have relationships read that were stored before the turn and move now."""
         state = self._draft.state
         looked = state.rule_reads.looked
         if looked is None or (entity_id, onto) in looked.moved:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from graphmem.model.identity_rules import Evidence, OwnRule
 from graphmem.model.person_names import NameGroup
 from graphmem.writing.things import NEAR_KIND, stored_evidence
-
-if TYPE_CHECKING:
-    from graphmem.writing.write_requests import Touched
+from graphmem.writing.write_requests import Touched
 
 
 class BearerRow(NamedTuple):
@@ -42,12 +40,7 @@ class NearRow(NamedTuple):
 
 @dataclass(slots=True)
 class RuleChanges:
-    """What a turn changes of what merges by rule depend on.
-
-    Attributes:
-        bearers: the entities that it changed, by the ids that they bear.
-        near: the names of persons that it changed, by groups.
-    """
+    """What a turn changes: the entities by the ids that they bear, and the names of persons by groups."""
 
     bearers: dict[str, set[str]] = field(default_factory=dict)
     near: dict[NameGroup, set[str]] = field(default_factory=dict)
@@ -58,7 +51,6 @@ class RuleReads:
     """What a turn read for merges by rule.
 
     Attributes:
-        looked: what the look read.
         off: the alternatives that merge nothing, by type.
         bearers: stored entities by the ids that they bear.
         unread: the ids of which the bearers were not read, because no entity has the id.
@@ -90,10 +82,3 @@ class RuleReads:
             key = NameGroup(group.kind.removeprefix(NEAR_KIND), group.prefix)
             reads.near[key] = None if group.texts is None else frozenset(group.texts)
         return reads
-
-    @classmethod
-    def of_nothing(cls, looked: Touched | None, off: Mapping[str, frozenset[str]]) -> RuleReads:
-        """Return what a look reads of an owner who has written nothing yet."""
-        bearers: dict[str, list[BearerRow]] = {each: [] for _, each, _ in looked.borne} if looked else {}
-        near = dict.fromkeys(looked.near, frozenset[str]()) if looked else {}
-        return cls(looked, off, bearers, near={**near})

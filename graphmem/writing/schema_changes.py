@@ -23,8 +23,7 @@ _VISIBILITY_CODES: Final = frozenset({"TYPE_MISMATCH", "UNKNOWN_FIELD"})
 def check(draft: Draft, item: Item) -> None:
     """Compare an item with its schema; violations become issues or, unless the schema rejects, warnings.
 
-    The entity's own type says what the item must have. The type of its survivor, if it is merged into one,
-    says what the snapshot hides.
+    The own type says what the item must have, that of the survivor what the snapshot hides.
     """
     if item.kind not in facts.VALUE_KINDS or (item.entity_type is None and item.basis != "target_id"):
         return
@@ -75,7 +74,6 @@ def document_of(draft: Draft, entity_type: str) -> schema.SchemaDocument | None:
 
 
 def _warn(draft: Draft, item: Item, finding: schema.SchemaFinding, document: schema.SchemaDocument) -> None:
-    """Warn of a finding; a value of another type is named with the type expected."""
     more: dict[str, Any] = {}
     if finding.code == "TYPE_MISMATCH":
         text = item.fields[finding.field]
@@ -96,14 +94,11 @@ class SchemaRequest(TransactionRequest):
         return {"change": self.change.as_json()}
 
     def touch(self, touched: Touched) -> None:
-        """Add the type with the other names that it is given."""
         TransactionRequest.touch(self, touched)
         touched.types.update((self.change.entity_type, *self.change.aliases))
 
     def apply(self, draft: Draft) -> Receipt:
-        """Decide the change on the schema that is registered by then."""
-        result = self._change(draft)
-        return Receipt(self.transaction_id, draft.recorded_at, result=result)
+        return Receipt(self.transaction_id, draft.recorded_at, result=self._change(draft))
 
     def _change(self, draft: Draft) -> dict[str, Any]:
         change = self.change
@@ -134,7 +129,7 @@ class SchemaRequest(TransactionRequest):
 
 
 def _rename(draft: Draft, change: schema.Change, old: set[str], new: set[str]) -> None:
-    """Give a type other names and take some away; refuse a name that has another meaning already."""
+    """Give a type other names and take some away; refuse one that has another meaning already."""
     path = "$.schema.aliases" if change.kind == "register" else "$.aliases"
     for name in sorted(new - old):
         if other := draft.state.read.aliases.get(name):

@@ -32,8 +32,7 @@ class HeadRow(NamedTuple):
 class Head:
     """The fields seen of a type, its registered version, and the rules of that.
 
-    ``changed``: the turn changes the rules, so that entities have to be folded again. ``regroups``: it
-    changes the rule of identity, so that other entities may be merged.
+    ``changed``: the turn changes the rules, so entities are folded again; ``regroups``: the rule of identity.
     """
 
     entity_type: str
@@ -65,12 +64,10 @@ class Head:
         return self.active.document.references if self.active else ()
 
     def joined(self, shapes: Mapping[str, str | None]) -> Head:
-        """Return it with the shapes of the values of one more observation."""
         seen = discovery.join(self.seen, shapes)
         return self if seen == self.seen else replace(self, seen=seen)
 
     def with_active(self, active: Active) -> Head:
-        """Return it with another registered version."""
         rules, kind = active.document.rules, self.entity_type
         before, after = self.alternatives, active.document.alternatives()
         return replace(
@@ -106,6 +103,5 @@ class Head:
 
 @lru_cache(maxsize=256)
 def _read(document: str) -> tuple[SchemaDocument, Rules]:
-    """Return a document and its rules; a text that was read before is not read again."""
     parsed = SchemaDocument.read(document)
     return parsed, parsed.rules

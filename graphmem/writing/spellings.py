@@ -44,7 +44,7 @@ def _warn_of_field(draft: Draft, item: Item, name: str, near: str, subject: str)
 
 
 def _warn_of_second_field(draft: Draft, item: Item) -> None:
-    """Warn where a correction sets an identifier that its entity has in a field of another name."""
+    """Warn where a correction sets an identifier that its entity has under another name."""
     entity = draft.survivor_view(item.entity_id)
     known = {name for name, winner in entity.fold.items() if winner.value != "null"} if entity else set[str]()
     for name in item.fields.keys() & identifiers.FIELDS.keys() - known:
@@ -67,5 +67,4 @@ def _warn_of_type(draft: Draft, item: Item, entity_type: str) -> None:
 
 
 def _is_usual(name: str) -> bool:
-    """Return whether a field has a meaning of its own for every type: it is no misspelling."""
     return name in identity.NAMING or name in identifiers.FIELDS

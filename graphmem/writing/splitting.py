@@ -28,18 +28,11 @@ SPLIT_LIMIT: Final = 1_000
 REFUSED: Final = "ERR_SPLIT_REFUSED"
 
 
-class _Linked(NamedTuple):
-    """An observation of a relationship."""
-
-    observation_id: str
-    key: str
-
-
 class Selected(NamedTuple):
     total: int
     matched: int
     selected: list[str]
-    linked: list[_Linked]
+    linked: list[tuple[str, str]]  # an observation of a relationship, and its key
 
 
 NOTHING: Final = Selected(0, 0, [], [])
@@ -60,10 +53,7 @@ class KnownSplit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which observations a split moves: those for which all that is given holds; ``value`` is canonical JSON.
-
-    ``keys`` are the relationships that it moves.
-    """
+    """Which observations a split moves: those for which all holds that is given; ``keys``: relationships."""
 
     observation_ids: Sequence[str] | None = None
     since: int | None = None
@@ -93,7 +83,6 @@ class SplitRequest(StoreRequest):
 
     @property
     def shares_turn(self) -> bool:
-        """False: it reaches further than what it names."""
         return False
 
     @property
@@ -102,7 +91,6 @@ class SplitRequest(StoreRequest):
         return {**stored, "split": [self.split_entity, self.target, self.selection.content, self.reason]}
 
     def touch(self, touched: Touched) -> None:
-        """Add both entities, and the relationships that it names."""
         StoreRequest.touch(self, touched)
         touched.add_subjects(filter(None, (self.split_entity, self.target, *self.selection.keys)))
 
@@ -130,7 +118,6 @@ class SplitRequest(StoreRequest):
         return replace(self, selected=selected, dismissed=dismissed)
 
     def apply(self, draft: Draft) -> Receipt:
-        """Make the new entity, and have the observations count for it, or for the target."""
         source = self._check(draft)
         created = [store_items.apply(draft, self, item) for item in self.items]
         draft.raise_issues()
@@ -160,7 +147,7 @@ class SplitRequest(StoreRequest):
         return Receipt(self.transaction_id, draft.recorded_at, result=result)
 
     def _check(self, draft: Draft) -> str:
-        """Refuse a split that cannot be; return the entity that is split, the survivor of the one named."""
+        """Refuse a split that cannot be; return the survivor that is split."""
         source = draft.entities.root(self.split_entity)
         for name, entity_id in (("source_entity_id", self.split_entity), ("new_entity", self.target)):
             entity = draft.survivor_view(entity_id) if entity_id and draft.exists(entity_id) else None
@@ -225,7 +212,6 @@ class UnsplitRequest(TransactionRequest):
         return {"unsplit": [self.split_id, self.reason]}
 
     async def informed(self, queries: Queries, state: State) -> Self:
-        """Return it with the split, and with the dismissal of its pair."""
         known = await queries.one("split.get", KnownSplit, split_id=self.split_id)
         dismissed = await dismissed_with(queries, state, known.pair) if known else {}
         return replace(self, known=known, dismissed=dismissed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from graphmem.database import left_out
 from graphmem.errors import AuthInvalid
@@ -17,9 +17,7 @@ from graphmem.writing.parting import Addresses
 from graphmem.writing.rule_state import BearerRow, NearRow, RuleChanges, RuleReads
 from graphmem.writing.schema_heads import Head, HeadRow
 from graphmem.writing.things import Thing, ThingRow, Things
-
-if TYPE_CHECKING:
-    from graphmem.writing.write_requests import Touched
+from graphmem.writing.write_requests import Touched
 
 
 class WrittenTransaction(NamedTuple):
@@ -79,9 +77,7 @@ class Additions:
     """What a turn, or one request of it, adds beside its entities and relationships.
 
     Attributes:
-        observations: by id.
         repeated: (observation, transaction) of those that earlier transactions recorded.
-        transactions: their rows.
         facts: the rows of other facts, by parameter of ``write.turn`` (:mod:`graphmem.model.fact_table`).
         heads: the types whose schema head changes, with the time (microseconds) of the change.
         aliases: the names of types that it gives, or (``None``) takes away.
@@ -98,7 +94,7 @@ class Additions:
     by_rule: RuleChanges = field(default_factory=RuleChanges)
 
     def add(self, further: Additions) -> None:
-        """Add what one request adds, without its transaction, and without what its entities bear."""
+        """Add what one request adds, without its transaction and its merges by rule."""
         self.observations.update(further.observations)
         self.repeated |= further.repeated
         for name, rows in further.facts.items():
@@ -110,7 +106,6 @@ class Additions:
 
     @property
     def is_written(self) -> bool:
-        """Whether there is anything to write."""
         return bool(self.transactions or self.observations or self.repeated or self.heads)
 
 
@@ -119,16 +114,11 @@ class State:
     """What a turn read, and what it decided so far.
 
     Attributes:
-        rule_reads: what was read for merges by rule.
         entities, relationships: as of the last decision.
         entities_before, relationships_before: as they were read.
-        by_key: transactions by idempotency key.
-        heads: the heads of the schemas of types.
         known: the number of observations of each subject of withdrawals, by id.
         file_keys: the ids of sources by the idempotency keys of files.
-        new: what the turn adds.
         recounted: the entities whose versions were counted again from all facts.
-        addresses: the people who share e-mail addresses.
     """
 
     owner: str = ""
@@ -148,7 +138,6 @@ class State:
     addresses: Addresses = field(default_factory=Addresses)
 
     def thing(self, subject_id: str) -> Thing | None:
-        """Return an entity by its id, or a relationship by its key."""
         return (self.relationships if ":" in subject_id else self.entities).get(subject_id)
 
     def head(self, entity_type: str) -> Head:
@@ -158,7 +147,6 @@ class State:
         return self.head(entity_type).rules
 
     def own_rule(self, entity_type: str) -> OwnRule | None:
-        """Return the own rule of a type, ``None`` where nothing can be merged by it."""
         off = self.rule_reads.off.get(entity_type, frozenset[str]())
         return own_rule(self.owner, entity_type, self.head(entity_type).alternatives, off)
 
@@ -167,7 +155,6 @@ class State:
         return self.head(entity_type).active is not None or len(identity.own_rule(entity_type)) > 1
 
     def stale(self) -> set[str]:
-        """Return the survivors of members that were folded under other rules than those of their type."""
         survivors: set[str] = set()
         for subject_id in self.entities:
             survivor = self.entities.survivor(subject_id)
@@ -176,7 +163,7 @@ class State:
         return survivors
 
     def withdrawn(self) -> list[str]:
-        """Return the ids of entities and relationships whose counting observations have changed."""
+        """Return the ids of what waits to be folded again because other observations count."""
         return [
             subject_id
             for things in (self.entities, self.relationships)
@@ -200,28 +187,11 @@ class OwnerRow(NamedTuple):
 
 
 class LockedOwner(NamedTuple):
-    """The row of ``owner.lock``; no row for an owner who has written nothing.
-
-    There is no revision while the owner's data is being erased.
-    """
+    """The row of ``owner.lock``, if the owner has written; no revision while the data is being erased."""
 
     sequence: int
     revision: int | None
     recorded_at: int | None
-
-
-class AliasRow(NamedTuple):
-    """Another name of a type."""
-
-    name: str
-    entity_type: str
-
-
-class FileKeyRow(NamedTuple):
-    """A file that was stored under an idempotency key of files."""
-
-    key: str
-    source_id: str
 
 
 class SubjectHead(NamedTuple):
@@ -232,13 +202,6 @@ class SubjectHead(NamedTuple):
     observation_count: int
 
 
-class KnownObservation(NamedTuple):
-    """An observation that was written before, and whether it does not count now."""
-
-    id: str
-    is_withdrawn: bool
-
-
 class WrittenSpan(NamedTuple):
     """What a writer wrote in a span of time, and when it was withdrawn and reinstated."""
 
@@ -246,7 +209,6 @@ class WrittenSpan(NamedTuple):
     toggles: list[int]
 
     def holds(self, writers: Collection[str], recorded_at: int) -> bool:
-        """Return whether a transaction of a writer, by keys, that was recorded at a time belongs to it."""
         writer, since, until = ids.writing(self.id)
         return writer in writers and since <= recorded_at < until
 
@@ -255,16 +217,16 @@ class LookRow(NamedTuple):
     owner: OwnerRow | None
     transactions: list[WrittenTransaction]
     entities: list[ThingRow]
-    observations: list[KnownObservation]
+    observations: list[tuple[str, bool]]  # whether it does not count now
     relationships: list[ThingRow]
     schemas: list[HeadRow]
-    aliases: list[AliasRow]
+    aliases: list[tuple[str, str]]  # another name, and its type
     namesakes: list[NamesakeRow]
     bearers: list[BearerRow]
     near: list[NearRow]
     types_in_use: list[str]
     sources: list[SubjectHead]
-    file_keys: list[FileKeyRow]
+    file_keys: list[tuple[str, str]]  # an idempotency key of files, and a source
     interpretations: list[SubjectHead]
     subjects: list[SubjectHead]
     writings: list[WrittenSpan]
@@ -283,10 +245,9 @@ def of_look(
     Args:
         touched: what was looked for.
         rules_off: the alternatives by type that merge nothing.
-        whole: refuse a thing that was read in two parts, or is damaged.
+        whole: refuse a thing that was read in two parts (``Torn``), or is damaged.
 
     Raises:
-        Torn: a commit fell into the reading of a thing.
         AuthInvalid: the owner's data is being erased.
         DataDamaged: the node of the owner is damaged.
     """
@@ -300,8 +261,8 @@ def of_look(
     transactions = look.transactions
     namesakes: dict[NameKey, list[NamesakeRow]] = {}
     file_keys: dict[str, set[str]] = {}
-    for stored_file in look.file_keys:
-        file_keys.setdefault(stored_file.key, set()).add(stored_file.source_id)
+    for key, source_id in look.file_keys:
+        file_keys.setdefault(key, set()).add(source_id)
     for row in look.namesakes:
         namesakes.setdefault((row.kind, row.key, row.entity_type), []).append(row)
     subjects: list[SubjectHead] = [each for name in fact_table.SUBJECTS for each in getattr(look, name)]
@@ -316,18 +277,18 @@ def of_look(
             hash=look.owner.state_hash,
             transactions={each.transaction_id: each for each in transactions},
             toggles={each.subject_id: tuple(each.toggles) for each in subjects if each.toggles},
-            aliases={row.name: row.entity_type for row in look.aliases},
+            aliases=dict(look.aliases),
             namesakes=namesakes,
             types_in_use=look.types_in_use,
             writings=look.writings,
-            withdrawn=frozenset(each.id for each in look.observations if each.is_withdrawn),
+            withdrawn=frozenset(each for each, is_withdrawn in look.observations if is_withdrawn),
         ),
         RuleReads.of_look(
             touched, rules_off or {}, look.bearers, look.near, {row.subject_id for row in look.entities}
         ),
         relationships=relationships,
         relationships_before=relationships.copy(),
-        observation_ids={each.id for each in look.observations},
+        observation_ids={each for each, _ in look.observations},
         by_key={each.idempotency_key: each for each in transactions if each.idempotency_key is not None},
         heads={row.entity_type: Head.of_look(row) for row in look.schemas},
         known={each.subject_id: each.observation_count for each in subjects},
@@ -340,7 +301,6 @@ def of_look(
 
 
 def owner_erased() -> AuthInvalid:
-    """Return the refusal of a write whose account is being deleted, or was deleted, with its data."""
     return AuthInvalid("the account is deleted, and its data is erased: nothing was written")
 
 
@@ -348,6 +308,13 @@ def empty(
     owner: str = "", touched: Touched | None = None, rules_off: Mapping[str, frozenset[str]] | None = None
 ) -> State:
     """Return the state of an owner who has written nothing yet; see :func:`of_look`."""
-    state = State(owner, Read(hash=state_hash.EMPTY), RuleReads.of_nothing(touched, rules_off or {}))
-    parting.know(state, touched.addresses if touched else {})
+    looked = touched or Touched()
+    reads = RuleReads(
+        touched,
+        rules_off or {},
+        {each: [] for _, each, _ in looked.borne},
+        near={each: frozenset() for each in looked.near},
+    )
+    state = State(owner, Read(hash=state_hash.EMPTY), reads)
+    parting.know(state, looked.addresses)
     return state

@@ -49,11 +49,19 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
     if not repeated:
         _warn(draft, item, before, after, observation)
     _warn_of_sharing(draft, item)
+    is_known = known is not None and exists
+    action = (
+        "extended"
+        if is_known and item.basis == "target_id"
+        else "matched_existing"
+        if is_known
+        else "created"
+    )
     return StoredItem(
         entity_id=survivor_id,
         entity_type=after.kind,
         observation_id=observation.id,
-        action=_action(known if exists else None, item),
+        action=action,
         basis=item.basis,
         version=after.version,
         known=repeated,
@@ -62,7 +70,6 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
 
 
 def _warn_of_sharing(draft: Draft, item: Item) -> None:
-    """Warn of an item about an address that several people share."""
     home = item.home or item.entity_id
     parting = draft.state.addresses.partings.get(home)
     if parting is None or not parting.is_shared:
@@ -107,12 +114,6 @@ def _warn_of_deleted(draft: Draft, index: int, entity: Thing) -> None:
         f"POST /restore_entity with entity_id {entity_id}"
     )
     draft.warn("ENTITY_DELETED", message, index, entity_id=entity_id)
-
-
-def _action(known: Thing | None, item: Item) -> str:
-    if known is None:
-        return "created"
-    return "extended" if item.basis == "target_id" else "matched_existing"
 
 
 def _is_allowed(draft: Draft, item: Item, survivor: Thing | None) -> bool:
@@ -164,10 +165,14 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
 def _lost(
     draft: Draft, item: Item, observation: Observation, name: str, after: Thing
 ) -> tuple[str, str] | None:
-    """Return code and message of the warning of a value that is stored, while its field shows another one."""
+    """Return code and message of the warning of a value whose field shows another one."""
     winner = after.fold[name]
-    claim = _claim(draft, observation, name, winner)
-    if claim is None:
+    if observation.kind not in facts.VALUE_KINDS or winner.observation_id == observation.id:
+        return None
+    rules = draft.rules(observation.subject_id, observation.entity_type)
+    value = rules.value(name, observation.fields[name]) if rules.shows(name) else None
+    claim = None if value is None else observation.claim(name, value, rules)
+    if claim is None or claim.value == winner.value:
         return None
     own = draft.entities[observation.subject_id].fold.get(name)
     is_newer = own is not None and own > winner and not merged_arrays.is_union(winner.rank)
@@ -193,21 +198,8 @@ def _lost(
     return None
 
 
-def _claim(draft: Draft, observation: Observation, name: str, winner: Winner) -> Winner | None:
-    """Return what an observation says of a field, if another value won; ``None`` where nothing is lost."""
-    if observation.kind not in facts.VALUE_KINDS or winner.observation_id == observation.id:
-        return None
-    rules = draft.rules(observation.subject_id, observation.entity_type)
-    value = rules.value(name, observation.fields[name]) if rules.shows(name) else None
-    claim = None if value is None else observation.claim(name, value, rules)
-    return claim if claim and claim.value != winner.value else None
-
-
 def _is_held(observation: Observation, winner: Winner) -> bool:
-    """Return whether a winner is an older correction.
-
-    A time without its hour may be after a correction of its day.
-    """
+    """Return whether a winner is an older correction. A time without its hour may be after one of its day."""
     corrected_at = winner.corrected_at
     if corrected_at is None:
         return False

@@ -44,7 +44,7 @@ def apply(draft: Draft, request: StoreRequest, link: Link) -> StoredLink | None:
 
 
 def _warn_of_role(draft: Draft, link: Link, known: Thing | None, survivor: Thing) -> None:
-    """Warn of roles that another one replaces: two at once are two with dates of their own."""
+    """Warn of roles that another one replaces."""
     for value, name in sorted(_roles(known).items() - _roles(survivor).items()) if known else ():
         message = (
             f"{name} {value[:80]} is shown no more, and stays in the history: if both hold at once, store "
@@ -61,9 +61,8 @@ def _roles(relationship: Thing) -> dict[str, str]:
 
 
 def _as_stored(draft: Draft, request: StoreRequest, link: Link) -> Link:
-    """Return a link as its relationship is stored: where it is symmetric, the ends may be swapped there.
-
-    The first link that has another name, or whose ends are swapped, warns of it.
+    """Return a link as its relationship is stored: a symmetric one may have its ends swapped. The first link
+    that has another name, or swapped ends, warns of it.
     """
     stored = link
     if link.is_symmetric and not _is_made(draft, request, link) and _is_made(draft, request, link.swapped):
@@ -87,7 +86,6 @@ def _is_made(draft: Draft, request: StoreRequest, link: Link) -> bool:
 def _change_state(
     draft: Draft, request: StoreRequest, link: Link, key: str, survivor_key: str
 ) -> StoredLink | None:
-    """Delete every live member of a merged relationship, or restore every deleted one."""
     deletes = link.kind == "delete"
     known = None if ids.is_loop(survivor_key) else draft.relationships.view(survivor_key)
     if known is None or not known.made or known.live is not deletes:
@@ -112,7 +110,7 @@ def _change_state(
 
 
 def lifecycle_time(thing: Thing) -> int | None:
-    """Return when the newest lifecycle observation of a thing was observed, in microseconds."""
+    """Return when the newest lifecycle observation of a thing was made, in microseconds."""
     return ranks.time_of(thing.lifecycle.rank) if thing.lifecycle else None
 
 

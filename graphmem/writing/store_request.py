@@ -106,14 +106,12 @@ class StoreRequest(TransactionRequest):
         }
 
     def expectations(self) -> Iterator[tuple[str, int, dict[str, Any]]]:
-        """Yield those of the request, and those of its items and links with their indexes."""
         yield from TransactionRequest.expectations(self)
         for part in (*self.items, *self.links):
             if part.expected_version is not None:
                 yield self._subject_id(part), part.expected_version, {"index": part.index}
 
     def touch(self, touched: Touched) -> None:
-        """Add the entities, names, relationships and types of its parts, and what may be repeated."""
         TransactionRequest.touch(self, touched)
         if self.source is not None:
             touched.sources.add(self.source.id)
@@ -124,12 +122,8 @@ class StoreRequest(TransactionRequest):
             touched.sources.add(self.interpretation.source_id)
         for item in self.items:
             touched.add_subjects(filter(None, (item.entity_id, item.home)))
-            parting.note(
-                touched.addresses,
-                item.home or item.entity_id,
-                item.entity_type or "",
-                parting.of_item(item),
-            )
+            form = parting.of_item(item)
+            parting.note(touched.addresses, item.home or item.entity_id, item.entity_type or "", form)
             self._touch_rule(touched, item)
             touched.names |= namesakes.names_of(item)
             if item.entity_type:
@@ -146,7 +140,6 @@ class StoreRequest(TransactionRequest):
                 touched.observations.add(self.link_observation_id(link))
 
     def _touch_rule(self, touched: Touched, item: Item) -> None:
-        """Add what may be merged by rule with the entity of an item."""
         if item.entity_type is None:
             return
         rule = own_rule(self.owner, item.entity_type, item.alternatives)
@@ -240,19 +233,16 @@ class StoreRequest(TransactionRequest):
         }  # fmt: skip
 
     def _withdraw_replaced(self, draft: Draft, interpretation: Interpretation) -> None:
-        """Withdraw the interpretations that a completed one replaces; a failed one that made something."""
-        if interpretation.error is not None:
-            if interpretation.has_made_something:
-                self._withdraw(draft, interpretation.id, "it failed")
-            return
-        state = draft.state
-        for replaced in interpretation.replaces:
+        """Withdraw what a completed interpretation replaces, or what a failed one made."""
+        state, ended, reason = draft.state, list[str](), f"replaced by {interpretation.id}"
+        if interpretation.error is None:
             # It may be withdrawn already.
-            if replaced in state.known and membership.counts(state.read.toggles.get(replaced)):
-                self._withdraw(draft, replaced, f"replaced by {interpretation.id}")
-
-    def _withdraw(self, draft: Draft, interpretation_id: str, reason: str) -> None:
-        withdrawing.withdraw(draft, "exclude", "interpretation", interpretation_id, reason)
+            known = [each for each in interpretation.replaces if each in state.known]
+            ended = [each for each in known if membership.counts(state.read.toggles.get(each))]
+        elif interpretation.has_made_something:
+            ended, reason = [interpretation.id], "it failed"
+        for each in ended:
+            withdrawing.withdraw(draft, "exclude", "interpretation", each, reason)
 
     def link_key(self, link: Link) -> str:
         """Return the key of the relationship that a link is about."""
@@ -299,28 +289,24 @@ class StoreRequest(TransactionRequest):
         return self._ids
 
     def _unplaced_id(self, part: Item | Link, subject_id: str, number: int) -> str:
-        """Return the id of the observation that a part makes.
-
-        Args:
-            number: tells the observations of the transaction apart, if their time is the transaction's.
+        """Return the id of the observation that a part makes; ``number`` tells those of the transaction
+        apart.
         """
         if part.observed_at is None:
             return ids.unplaced_observation_id(self.transaction_id, number)
-        return ids.observation_id(
-            subject_id=subject_id,
-            observed_at=part.observed_at,
-            fields=part.fields,
-            kind=part.kind,
-            priority=part.priority,
-            specificity=part.specificity,
-            observation_source=part.observation_source,
-            agent=self.agent,
-            source_id=self._source_id,
-            interpretation_id=self._interpretation_id,
-        )
+        observed = self._observed(part)
+        return ids.observation_id(subject_id=subject_id, observed_at=part.observed_at, **observed)
+
+    def _observed(self, part: Item | Link) -> dict[str, Any]:
+        """Return what an observation has of its part and of the request."""
+        names = "kind", "fields", "priority", "specificity", "observation_source"
+        interpretation_id = self.interpretation.id if self.interpretation else None
+        return {
+            **{name: getattr(part, name) for name in names},
+            "agent": self.agent, "source_id": self._source_id, "interpretation_id": interpretation_id,
+        }  # fmt: skip
 
     def item_observation(self, item: Item, entity_type: str, recorded_at: int) -> Observation:
-        """Return the observation that an item makes; ``recorded_at`` is the time of the transaction."""
         return self._observation(
             item, self.item_observation_id(item), item.entity_id, recorded_at,
             entity_type=entity_type, basis=item.basis, shapes=item.shapes, home=item.home,
@@ -349,19 +335,12 @@ class StoreRequest(TransactionRequest):
         return Observation(
             id=observation_id,
             subject_id=subject_id,
-            **of_item,
-            kind=part.kind,
             observed_at=recorded_at if part.observed_at is None else part.observed_at,
             recorded_at=recorded_at,
-            fields=part.fields,
             transaction_id=self.transaction_id,
-            priority=part.priority,
-            specificity=part.specificity,
-            observation_source=part.observation_source,
-            agent=self.agent,
-            source_id=self._source_id,
-            interpretation_id=self._interpretation_id,
             places=part.places,
+            **self._observed(part),
+            **of_item,
         )
 
     @property
@@ -370,15 +349,10 @@ class StoreRequest(TransactionRequest):
             return self.interpretation.source_id
         return self.source.id if self.source else None
 
-    @property
-    def _interpretation_id(self) -> str | None:
-        return self.interpretation.id if self.interpretation else None
-
 
 def _counts(items: list[StoredItem | None], links: list[StoredLink | None]) -> dict[str, int]:
-    """Return how many observations, entities and relationships an interpretation made.
-
-    Those that are known were made by an earlier attempt: they have the id of the interpretation in theirs.
+    """Return how many observations, entities and relationships an interpretation made; also in earlier
+    attempts.
     """
     return {
         "observations": len({part.observation_id for part in (*items, *links) if part}),

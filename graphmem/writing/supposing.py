@@ -32,11 +32,10 @@ class Supposition:
     then: State
 
     def entity(self, entity_id: str) -> Sides:
-        """Return both sides of an entity that is no member of another."""
         return _listed(self.now, entity_id), _listed(self.then, entity_id)
 
     def relationship(self, key: str) -> Sides:
-        """Return both sides of a relationship: answers show it while it and the entities at its ends live."""
+        """Return both sides of a relationship, which is shown while it and its ends live."""
         return _linked(self.now, key), _linked(self.then, key)
 
 
@@ -60,25 +59,21 @@ async def suppose(
 ) -> Supposition:
     """Return some entities and relationships, with what they are merged with, before and after a withdrawal.
 
-    The owner's lock is held meanwhile, and nothing is written.
-
-    Raises:
-        StoreRefused: the withdrawal would be refused.
-        Torn: an entity or a relationship is damaged in the database.
-        Unavailable: the database failed.
+    The owner's lock is held meanwhile, and nothing is written. Raises as a write does.
     """
     touched = Touched()
     touched.add_subjects([*entity_ids, *relationship_keys])
     request.touch(touched)
+    subjects = [change.subject for change in request.changes]
     async with database.transaction(request.owner, commit=False) as tx:
         await tx.rows("owner.lock")
         now = await _state(touched, request.owner, tx)
-        changed_ids = await tx.only(
-            "exclusion.suppose",
-            list[str],
-            subjects=_toggles(request, now),
-            subject_ids=[*now.entities, *now.relationships],
-        )
+        draft = Draft.of(now, request, max(times.now(), now.read.recorded_at + 1))
+        request.apply(draft)
+        draft.raise_issues()
+        toggles = [(each, [*now.read.toggles.get(each, ()), draft.recorded_at]) for each in subjects]
+        subject_ids = [*now.entities, *now.relationships]
+        changed_ids = await tx.only("exclusion.suppose", list[str], subjects=toggles, subject_ids=subject_ids)
         then = replace(now, entities=now.entities.copy(), relationships=now.relationships.copy())
         for things in (then.entities, then.relationships):
             changed = {each for subject_id in changed_ids for each in (subject_id, things.root(subject_id))}
@@ -91,15 +86,7 @@ async def suppose(
 async def suppose_written(
     database: Database, request: TransactionRequest, embedder: Embedder
 ) -> tuple[Receipt, Supposition]:
-    """Return what a request would answer, and what it touches before and after it.
-
-    The owner's lock is held meanwhile, and nothing is written.
-
-    Raises:
-        StoreRefused: the request would be refused.
-        Torn: an entity or a relationship is damaged in the database.
-        Unavailable: the database failed.
-    """
+    """Return what a request would answer, and what it touches before and after it; see :func:`suppose`."""
     touched = Touched()
     request.touch(touched)
     async with database.transaction(request.owner, commit=False) as tx:
@@ -122,16 +109,6 @@ async def suppose_written(
 
 
 async def _state(touched: Touched, owner: str, queries: Queries) -> State:
-    """Return what is touched, folded from the observations that count."""
     state = states.of_look(await forms.read(touched, queries), owner, touched) or states.empty(owner, touched)
     await refolding.refold(queries, state)
     return state
-
-
-def _toggles(request: WithdrawalRequest, state: State) -> list[tuple[str, list[int]]]:
-    """Return when each subject is withdrawn and reinstated, this withdrawal among them."""
-    draft = Draft.of(state, request, max(times.now(), state.read.recorded_at + 1))
-    request.apply(draft)
-    draft.raise_issues()
-    subjects = [change.subject for change in request.changes]
-    return [(each, [*state.read.toggles.get(each, ()), draft.recorded_at]) for each in subjects]

@@ -48,13 +48,11 @@ class Thing:
         refold: how often withdrawals changed which of its observations count since it was folded.
         rule: the own rule of its type; ``None`` where none can merge it.
         evidence: the values of its identifying fields in all of its observations that count.
-        merged_by: the alternative by which the rule merged it, as ``identity_basis`` names it; ``None`` where
-            a fact merged it, or nothing.
+        merged_by: the alternative by which the rule merged it, as ``identity_basis`` names it.
         separated: the entities that an unmerge separated it from, sorted.
         distinct_from: the entities of which somebody said that they are no duplicates of it, sorted.
         merge_rule: how the fact that merged it folds it; see :func:`graphmem.model.facts.merge_rule`.
-        named: the pairs of all of its observations that count, where these were read; see
-            :func:`naming_pairs`.
+        named: the :func:`naming_pairs` of all of its observations that count, where these were read.
         former_keys: the keys of all observations that ever counted for it, where these were read.
         parting: the people who share the address that made its id, where its observations were read for that.
     """
@@ -166,12 +164,12 @@ class Thing:
 
     @cached_property
     def size(self) -> int:
-        """How many characters the values of its snapshot have."""
+        """Characters of the values of its snapshot."""
         return sum(len(winner.value) for winner in self.fold.values())
 
     @property
     def texts(self) -> dict[str, str]:
-        """The canonical JSON of its current values, by field."""
+        """Its current values (canonical JSON), by field."""
         return {name: winner.value for name, winner in self.fold.items()}
 
     @cached_property
@@ -270,7 +268,6 @@ def note_bearers(bearers: dict[str, set[str]], entities: Iterable[Thing]) -> Non
 
 
 def note_names(texts: dict[NameGroup, set[str]], entities: Iterable[Thing]) -> None:
-    """Add what an index holds of the names of entities, by group."""
     for entity in entities:
         for name in entity.person_names:
             for group, text in name.texts:
@@ -278,7 +275,7 @@ def note_names(texts: dict[NameGroup, set[str]], entities: Iterable[Thing]) -> N
 
 
 def stored_evidence(rule: OwnRule | None, text: str | None, texts: Mapping[str, str]) -> Evidence:
-    """Return the evidence of an entity as it is stored; ``texts`` are the values of its winners."""
+    """Return the evidence of a stored entity; ``texts`` are the values of its winners."""
     if rule is None:
         return NO_EVIDENCE
     if text is None:
@@ -303,7 +300,6 @@ class Things:
             self.put(thing)
 
     def draft(self) -> Things:
-        """Return things laid over these."""
         return Things(below=self)
 
     def accept(self, draft: Things) -> None:
@@ -311,11 +307,10 @@ class Things:
             self.put(thing)
 
     def changed(self) -> list[str]:
-        """Return the ids of the things of a draft, without those that it is laid over."""
+        """Return the ids of the things of a draft alone."""
         return list(self._own)
 
     def copy(self) -> Things:
-        """Return these things as they are now."""
         return Things(self._own.values())
 
     def __iter__(self) -> Iterator[str]:
@@ -334,7 +329,6 @@ class Things:
         return thing
 
     def put(self, thing: Thing) -> Thing:
-        """Add a thing, in place of the earlier one of its id."""
         self._own[thing.subject_id] = thing
         former = self._into.pop(thing.subject_id, None)
         if former:
@@ -346,10 +340,7 @@ class Things:
         return thing
 
     def root(self, subject_id: str) -> str:
-        """Return the survivor's id: the thing's own id, unless it is merged into another.
-
-        A damaged database may hold a cycle of merges: each of its things is then its own root.
-        """
+        """Return the survivor's id; in a damaged database with a cycle of merges, each thing is its own."""
         return self.chain(subject_id)[-1]
 
     def chain(self, subject_id: str) -> list[str]:
@@ -363,10 +354,8 @@ class Things:
         return chained
 
     def survivor(self, subject_id: str) -> Thing:
-        """Return the thing that shows another; that other itself where a damaged database lacks its survivor.
-
-        Raises:
-            KeyError: the other is not there either.
+        """Return the thing that shows another; in a damaged database without it, that other itself (or
+        KeyError).
         """
         return self.get(self.root(subject_id)) or self[subject_id]
 
@@ -474,6 +463,9 @@ class ThingRow(NamedTuple):
         if whole and not (is_sound and is_whole):
             raise reduction.Torn(self.subject_id)
         columns = zip(self.fields, self.ranks, self.winners, self.values, strict=whole)
+        parting = None
+        with contextlib.nullcontext() if whole else contextlib.suppress(TypeError, ValueError):
+            parting = Parting.of_text(self.parting) if self.parting else None
         thing = Thing(
             subject_id=self.subject_id,
             kind=self.kind,
@@ -491,22 +483,15 @@ class ThingRow(NamedTuple):
             refold=self.refold or 0,
             merged_by=self.merged_by,
             merge_rule=self.merge_rule,
-            parting=self._parting(whole=whole),
+            parting=parting,
             separated=tuple(self.separated or ()),
             distinct_from=tuple(self.distinct_from or ()),
         )
         thing = thing.with_own_state(self.own_state) if self.own_state else thing
         if self.parts is None:
             return thing
-        is_relationship = ":" in self.subject_id
-        return replace(thing, fold=PeriodFold.of_text(self.parts, is_relationship=is_relationship))
-
-    def _parting(self, *, whole: bool) -> Parting | None:
-        with contextlib.nullcontext() if whole else contextlib.suppress(TypeError, ValueError):
-            return Parting.of_text(self.parting) if self.parting else None
-        return None
+        return replace(thing, fold=PeriodFold.of_text(self.parts, is_relationship=":" in self.subject_id))
 
     def entity(self, rule: OwnRule | None, *, whole: bool = True) -> Thing:
-        """Return an entity with its evidence; see :meth:`thing`."""
         thing = self.thing(whole=whole)
         return replace(thing, rule=rule, evidence=stored_evidence(rule, self.evidence, thing.texts))

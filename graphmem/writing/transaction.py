@@ -61,7 +61,6 @@ class TransactionRequest(WriteRequest):
         return writers_of(self.owner, self.agent, self.client, self.by)
 
     def touch(self, touched: Touched) -> None:
-        """Add the transaction itself, which an earlier attempt may have written, the key, and the writers."""
         touched.writers.update(self.writers)
         touched.transactions.add(self.transaction_id)
         if self.idempotency_key is not None:
@@ -91,7 +90,6 @@ class TransactionRequest(WriteRequest):
         return receipt
 
     def _check_versions(self, draft: Draft) -> None:
-        """Raise VersionConflict where an entity had another version before the request than is expected."""
         for subject_id, expected, more in self.expectations():
             before = draft.before(subject_id)
             current = before.version if before else 0
@@ -120,7 +118,6 @@ class TransactionRequest(WriteRequest):
         return Receipt.decode(written.transaction_id, written.recorded_at, written.answer, replayed=True)
 
     def _row(self, receipt: Receipt) -> dict[str, Any]:
-        """Return the row of its transaction, without its place in the owner's order."""
         return {
             "agent": self.agent,
             "properties": {

@@ -71,8 +71,8 @@ TURN_LIMITS: Final = TurnLimits()
 class Known:
     """What the writers of a process remember of all owners.
 
-    ``documents`` are the registered schemas by owner and type, ``revisions`` the revision of each owner up to
-    which this process sees every commit whole.
+    ``documents`` are the registered schemas by owner and type, ``revisions`` those up to which this process
+    sees every commit of an owner whole.
     """
 
     documents: dict[tuple[str, str], SchemaDocument] = field(default_factory=dict)
@@ -122,7 +122,6 @@ class OwnerWriter:
             waiting.deadline += self.database.first_runs.lost_seconds - lost_before
 
     def refuse_waiting(self) -> None:
-        """Refuse the requests that no turn has taken."""
         self._fail(list(self.waiting), ServiceBusy("the service is stopping: try again in a moment"))
         self.waiting.clear()
         self.characters = 0
@@ -232,7 +231,6 @@ class OwnerWriter:
             losses = losses + 1 if loop.time() < end else self.limits.losses_before_lock
 
     async def _optimistic(self, batch: list[Waiting]) -> str:
-        """Take a turn without the lock; return its outcome."""
         reads = self.database.reads(self.owner)
         state = await self._look(batch, reads)
         if state is None:
@@ -264,7 +262,6 @@ class OwnerWriter:
         return decided.answer()
 
     def _remember_revision(self, revision: int) -> None:
-        """Remember the revision up to which this process sees every commit of the owner whole."""
         if len(self.known.revisions) > KNOWN_LIMIT:
             self.known.revisions.clear()
         self.known.revisions[self.owner] = revision
@@ -330,7 +327,6 @@ class OwnerWriter:
                 return state
 
     def _touched(self, batch: list[Waiting]) -> Touched:
-        """Return what a batch touches, with what its decision has needed."""
         touched = Touched()
         for waiting in batch:
             waiting.request.touch(touched)
@@ -338,7 +334,6 @@ class OwnerWriter:
         return touched
 
     def _empty(self, batch: list[Waiting]) -> State:
-        """Return the state of an owner who has written nothing yet."""
         while True:
             rules_off = self.settings.merge_rules_off_by_type
             state = states.empty(self.owner, self._touched(batch), rules_off)
@@ -356,7 +351,6 @@ class OwnerWriter:
                 documents[self.owner, entity_type] = head.active.document
 
     def _identify(self, batch: list[Waiting], state: State) -> bool:
-        """Identify items by the rules of the state; return whether the batch touches something else now."""
         changed = False
         for waiting in batch:
             old, new = waiting.request, waiting.request.identified(state)
@@ -366,17 +360,15 @@ class OwnerWriter:
         return changed
 
     async def _write_turn(self, decided: Decided, queries: Queries) -> bool:
-        """Write a turn; return whether it is written: not if another process wrote meanwhile."""
+        """Return whether a turn is written: not if another process wrote meanwhile."""
         params = parameters(decided.state)
         await vectors.embed(params, self.embedder)
         with _write_in_doubt():
             return await forms.write(params, queries)
 
     async def _create_owner(self, batch: list[Waiting]) -> None:
-        """Create the owner's node. All requests of an owner act for one account, or for none.
-
-        Raises:
-            AuthInvalid: the account was deleted while the request was under way.
+        """Create the owner's node; AuthInvalid if the account was deleted meanwhile. All requests of an owner
+        act for one account, or for none.
         """
         account_id = max(waiting.request.account for waiting in batch)
         with _write_in_doubt():
@@ -400,10 +392,8 @@ class OwnerWriter:
         return decided
 
     def _leave_out_refused(self, decided: Decided) -> None:
-        """Answer requests that write nothing and name people at addresses: nothing they say may part people.
-
-        Raises:
-            LookAgain: there are such requests; the others are decided without them.
+        """Answer requests that write nothing and name people at addresses, and look again without them:
+        nothing that they say may part people.
         """
         batch, addresses = decided.batch, decided.state.addresses.partings.keys()
         done = Decided(decided.state, [])
@@ -420,7 +410,6 @@ class OwnerWriter:
 
 @contextlib.contextmanager
 def _write_in_doubt() -> Iterator[None]:
-    """Note on an error of a write that the write may have been done."""
     try:
         yield
     except DatabaseFull:
@@ -432,7 +421,6 @@ def _write_in_doubt() -> Iterator[None]:
 
 
 async def _inform(batch: list[Waiting], queries: Queries, state: State) -> None:
-    """Have each request read what it needs beside the look."""
     for waiting in batch:
         waiting.request = await waiting.request.informed(queries, state)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -108,7 +109,6 @@ def parameters(state: State) -> dict[str, Any]:
 
 
 def _origins(observations: Iterable[Observation], name: str) -> list[dict[str, Any]]:
-    """Return the rows of the observations that have a source, or an interpretation."""
     origins = ((each.id, getattr(each, name)) for each in observations)
     return [{"id": observation_id, name: origin} for observation_id, origin in origins if origin is not None]
 
@@ -121,7 +121,7 @@ def count_rows(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, An
 
 
 def _changed(before: Things, after: Things) -> set[str]:
-    """Return the ids of things that changed, and of all that are merged with them."""
+    """Return the ids of what changed, and of all that is merged with it."""
     changed = {subject_id for subject_id in after if after.get(subject_id) is not before.get(subject_id)}
     with_merged = set(changed)
     for subject_id in changed:
@@ -131,6 +131,7 @@ def _changed(before: Things, after: Things) -> set[str]:
     return with_merged
 
 
+@dataclass(frozen=True, eq=False)
 class Node:
     """The properties of one thing's node, and what the thing adds to counters and hash.
 
@@ -143,14 +144,20 @@ class Node:
             stored as merged into nothing: ``merged_into`` is empty.
     """
 
-    def __init__(
-        self, own: Thing, survivor: Thing, is_entity: bool, live: bool, alone: bool, projection: str
-    ) -> None:
-        self.own, self.is_entity, self.live = own, is_entity, live
-        self.view = own if own.into is not None else survivor
-        self.is_survivor = own.into is None
-        self.absent = not self.view.made
-        self._alone, self.projection = alone, projection
+    own: Thing
+    view: Thing
+    is_entity: bool
+    live: bool
+    alone: bool
+    projection: str
+
+    @property
+    def is_survivor(self) -> bool:
+        return self.own.into is None
+
+    @property
+    def absent(self) -> bool:
+        return not self.view.made
 
     @classmethod
     def of(cls, things: Things, subject_id: str, is_entity: bool) -> Node | None:
@@ -175,7 +182,8 @@ class Node:
         if is_entity and not alone and own.into is None:
             projections = {member.projection for member in things.members(subject_id)}
             projection = projection if projections == {projection} else _STALE
-        return cls(own, survivor, is_entity, live, alone, projection)
+        view = own if own.into is not None else survivor
+        return cls(own, view, is_entity, live, alone, projection)
 
     @cached_property
     def properties(self) -> dict[str, Any]:
@@ -183,7 +191,7 @@ class Node:
         names = [name for name, _ in winners]
         values = [winner.value for _, winner in winners]
         winner_ids = [winner.observation_id for _, winner in winners]
-        own_state = None if self._alone or not self.is_survivor else self.own.own_state_text
+        own_state = None if self.alone or not self.is_survivor else self.own.own_state_text
         properties: dict[str, Any] = {
             "version": view.version,
             "observation_count": view.observation_count,
@@ -252,7 +260,7 @@ class Node:
 
     @property
     def labels(self) -> list[str]:
-        """The labels of an entity's node beside ``Entity``; they never change, because its type does not."""
+        """The display labels of an entity's node."""
         return display_labels.of_type(self.own.kind)
 
     @property
@@ -285,12 +293,12 @@ class Node:
 
     @cached_property
     def names(self) -> set[tuple[str, str]]:
-        """The (kind, key) pairs by which its own current values name it, without those of its members."""
+        """The (kind, key) pairs by which its own current values name it."""
         return naming_pairs(self.own.kind, self.own.texts)
 
     @property
     def former(self) -> set[tuple[str, str]]:
-        """The (kind, key) pairs that named it formerly, of a thing whose observations were all read."""
+        """The pairs that named it formerly, of a thing whose observations were all read."""
         return set(self.own.named or ()) - self.names
 
 
@@ -299,7 +307,6 @@ def _is_observed(relationship: Thing) -> bool:
 
 
 def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int) -> None:
-    """Add a thing to the counters of its type, or (``sign`` -1) take it away."""
     if node is None or node.absent:
         return
     numbers = counts.setdefault(("entity" if node.is_entity else "relationship", node.own.kind), [0, 0, 0, 0])
@@ -346,9 +353,8 @@ def _former_names(
 ) -> dict[str, list[list[str]] | None]:
     """Return which pairs name an entity no more, and which do again.
 
-    What its own observations name it, and its own values do not, it bore formerly: its members, which come
-    and go, change nothing of that. Where these were all read, all of it is written; else what was current
-    before and what is new, so that nothing has to be read.
+    What its own observations name it, and its own values do not, it bore formerly, whatever its members say.
+    Where these were all read, all of it is written; else what was current before and what is new.
     """
     own = after.own
     new = [each for each in observations if each.counts and each.kind in facts.VALUE_KINDS]
@@ -394,7 +400,7 @@ def _is_renewed(before: Node, after: Node) -> bool:
 def _changed_values(before: Node | None, after: Node, rules: Rules) -> list[list[str]] | None:
     """Return all filterable values of an entity, ``None`` where none has changed.
 
-    The values under earlier rules are not known: where the rules have changed, all values are written.
+    Where the rules have changed, the former values are not known.
     """
     values = after.values(rules)
     if before is None:

@@ -23,21 +23,15 @@ EMBEDDED_AT_ONCE: Final = 64
 
 
 def row(node: Node) -> dict[str, Any]:
-    """Return the row of an entity's vector; ``of`` is null where the entity has no text any more.
-
-    :func:`embed` replaces the text by its vectors.
+    """Return the row of an entity's vector, with the text that :func:`embed` replaces; ``of`` is null without
+    one.
     """
     text = node.embedded_text
-    if text is None:
-        return {"of": None}
-    return {"of": meaning.key(text), "text": text}
+    return {"of": None} if text is None else {"of": meaning.key(text), "text": text}
 
 
 async def embed(params: dict[str, Any], embedder: Embedder) -> None:
-    """Put the vectors into the rows of a turn, all made at once; none where another service makes them.
-
-    A text that the model has no vector for has none, and does not wait for one.
-    """
+    """Put the vectors into the rows of a turn, all made at once; none where another service makes them."""
     rows = [row["meaning"] for row in params["entities"] if row.get("meaning") and row["meaning"]["of"]]
     texts = [row.pop("text") for row in rows]
     made = await of_texts(texts, embedder) if embedder.at_once else [None] * len(rows)
@@ -89,7 +83,7 @@ class StoredVector(NamedTuple):
 
 
 class ExpectedVector(NamedTuple):
-    """The vectors that an entity should have; they are known where this process makes them."""
+    """The vectors that an entity should have; known where this process makes them."""
 
     kind: str
     of: str
@@ -98,7 +92,6 @@ class ExpectedVector(NamedTuple):
 
 
 def _summary(vector: StoredVector | ExpectedVector) -> list[Any]:
-    """Return how a report shows the vectors of an entity: cut."""
     return [vector.kind, vector.of, vector.model, shown(vector.packed)]
 
 
@@ -113,7 +106,7 @@ def shown(packed: bytes | None) -> str | None:
 
 
 async def expected(nodes: Mapping[str, Node], embedder: Embedder) -> dict[str, ExpectedVector]:
-    """Return the vectors that some entities should have, by id; entities without a text are left out."""
+    """Return the vectors that some entities should have, by id; without those that have no text."""
     texts = {
         subject_id: node.embedded_text
         for subject_id, node in nodes.items()
@@ -130,12 +123,11 @@ def differences(
     stored: Sequence[StoredVector], expected: ExpectedVector | None, owner: str
 ) -> list[tuple[list[Any] | None, list[Any] | None]]:
     """Compare an entity's stored vector with the expected one; return the pairs that differ, as summaries.
-
-    A vector of another model is no difference: the worker will replace it.
+    One of another model is no difference: the worker will replace it.
     """
+    if not stored and expected is None:
+        return []
     if not stored or expected is None:
-        if not stored and expected is None:
-            return []
         return [([*map(_summary, stored)] or None, _summary(expected) if expected else None)]
     first = stored[0]
     same = (first.owner, first.kind, first.of) == (owner, expected.kind, expected.of)

@@ -20,10 +20,8 @@ SETTLED = frozenset({"committed", "nothing"})
 class Waiting:
     """A request that waits for a turn, with the trace, span and round trips of the call that brought it.
 
-    Attributes:
-        deadline: when it is refused if no turn has taken it, in seconds of the event loop.
-        characters: characters of the values that it brings.
-        in_doubt: a write of it was not answered: an error from then on must say so.
+    ``deadline`` (seconds of the event loop) is when it is refused if no turn has taken it; ``characters`` are
+    those of its values. ``in_doubt``: a write of it was not answered, so an error from then on must say so.
     """
 
     request: WriteRequest

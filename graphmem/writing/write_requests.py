@@ -1,12 +1,8 @@
-"""What is handed to an owner's writer: the common part of the nine kinds of requests.
+"""What is handed to an owner's writer: the common part of all requests.
 
-:class:`~graphmem.writing.store_request.StoreRequest`, :class:`~graphmem.writing.merging.MergeRequest`,
-:class:`~graphmem.writing.withdrawing.WithdrawalRequest`,
-:class:`~graphmem.writing.dismissing_duplicates.DismissalRequest`,
-:class:`~graphmem.writing.splitting.SplitRequest`, :class:`~graphmem.writing.splitting.UnsplitRequest` and
-:class:`~graphmem.writing.schema_changes.SchemaRequest` write a transaction of their own,
-:class:`~graphmem.writing.refolding.RefoldRequest` writes no facts, and
-:class:`~graphmem.dump.restore_request.RestoreRequest` writes transactions of a dump.
+Most write a transaction of their own (:class:`~graphmem.writing.transaction.TransactionRequest`). A
+:class:`~graphmem.writing.refolding.RefoldRequest` writes no facts, and a
+:class:`~graphmem.dump.restore_request.RestoreRequest` the transactions of a dump.
 """
 
 from __future__ import annotations
@@ -101,7 +97,6 @@ class Touched:
         self.entities.update(ids.ends(key))
 
     def add_subjects(self, subject_ids: Iterable[str]) -> None:
-        """Add entities by id, and relationships by key."""
         for subject_id in subject_ids:
             if ":" in subject_id:
                 self.add_relationship(subject_id)
@@ -109,7 +104,7 @@ class Touched:
                 self.entities.add(subject_id)
 
     def add_merging(self, merging: Merging) -> None:
-        """Add a merge, or its end, with its entities; the only request of its turn has it."""
+        """Add a merge, or its end; the only request of its turn has it."""
         self.merging = merging
         self.entities.update(filter(None, (merging.source, merging.target)))
 
@@ -128,7 +123,6 @@ class Touched:
             self.near.update(name.groups)
 
     def add(self, further: Touched) -> None:
-        """Add entities, relationships, ids that are borne, and moved entities that a decision has needed."""
         self.entities |= further.entities
         self.relationships |= further.relationships
         self.borne |= further.borne
@@ -165,25 +159,19 @@ class Needs:
     A decision is a block of code with this as its context; it ends at its first need, which is noted.
     """
 
-    def __init__(self) -> None:
-        self._further: Touched | None = None
+    _further: Touched | None = None
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> bool:
         if not isinstance(exc, LookAgain):
             return False
-        if self._further is None:
-            self._further = Touched()
+        self._further = self._further or Touched()
         self._further.add(exc.further)
         return True
 
     def read(self) -> None:
-        """Have all of it read at once.
-
-        Raises:
-            LookAgain: there is something.
-        """
+        """Raise ``LookAgain`` with all of it, if there is something."""
         if self._further is not None:
             raise LookAgain(self._further)
 
@@ -216,20 +204,18 @@ class WriteRequest(ABC):
 
     @property
     def characters(self) -> int:
-        """How many characters of values it brings."""
         return 0
 
     def identified(self, state: State) -> Self:
-        """Return the request with its items identified by the rules of the state; itself if none changes."""
+        """Return the request with its items identified by the rules of the state."""
         return self
 
     async def informed(self, queries: Queries, state: State) -> Self:
-        """Return the request with what it reads beside the look, or itself; it may fold what it moves."""
+        """Return the request with what it reads beside the look; it may fold what it moves."""
         return self
 
     @abstractmethod
-    def touch(self, touched: Touched) -> None:
-        """Add what it touches."""
+    def touch(self, touched: Touched) -> None: ...
 
     @abstractmethod
     def decide(self, state: State, clock: int) -> Receipt:

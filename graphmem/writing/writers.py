@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import structlog
 
@@ -27,14 +27,6 @@ REFOLDED_LIMIT: Final = 200
 """Entities and relationships that one turn folds again."""
 
 
-class _Waiting(NamedTuple):
-    """What waits to be folded again because other observations count."""
-
-    entities: list[str]
-    relationships: list[str]
-    unstamped: int
-
-
 class Writers:
     """The writers of one process: one per owner that has something to write."""
 
@@ -51,17 +43,15 @@ class Writers:
     def registered(self, owner: str, entity_type: str) -> SchemaDocument | None:
         """Return the registered schema of a type, as the last turn of this process that touched it read it.
 
-        Every turn reads whether its identity rule still holds, and identifies its items anew if it does not.
+        Every turn reads whether its identity rule still holds.
         """
         return self._known.documents.get((owner, entity_type))
 
     def alternatives(self, owner: str, entity_type: str) -> Alternatives | None:
-        """Return the registered identity rule of a type, ``None`` where the usual one holds."""
         document = self.registered(owner, entity_type)
         return document.alternatives() if document else None
 
     def whole_revision(self, owner: str) -> int | None:
-        """Return the revision of an owner up to which this process sees every commit whole, if it knows."""
         return self._known.revisions.get(owner)
 
     async def submit(self, request: WriteRequest) -> Receipt:
@@ -101,15 +91,10 @@ class Writers:
         return await waiting.answer
 
     def check_disk(self) -> None:
-        """Refuse to write where the embedded database has little space left.
-
-        Raises:
-            DiskFull: less than ``Settings.disk_reserve`` is free.
-        """
+        """Raise ``DiskFull`` where the embedded database has little space left."""
         disk.check(self._settings)
 
     def waiting(self) -> int:
-        """Return how many requests wait for a turn."""
         return sum(len(writer.waiting) for writer in self._writers.values())
 
     async def refold(
@@ -118,42 +103,34 @@ class Writers:
         """Fold again what is stale: the rules of its type have changed, or which observations count."""
         await self.submit(
             RefoldRequest(
-                owner=owner,
-                transaction_id=ids.transaction_id(),
-                entity_ids=tuple(entity_ids),
+                owner=owner, transaction_id=ids.transaction_id(), entity_ids=tuple(entity_ids),
                 relationship_keys=tuple(relationship_keys),
             )
-        )
+        )  # fmt: skip
 
     @property
     def rules_off(self) -> Mapping[str, frozenset[str]]:
-        """The alternatives by type that merge nothing."""
         return self._settings.merge_rules_off_by_type
 
     async def refold_withdrawn(self, owner: str, limit: int) -> int:
-        """Fold again some entities and relationships of which other observations count now.
+        """Fold again some entities and relationships of which other observations count now; return how many.
 
         Before that, it is noted on each observation of a withdrawn or reinstated subject when it counts.
-
-        Args:
-            limit: how many at least, if so many wait.
-
-        Returns:
-            How many were folded.
+        ``limit``: how many at least, if so many wait.
         """
         done = 0
         while done < limit:
-            waiting = await self._database.reads(owner).only(
-                "exclusion.waiting", _Waiting, limit=min(REFOLDED_LIMIT, limit - done)
+            entities, relationships, unstamped = await self._database.reads(owner).only(
+                "exclusion.waiting", tuple[list[str], list[str], int], limit=min(REFOLDED_LIMIT, limit - done)
             )
-            if waiting.unstamped:
+            if unstamped:
                 await self._database.write("exclusion.stamp", owner, limit=forms.STAMPED_LIMIT)
                 continue
-            if not waiting.entities and not waiting.relationships:
+            if not entities and not relationships:
                 await self._database.write("exclusion.settle", owner)
                 break
-            await self.refold(owner, waiting.entities, waiting.relationships)
-            done += len(waiting.entities) + len(waiting.relationships)
+            await self.refold(owner, entities, relationships)
+            done += len(entities) + len(relationships)
         return done
 
     async def close(self) -> None:
