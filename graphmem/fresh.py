@@ -26,9 +26,8 @@ def read_fresh(
 ) -> Callable[Concatenate[Context, P], Coroutine[Any, Any, T]]:
     """Decorate a function that only reads: it runs again where its answer would be torn or stale.
 
-    Torn: a commit fell between two parts of one thing. Stale: the schema of an entity's type has changed
-    since the entity was folded; the owner's writer folds the entity again first. Never decorate a function
-    that writes: the write would run again.
+    Torn: a commit fell between two parts of one thing. Stale: rules or observations have changed since a
+    thing was folded; the owner's writer folds it again first. A function that writes would write again.
 
     Raises:
         DatabaseTimeout: every attempt was torn or stale.
@@ -57,7 +56,7 @@ def read_fresh(
 
 
 def unsettled(what: str = "this") -> DatabaseTimeout:
-    """Return the error of a read into which commits fall at every attempt. ``what``: what they change."""
+    """Return the error of a read into which commits fall at every attempt; they change ``what``."""
     return DatabaseTimeout(
         f"{what} changes faster than it can be read: try again in a moment; "
         "if it stays so, POST /health_check_snapshots says what is damaged"

@@ -71,7 +71,6 @@ async def work(services: Services) -> None:
 
 
 async def claim(services: Services) -> None:
-    """Make the model of this process the one in use for all entities."""
     model = services.embedder.model
     before = await services.database.writes(None).only("meaning.claim", str, model=model)
     if before not in (None, model):
@@ -104,7 +103,7 @@ def _log_delay(work: str, exc: GraphmemError, *, again: bool) -> None:
 
 
 class _WaitingEntity(NamedTuple):
-    """An entity without a vector; ``of`` is the key of the text of its old vector."""
+    """An entity without a vector; ``of`` is the key of the text of its old one."""
 
     entity_id: str
     owner: str
@@ -144,7 +143,7 @@ async def make_vectors(services: Services, only_owner: str | None = None) -> int
 
 
 async def _embed(services: Services, texts: list[str]) -> list[bytes | None]:
-    """Return the vectors of some texts; a single text that the service refuses has none."""
+    """Return the vectors of some texts; a single one that the service refuses has none."""
     try:
         return await of_texts(texts, services.embedder)
     except EmbeddingRefused as exc:
@@ -192,7 +191,6 @@ async def _refold_type(services: Services, owner: str, kind: str, live: bool, pr
 
 
 async def refold_withdrawn(services: Services) -> int:
-    """Fold again things of which other observations count now; return how many."""
     owners = await services.database.reads(None).only(
         "exclusion.owners", list[str], limit=PENDING_TYPES_LIMIT
     )
@@ -206,7 +204,6 @@ async def refold_withdrawn(services: Services) -> int:
 
 
 async def seal_anew(services: Services) -> int:
-    """Seal with new data keys what replaced ones sealed; return how many nodes, edges and files."""
     if (keys := services.keys) is None:
         return 0
     where = services.database, services.objects, keys

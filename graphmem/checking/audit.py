@@ -1,10 +1,9 @@
 """Comparing everything derived with the facts, and writing it again from them.
 
-The audit first compares what is noted on observations, when they count, with the withdrawals. Then it reads
-an owner's entities and relationships in stretches. It derives snapshots, provenance, counts,
-names, identifiers, liveness and edges again from the observations, and compares them with the nodes. A
-stretch bounds the memory. Counters and the state hash are summed up over all stretches, and compared if
-nothing was written meanwhile.
+The audit first compares with the withdrawals what is noted on observations: when they count. Then it reads an
+owner's entities and relationships in stretches, which bound the memory, derives all that nodes and edges show
+from the observations, and compares it with them. Counters and the state hash are summed up over all
+stretches, and compared if nothing was written meanwhile.
 """
 
 from __future__ import annotations
@@ -53,23 +52,8 @@ _HALVED: Final = (*_DAMAGE, DatabaseFull, TransactionTooLarge)
 _log = structlog.get_logger("graphmem.audit")
 
 
-class _StoredCount(NamedTuple):
-    """The counters of one type of entities or relationships, see ``rows.count``."""
-
-    kind: str
-    name: str
-    total: int
-    known: int
-    observations: int
-    recorded: int
-
-    @property
-    def counters(self) -> list[int]:
-        return [self.total, self.known, self.observations, self.recorded]
-
-
 class _StoredCounts(NamedTuple):
-    counts: list[_StoredCount]
+    counts: list[tuple[str, str, int, int, int, int]]  # kind and type, then as ``turn_rows.count`` has them
     revision: int
     state_hash: str | None
     is_behind: bool
@@ -108,13 +92,12 @@ class Audit:
 
     @property
     def state(self) -> dict[str, Any]:
-        """How far the audit has come, and what it has counted: :meth:`resume` takes it, also as JSON."""
+        """How far the audit has come, and what it has counted, as JSON: :meth:`resume` takes it."""
         # What was mended may come again at a later place: only this process knows that it was counted.
         settled = self.report.settled and not self.moved
         return {"place": self.place, "revision": self.revision, "sums": self.report.sums, "settled": settled}
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Go on where an audit of the same owner was."""
         self.place, self.revision = Place(*state["place"]), state["revision"]
         self.report = Report.of_sums(state["sums"], settled=state["settled"])
 
@@ -139,7 +122,11 @@ class Audit:
                 raise refused(self.owner)
             if self.deep and not self.place.after:
                 with self._naming("facts"):
-                    await self._check_facts()
+                    owner = await self.database.writes(self.owner).one("owner.lock", LockedOwner)
+                    if owner is not None:
+                        facts = fact_check.differences(self._queries, self.owner, owner.sequence)
+                        async for difference in facts:
+                            self.report.note([difference])
             with self._naming("withdrawals"):
                 async for _ in self._check_stamps(self.place.left(kinds)):
                     yield
@@ -167,7 +154,6 @@ class Audit:
 
     @contextlib.contextmanager
     def _naming(self, what: str) -> Iterator[None]:
-        """Report what is too damaged to be compared."""
         try:
             yield
         except _DAMAGE as exc:
@@ -175,14 +161,8 @@ class Audit:
             self.report.settled = False  # the counters would lack it
             self.report.note([AuditDifference(what, "damaged", str(exc), None, is_fact=True)])
 
-    async def _check_facts(self) -> None:
-        owner = await self.database.writes(self.owner).one("owner.lock", LockedOwner)
-        if owner is not None:
-            async for difference in fact_check.differences(self._queries, self.owner, owner.sequence):
-                self.report.note([difference])
-
     async def _check_stamps(self, kinds: list[Kind]) -> AsyncIterator[None]:
-        """Compare what is noted on observations with the withdrawals, before anything is derived from it."""
+        """Compare what is noted on observations with the withdrawals, before anything is derived."""
         check = StampCheck(self.database, self.owner, self.fix)
         if not self.place.after:
             # Waits for commits under way: the reads that follow see them whole.
@@ -237,7 +217,9 @@ class Audit:
                 stretch = await self._compare(entities, relationships)
             if stretch is None or stretch.differences:
                 stretch = await self._compare_whole(entities, relationships)
-            self._add(stretch)
+            self.report.add(stretch)
+            if self.progress:
+                self.progress(len(subject_ids))
 
     async def _compare(self, entities: list[str], relationships: list[str]) -> Stretch:
         """Compare a stretch, again while commits change it. What changes each time stays unchecked."""
@@ -249,7 +231,9 @@ class Audit:
                 break
             stored, merges = read
             derived = await derive(self._queries, stored, merges, self.seen, entities)
-            nodes = await self._nodes(stored)
+            subjects = {"entities": [*stored.entities], "relationships": [*stored.relationships]}
+            with keeping_unopened():
+                nodes = await self._queries.only("audit.nodes", StoredNodes, **subjects)
             await self._part(derived, nodes)
             stretch = Stretch(self.owner, stored, derived, subject_ids)
             await asyncio.to_thread(stretch.compare, nodes, await self._expected_vectors(stretch))
@@ -299,15 +283,12 @@ class Audit:
                     await self._refold(touched, relationships)
                 continue
             # Merges that are read after the state: one in between is seen as a change by the next read.
-            merges = await self._membership(entity_ids)
+            reader = EvidenceReader(self._queries, self.owner, self.writers.rules_off)
+            merges = await reader.membership(entity_ids)
             if last or all(stored.entities.get(subject_id) for subject_id in merges.entity_ids):
                 # What is missing in the last read is damage: the comparison reports it.
                 return stored, merges
         raise AssertionError("unreachable: the last read returns")
-
-    async def _membership(self, entity_ids: set[str]) -> Membership:
-        reader = EvidenceReader(self._queries, self.owner, self.writers.rules_off)
-        return await reader.membership(entity_ids)
 
     async def _refold(self, entities: set[str], relationships: list[str]) -> None:
         further = Touched()
@@ -320,16 +301,6 @@ class Audit:
                 continue
             self.revision += await self._turn(turn_rows.parameters(state))
             return
-
-    async def _nodes(self, state: State) -> StoredNodes:
-        subjects = {"entities": list(state.entities), "relationships": list(state.relationships)}
-        with keeping_unopened():
-            return await self._queries.only("audit.nodes", StoredNodes, **subjects)
-
-    def _add(self, stretch: Stretch) -> None:
-        self.report.add(stretch)
-        if self.progress:
-            self.progress(len(stretch.subject_ids))
 
     async def _look(
         self,
@@ -354,9 +325,8 @@ class Audit:
         return states.of_look(look, self.owner, touched, self.writers.rules_off, whole=False)
 
     async def _compare_heads(self) -> None:
-        """Compare the shapes seen with the heads of the schemas, and correct the heads if asked to.
-
-        Neither is done if another process wrote meanwhile.
+        """Compare the shapes seen with the heads of the schemas, and mend them if asked to, unless another
+        process wrote.
         """
         async with self._locked():
             if (await self._read_counts()).revision != self.revision:
@@ -399,10 +369,8 @@ class Audit:
         return written
 
     async def _compare_whole(self, entities: list[str], relationships: list[str]) -> Stretch:
-        """Compare a stretch once more, at a revision that is seen whole, and mend it if asked to.
-
-        A commit that is seen in part looks like damage. If other processes write all the time, the stretch is
-        compared under the owner's lock.
+        """Compare a stretch once more at a revision that is seen whole, at last under the lock, and mend it
+        if asked to: a commit that is seen in part looks like damage.
         """
         for _ in range(READS_LIMIT if self._tx is None else 0):
             owner = await self.database.writes(self.owner).only("owner.lock", LockedOwner)
@@ -446,7 +414,7 @@ class Audit:
         if not report.settled:
             return
         hashed = state_hash.updated(state_hash.EMPTY, report.hash, 0)
-        stored = {(count.kind, count.name): count.counters for count in now.counts}
+        stored = {(kind, name): numbers for kind, name, *numbers in now.counts}
         differences = [
             AuditDifference(
                 f"{kind} {name}", "counts", stored.get((kind, name)), report.counts.get((kind, name))

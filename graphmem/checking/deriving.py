@@ -58,7 +58,6 @@ async def derive(
 
 
 def _merged(stored: State, merges: Membership, dismissed: Iterable[Pair]) -> Things:
-    """Return the stored entities, merged as the facts and the rules say."""
     separated = merges.separated()
     distinct: dict[str, set[str]] = {}
     for pair in dismissed:
@@ -85,7 +84,6 @@ def _merged(stored: State, merges: Membership, dismissed: Iterable[Pair]) -> Thi
 async def _noting(
     every: AsyncIterator[Observation], shapes: dict[str, discovery.Shapes]
 ) -> AsyncIterator[Observation]:
-    """Yield observations; note the shapes of their values by field."""
     async for observation in every:
         for name, value in observation.fields.items():
             shape = discovery.shape_of(canonical.decode(value))

@@ -60,10 +60,7 @@ def _fault(kind: DeclaredKind, fact: list[Any], owner: str, transaction_id: str,
 
 
 def _expected_ids(record: Record, owner: str, transaction_id: str, count: int) -> set[str]:
-    """Return the ids that a fact may have; none where its id does not follow from what it says.
-
-    ``count``: how many of its kind its transaction recorded.
-    """
+    """Return the ids that a fact of its transaction's ``count`` may have; none where its id does not follow."""
     if isinstance(record, SourceRecord):
         return {ids.source_id(owner, record.content_hash)}
     if isinstance(record, Split):
@@ -101,13 +98,13 @@ class _Source(NamedTuple):
 async def pages(
     database: Database, owner: str, embedder: Embedder, at: tuple[int, str] | None
 ) -> AsyncIterator[tuple[list[AuditDifference], tuple[int, str] | None]]:
-    """Yield the sources whose passages are missing, too many, of another owner or reader, or changed.
+    """Yield the sources whose passages are wrong, each time with the place to go on after, if there may be
+    more.
 
     Vectors are compared where this process makes them; where a service does, their length is.
 
     Args:
-        at: the time and id of the source to begin after. Each page comes with those to go on after, if there
-            may be more.
+        at: the time and id of the source to begin after.
     """
     queries = database.reads(owner)
     while at is not None:

@@ -31,7 +31,7 @@ class Report:
     hash: int = 0
 
     def note(self, differences: list[AuditDifference]) -> None:
-        """Add the differences of one entity or relationship; the first ones are listed, all are counted."""
+        """Add the differences of one entity or relationship; the first are listed, all are counted."""
         if not differences:
             return
         subject_id = differences[0].subject_id
@@ -53,13 +53,12 @@ class Report:
 
     @property
     def sums(self) -> list[Any]:
-        """What was counted: :meth:`of_sums` takes it, also as JSON."""
+        """What was counted, as JSON: :meth:`of_sums` takes it, for an audit that goes on."""
         counts = [[*key, *numbers] for key, numbers in self.counts.items()]
         return [self.checked, self.unchecked, self.stale_count, self.fixed, hex(self.hash), counts]
 
     @classmethod
     def of_sums(cls, sums: list[Any], *, settled: bool) -> Report:
-        """Return the report of an audit that goes on, without the differences that are listed already."""
         checked, unchecked, stale_count, fixed, text, counts = sums
         by_type = {(kind, name): numbers for kind, name, *numbers in counts}
         return cls(

@@ -87,7 +87,7 @@ async def reseal(database: Database, store: ObjectStore, keys: InstanceKeys, *, 
 async def reseal_accounts(database: Database, sealer: RowSealer) -> int:
     """Seal for its owner what belongs to an account, if it is in clear or sealed otherwise; return how many.
 
-    Earlier versions sealed it with the key of the instance, which outlives the account, or not at all.
+    Earlier versions sealed it with the key of the instance, or not at all.
     """
     declared = {label: cypher.query(name).sealing.params for label, name in _WRITTEN_BY.items()}
     declared["Subscription"] = shape_of("subscription").members
@@ -109,7 +109,7 @@ async def reseal_accounts(database: Database, sealer: RowSealer) -> int:
 async def _rows(
     database: Database, sealer: RowSealer, owners: list[str], read: LiteralString, write: LiteralString
 ) -> tuple[int, int]:
-    """Seal the rows of a read anew; return how many had to be, and how many were not changed meanwhile."""
+    """Seal the rows of a read anew; return how many had to be, and how many did not change meanwhile."""
     changed = written = 0
     page: list[dict[str, Any]] = []
 
@@ -145,7 +145,6 @@ def _anew(sealer: RowSealer, page: Iterable[dict[str, Any]]) -> list[dict[str, A
 
 
 async def _files(database: Database, store: ObjectStore, owner: str) -> int:
-    """Seal the files of an owner anew; return how many."""
     done = 0
     async for hashes in content_hashes(database, owner):
         for sha256 in dict.fromkeys(hashes):

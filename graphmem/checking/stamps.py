@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString, NamedTuple
 
 from graphmem.checking.stretch import AuditDifference
 from graphmem.database.driver import Database
-from graphmem.database.queries import Queries
 
 STAMPS_LIMIT: Final = 1_000
 """Observations that one statement compares or mends: each takes 10 KB of its transaction."""
@@ -22,11 +20,6 @@ class _Subject(NamedTuple):
     derived: list[int]
 
 
-class _Subjects(NamedTuple):
-    subjects: list[_Subject]
-    unstamped: int
-
-
 class _Stamp(NamedTuple):
     """An observation on which it is noted wrongly when it counts."""
 
@@ -37,17 +30,17 @@ class _Stamp(NamedTuple):
     derived: list[int]
 
 
-class _Stamps(NamedTuple):
-    stamps: list[_Stamp]
-    unstamped: int
+_Subjects = tuple[list[_Subject], int]
+_Stamps = tuple[list[_Stamp], int]
+"""What was read, and how many observations are not stamped yet."""
 
 
 @dataclass(slots=True)
 class StampCheck:
     """One comparison of all that an owner's withdrawals note.
 
-    ``differences`` are by the id of the entity, the relationship or the withdrawn subject. ``unstamped``: on
-    so many observations a large withdrawal has not noted yet when they count; nothing is compared until then.
+    ``differences`` are by the id of the entity, the relationship or the withdrawn subject. While
+    ``unstamped`` observations of a large withdrawal do not say yet when they count, nothing is compared.
     """
 
     database: Database
@@ -58,13 +51,12 @@ class StampCheck:
 
     async def compare_withdrawn(self) -> None:
         """Compare what is noted on all that was withdrawn, and on the observations of each."""
-        row = await self.database.reads(self.owner).only("audit.exclusions", _Subjects)
-        self.unstamped = row.unstamped
+        subjects, self.unstamped = await self.database.reads(self.owner).only("audit.exclusions", _Subjects)
         if self.unstamped:
             return
-        if any((subject.stored or []) != subject.derived for subject in row.subjects):
+        if any((subject.stored or []) != subject.derived for subject in subjects):
             await self._compare_subjects()
-        for subject in row.subjects:
+        for subject in subjects:
             await self._compare("audit.stamps_of_subject", subject_id=subject.subject_id, limit=STAMPS_LIMIT)
 
     async def compare(self, subject_ids: list[str]) -> None:
@@ -73,42 +65,35 @@ class StampCheck:
             await self._compare("audit.stamps", subject_ids=subject_ids, limit=STAMPS_LIMIT)
 
     async def _compare_subjects(self) -> None:
-        """Compare the subjects once more under the owner's lock, which sees every commit whole."""
         async with self.database.transaction(self.owner) as tx:
             await tx.rows("owner.lock")
-            row = await tx.only("audit.exclusions", _Subjects)
-            wrong = [subject for subject in row.subjects if (subject.stored or []) != subject.derived]
+            subjects, _ = await tx.only("audit.exclusions", _Subjects)
+            wrong = [subject for subject in subjects if (subject.stored or []) != subject.derived]
             for subject in wrong:
                 self._note(subject.subject_id, "excluded", subject.stored, subject.derived)
             if self.fix and wrong:
-                await self._mend(tx, subjects=[subject.subject_id for subject in wrong])
+                subject_ids = sorted(subject.subject_id for subject in wrong)
+                await tx.only("audit.restamp", int, subjects=subject_ids, observation_ids=[])
 
     async def _compare(self, name: LiteralString, **params: Any) -> None:
-        """Compare some observations; those that differ once more under the owner's lock."""
-        row = await self.database.reads(self.owner).only(name, _Stamps, **params)
-        more = bool(row.stamps)
+        """Compare some observations; those that differ once more under the lock."""
+        stamps, _ = await self.database.reads(self.owner).only(name, _Stamps, **params)
+        more = bool(stamps)
         while more:
             async with self.database.transaction(self.owner) as tx:
                 await tx.rows("owner.lock")
-                row = await tx.only(name, _Stamps, **params)
-                if row.unstamped:
-                    self.unstamped = row.unstamped
+                stamps, unstamped = await tx.only(name, _Stamps, **params)
+                if unstamped:
+                    self.unstamped = unstamped
                     return
-                for stamp in row.stamps:
-                    noted = (
-                        stamp.of_node if stamp.of_node == stamp.of_edge else [stamp.of_node, stamp.of_edge]
-                    )
+                for stamp in stamps:
+                    is_one = stamp.of_node == stamp.of_edge
+                    noted = stamp.of_node if is_one else [stamp.of_node, stamp.of_edge]
                     self._note(stamp.subject_id, f"excluded {stamp.observation_id}", noted, stamp.derived)
-                if self.fix and row.stamps:
-                    await self._mend(tx, observation_ids=[stamp.observation_id for stamp in row.stamps])
-            more = self.fix and len(row.stamps) == STAMPS_LIMIT
-
-    async def _mend(
-        self, queries: Queries, subjects: Iterable[str] = (), observation_ids: Iterable[str] = ()
-    ) -> None:
-        await queries.only(
-            "audit.restamp", int, subjects=sorted(subjects), observation_ids=sorted(set(observation_ids)),
-        )  # fmt: skip
+                if self.fix and stamps:
+                    observation_ids = sorted({stamp.observation_id for stamp in stamps})
+                    await tx.only("audit.restamp", int, subjects=[], observation_ids=observation_ids)
+            more = self.fix and len(stamps) == STAMPS_LIMIT
 
     def _note(self, subject_id: str, what: str, stored: Any, derived: list[int]) -> None:
         difference = AuditDifference(subject_id, what, stored, derived)

@@ -40,9 +40,8 @@ class AuditDifference:
 class AuditedEntity(NamedTuple):
     """An entity with the nodes and edges that are derived for it.
 
-    ``labels`` are all labels of its node, ``identifiers`` and ``former`` pairs of kind and value, ``values``
-    [field, value, whether its node is the entity's]. ``types`` are those that its
-    observations say.
+    ``identifiers`` and ``former`` are pairs of kind and value, ``values`` [field, value, whether its node is
+    the entity's]. ``types`` are those that its observations say.
     """
 
     subject_id: str
@@ -90,7 +89,6 @@ class Stretch:
         self._wanted = set(subject_ids)
 
     def changed(self, reread: State) -> set[str]:
-        """Return the subjects that were written since they were read."""
         pairs = ((self.stored.entities, reread.entities), (self.stored.relationships, reread.relationships))
         if self.stored.read.revision == reread.read.revision:
             return set()
@@ -184,19 +182,14 @@ class Stretch:
     def _of_events(
         self, subject_id: str, node: turn_rows.Node, stored: list[dict[str, Any]]
     ) -> list[AuditDifference]:
-        """Return the differences of an entity's events, each named by its id."""
         stored_by_id = {str(event.get("id")): event for event in stored}
         derived = events.listed(self.owner, node.as_listed, self.derived.rules(node.view.kind))
-        names = [
-            name for name in sorted({*stored_by_id, *derived}) if stored_by_id.get(name) != derived.get(name)
-        ]
+        pairs = [(n, stored_by_id.get(n), derived.get(n)) for n in sorted({*stored_by_id, *derived})]
         return [
-            AuditDifference(subject_id, f"event {name}", stored_by_id.get(name), derived.get(name))
-            for name in names
+            AuditDifference(subject_id, f"event {name}", old, new) for name, old, new in pairs if old != new
         ]
 
     def correct(self, params: dict[str, Any]) -> None:
-        """Change the rows of a turn so that they correct what is stored, whatever that is."""
         changes = events.EventChanges(self.owner)
         for row in params["entities"]:
             stored = self._entities[row["subject_id"]]
@@ -230,12 +223,11 @@ class Stretch:
 
 
 def _display_labels(stored: AuditedEntity) -> list[str]:
-    """Return the display labels of a node, sorted. A person may have given it other labels."""
+    """Return the display labels of a node, sorted; a person may have given it others."""
     return sorted({*stored.labels} & {*DISPLAY_LABELS.values()})
 
 
 def _of_properties(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[AuditDifference]:
-    """Return the fields and the other properties in which a node differs."""
     return _of_snapshot(subject_id, stored, derived) + [
         AuditDifference(subject_id, name, stored.get(name), value)
         for name, value in derived.items()
@@ -256,15 +248,8 @@ def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any
         }
         for snapshot in (stored, derived)
     )
-    names = [
-        name
-        for name in {**stored_fields, **derived_fields}
-        if stored_fields.get(name) != derived_fields.get(name)
-    ]
-    return [
-        AuditDifference(subject_id, f"field {name}", stored_fields.get(name), derived_fields.get(name))
-        for name in names
-    ]
+    pairs = [(n, stored_fields.get(n), derived_fields.get(n)) for n in {**stored_fields, **derived_fields}]
+    return [AuditDifference(subject_id, f"field {name}", old, new) for name, old, new in pairs if old != new]
 
 
 def _cut(value: Any) -> Any:

@@ -43,7 +43,7 @@ class _Subject(NamedTuple):
 
 
 def kinds_of(entity_types: Iterable[str], relationship_types: Iterable[str] = ()) -> list[Kind]:
-    """Return the kinds of some types, in their order: entities before relationships, live ones first."""
+    """Return the kinds of some types in order: entities before relationships, live ones first."""
     kinds = [Kind(True, kind, live) for kind in set(entity_types) for live in (True, False)]
     kinds += [Kind(False, kind) for kind in set(relationship_types)]
     return sorted(kinds, key=lambda kind: kind.order)

@@ -98,7 +98,7 @@ async def _used(database: Database, store: ObjectStore, owner: str | None) -> se
 
 
 async def content_hashes(database: Database, owner: str) -> AsyncIterator[list[str]]:
-    """Yield the content hashes of the sources of an owner, in pages; a hash may come again."""
+    """Yield the content hashes of the sources of an owner, in pages; one may come again."""
     at: int | None = EARLIEST
     after: str | None = ""
     while True:

@@ -33,7 +33,7 @@ from graphmem.reading.source_answers import (
     read_runs,
     read_source,
 )
-from graphmem.storing.applying import apply_withdrawals
+from graphmem.storing.acceptance import apply_withdrawals
 from graphmem.writing import Receipt
 from graphmem.writing.new_interpretation import ENDED, Interpretation, Status
 

@@ -22,7 +22,7 @@ from graphmem.storing.acceptance import (
     submit,
     transaction,
 )
-from graphmem.storing.withdrawal_plans import EntityChange, changes
+from graphmem.storing.withdrawal_changes import EntityChange, changes
 from graphmem.writing import MergeRequest, Merging, Receipt
 from graphmem.writing.supposing import suppose_written
 

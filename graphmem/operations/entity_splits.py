@@ -28,12 +28,12 @@ from graphmem.storing.acceptance import (
     Expecting,
     Reason,
     Writing,
+    apply_withdrawals,
     refusals,
     submit,
     transaction,
 )
-from graphmem.storing.applying import apply_withdrawals
-from graphmem.storing.withdrawal_plans import EntityChange, RelationshipChange, changes
+from graphmem.storing.withdrawal_changes import EntityChange, RelationshipChange, changes
 from graphmem.writing import Receipt, SplitRequest, UnsplitRequest
 from graphmem.writing.splitting import REFUSED, SPLIT_LIMIT, Selection
 from graphmem.writing.supposing import suppose_written

@@ -10,8 +10,7 @@ from graphmem.errors import NotFound
 from graphmem.operations.interpretations import EXAMPLE_INTERPRETATION_ID, InterpretationId
 from graphmem.operations.sources import SourceId
 from graphmem.registry import Scope, operation
-from graphmem.storing.withdrawal_changes import WithdrawalResult, change
-from graphmem.storing.withdrawal_plans import ChangeWithdrawal
+from graphmem.storing.withdrawal_changes import ChangeWithdrawal, WithdrawalResult, change
 
 
 class ChangeSource(ChangeWithdrawal):

@@ -19,8 +19,7 @@ from graphmem.operations.entity_merges import Unmerge, unmerge_entities
 from graphmem.reading.writer_filters import ByProgram
 from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import transaction
-from graphmem.storing.withdrawal_changes import WithdrawalResult, apply, change
-from graphmem.storing.withdrawal_plans import ChangeWithdrawal
+from graphmem.storing.withdrawal_changes import ChangeWithdrawal, WithdrawalResult, apply, change
 from graphmem.writing import WithdrawalRequest
 from graphmem.writing.withdrawing import QuarantineRequest, SubjectChange
 

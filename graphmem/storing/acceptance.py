@@ -9,19 +9,19 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Final, NotRequired, cast
 
 import orjson
+import structlog
 from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, Moment, NoBool, invalid
 from graphmem.context import Context
-from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from graphmem.errors import InvalidInput, NotFound, StoreRefused, Unavailable
 from graphmem.model import fact_records, ids, items, membership, reduction, times
 from graphmem.model.items import Item, ItemIssue, ItemReader
 from graphmem.model.links import Link
 from graphmem.model.ranks import ObservationSource
 from graphmem.model.reduction import Fold
 from graphmem.reading import answers, recomputed
-from graphmem.storing.applying import apply_withdrawals
 from graphmem.text import spelling
 from graphmem.writing import Receipt, ReleaseRequest, StoreRequest, WriteRequest
 from graphmem.writing.new_interpretation import Interpretation
@@ -59,7 +59,11 @@ ExpectedVersion = Annotated[
 ]
 OF_PEOPLE: Final = frozenset({"cli", "inspector"})
 """The names of the command line and of the page as clients: a person types what they write."""
+APPLIED_AT_ONCE: Final = 1_000
+"""Entities and relationships that are folded again before a withdrawal is answered; the worker folds more."""
 Parts = tuple[list[Item | None], list[Link | None]]
+
+_log = structlog.get_logger("graphmem.exclusion")
 
 
 class Writing(Arguments):
@@ -184,8 +188,7 @@ def transaction(context: Context, operation_name: str, arguments: Writing) -> Tr
 async def submit(context: Context, request: WriteRequest) -> Receipt:
     """Hand a request to its owner's writer; return its receipt with snapshots as of its transaction.
 
-    Raises:
-        StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
+    Raises as :meth:`graphmem.writing.Writers.submit`.
     """
     try:
         receipt = await context.services.writers.submit(request)
@@ -252,9 +255,8 @@ async def accept(
 
 
 def entries(receipt: Receipt) -> list[StoredEntity]:
-    """Return the entity of each item of a receipt.
-
-    If the snapshots together are too large for an answer, only the last item of each entity has its snapshot.
+    """Return the entity of each item of a receipt; if it would be too large, only the last of each has its
+    snapshot.
     """
     sizes = [sum(len(winner.value) for winner in fold.values()) for fold in receipt.folds]
     last = {item.entity_id: index for index, item in enumerate(receipt.items)}
@@ -291,7 +293,6 @@ class CreatedCounts(TypedDict):
 
 
 def created_counts(receipt: Receipt) -> CreatedCounts:
-    """Return how much a receipt says was created; a replay has created nothing."""
     outcomes = [] if receipt.replayed else receipt.items
     return {
         "entities_created": sum(each.action == "created" for each in outcomes),
@@ -340,6 +341,23 @@ def refusals(*missing: str, faults: Collection[str] = (), **details: Any) -> Ite
         if absent := next((issue for issue in issues if issue["code"] in missing), None):
             raise NotFound(absent["message"], **details) from exc
         raise
+
+
+async def apply_withdrawals(context: Context) -> int:
+    """Fold again what waits for it, as far as a caller waits for that; return how many still wait.
+
+    The withdrawals are written: where the database fails now, the worker folds later.
+
+    Raises:
+        Unavailable: the database cannot even say how many wait.
+    """
+    owner, services = context.actor.owner, context.services
+    services.pending_refolds.forget(owner)
+    try:
+        await services.writers.refold_withdrawn(owner, APPLIED_AT_ONCE)
+    except Unavailable as exc:
+        _log.warning("withdrawn observations are folded out later", owner=owner, reason=str(exc)[:500])
+    return await services.pending_refolds.withdrawn(owner)
 
 
 async def _reread(context: Context, receipt: Receipt) -> Receipt:

@@ -123,15 +123,12 @@ async def received(
     """Keep the file of a request in the object store; return the source that its transaction writes.
 
     The bytes are stored before the graph names them. If the request is refused, they stay without a name
-    until `graphmem storage gc` removes them.
+    until `graphmem storage gc` removes them. Raises as :func:`opened`, and where the store cannot be written
+    to.
 
     Args:
         file_key: the idempotency key of the file.
         commit: false for a plan: nothing is stored.
-
-    Raises:
-        ObjectStoreUnavailable: the object store cannot be written to.
-        GraphmemError: as :func:`opened`.
     """
     if not arguments.has_file:
         # What describes a file asks for nothing where there is none.
@@ -156,15 +153,8 @@ async def received(
 
 
 async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
-    """Return the file that arguments give, open for reading at its first byte; the caller closes it.
-
-    Raises:
-        InvalidInput: there are both a content and a path.
-        FileContentInvalid: the content is no base64.
-        FileEmpty: the file has no byte.
-        FileTooLarge: it has more bytes than the limit.
-        FilePathRefused, FileIsDirectory, FileUnreadable: the path is that of no file that may be read.
-        SandboxDisabled: the sandbox takes no paths.
+    """Return the file that arguments give, open at its first byte; the caller closes it. Raises
+    :data:`FILE_ERRORS`.
     """
     content = cast("str | Upload | None", arguments.file_content)
     settings = context.services.settings
@@ -203,12 +193,6 @@ class Limited:
         self._size = 0
 
     def read(self, count: int) -> bytes:
-        """Return the next bytes, none at the end.
-
-        Raises:
-            FileTooLarge: these are too many; a file may grow while it is read.
-            FileUnreadable: the disk cannot read them.
-        """
         try:
             chunk = self._file.read(count)
         except OSError as exc:
@@ -220,7 +204,6 @@ class Limited:
 
 
 def _head(file: BinaryIO) -> bytes:
-    """Return the first bytes of a file, which is then at its beginning again."""
     try:
         head = file.read(HEAD_BYTES)
         file.seek(0)
@@ -247,7 +230,6 @@ def _refused(kind: type[FileContentInvalid], name: str, message: str) -> FileCon
 
 
 def too_large(size: int, limit: int) -> FileTooLarge:
-    """Return the error of a file of ``size`` bytes, which may have ``limit`` bytes."""
     return FileTooLarge(
         f"the file has {size} bytes, and {limit} are the limit: split it into several files",
         file_size=size,
@@ -256,7 +238,7 @@ def too_large(size: int, limit: int) -> FileTooLarge:
 
 
 def decoded_size(characters: int, ending: bytes) -> int:
-    """Return the bytes that base64 of so many characters stands for; ``ending``: the last two of them."""
+    """Return the bytes that so many characters of base64 mean; ``ending``: the last two of them."""
     return characters // 4 * 3 - ending.count(b"=")
 
 

@@ -1,23 +1,78 @@
-"""Withdrawing and reinstating, and what waits to be folded again after it."""
+"""Withdrawing and reinstating: what it changes or would change, and what waits to be folded again."""
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired
 
+import orjson
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import NoBool, Previewed
 from graphmem.context import Context
-from graphmem.model import times
+from graphmem.fresh import read_fresh
+from graphmem.model import reduction, times
+from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import SubjectKind
-from graphmem.reading.budgets import Budgeted, within_budget
-from graphmem.storing.acceptance import refusals, submit, transaction
-from graphmem.storing.applying import apply_withdrawals
-from graphmem.storing.withdrawal_plans import (
-    ChangeWithdrawal,
-    EntityChange,
-    RelationshipChange,
-    page_of_changes,
-)
+from graphmem.model.reduction import Winner
+from graphmem.reading import cursors
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.cursors import Cursor
+from graphmem.storing.acceptance import Reason, Writing, apply_withdrawals, refusals, submit, transaction
 from graphmem.writing import WithdrawalRequest
+from graphmem.writing.supposing import Sides, Supposition, suppose
+from graphmem.writing.things import Thing
 from graphmem.writing.withdrawing import SubjectChange
+
+CHANGES_DEFAULT: Final = 20
+CHANGES_LIMIT: Final = 100
+"""Entities, and relationships, of one page."""
+
+
+class ChangeWithdrawal(Writing, Previewed):
+    """The arguments of a withdrawal or a reinstatement beside its subject."""
+
+    reason: Reason = None
+    limit: Annotated[
+        int, Field(ge=1, le=CHANGES_LIMIT, description="Entities of a page of a dry run."), NoBool
+    ] = CHANGES_DEFAULT
+    cursor: Cursor = None
+    max_characters: MaxCharacters = None
+
+
+class Origin(TypedDict):
+    """An observation, several with commas for a union, and its file."""
+
+    observation_id: str
+    source_id: str | None
+
+
+class FieldChange(TypedDict):
+    """A field: null where it has no value; ``winner`` sets the new value."""
+
+    field: str
+    old_value: Any
+    new_value: Any
+    winner: Origin | None
+
+
+class EntityChange(TypedDict):
+    """``change`` is appears, disappears or changes."""
+
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    change: str
+    fields: list[FieldChange]
+
+
+class RelationshipChange(TypedDict):
+    """``change`` is appears, disappears or changes."""
+
+    relationship_key: str
+    change: str
+    fields: list[FieldChange]
 
 
 class WithdrawalResult(Budgeted):
@@ -46,6 +101,14 @@ class WithdrawalResult(Budgeted):
     next_cursor: NotRequired[str]
 
 
+class _Touched(NamedTuple):
+    entities: list[str]
+    more: bool
+    observations: int
+    entity_count: int
+    relationship_count: int
+
+
 async def change(
     context: Context,
     operation_name: str,
@@ -70,13 +133,8 @@ async def change(
 async def apply(
     context: Context, arguments: ChangeWithdrawal, request: WithdrawalRequest, **named: str
 ) -> WithdrawalResult:
-    """Withdraw or reinstate what a request names; in a dry run only answer what would change.
-
-    Args:
-        named: what an error tells beside its message.
-
-    Raises:
-        NotFound: a subject is not there, or it is withdrawn already, or not withdrawn.
+    """Withdraw or reinstate what a request names; in a dry run only answer what would change. An error tells
+    what is ``named`` beside its message.
     """
     state = "counting" if request.is_reinstating else "withdrawn"
     with refusals("ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", **named):
@@ -98,21 +156,155 @@ async def apply(
 async def _plan(
     context: Context, arguments: ChangeWithdrawal, request: WithdrawalRequest, state: str
 ) -> WithdrawalResult:
+    """Return a page of what a withdrawal would change: entities by id, then relationships by key.
+
+    What was touched and would be shown as before is left out, so a page may have fewer items than its limit.
+
+    Raises:
+        StoreRefused: the withdrawal would be refused.
+        InvalidCursor: the cursor belongs to another request.
+    """
+
     @within_budget("entities", "relationships")
+    @read_fresh
     async def plan(context: Context, arguments: ChangeWithdrawal) -> WithdrawalResult:
-        page = await page_of_changes(context, arguments, request)
+        apart = ("idempotency_key", "reason", "dry_run", "commit")
+        query = cursors.fingerprint(context, request.operation, arguments, apart)
+        phase, after = "entity", ""
+        if arguments.cursor is not None:
+            place = cursors.decode(query, arguments.cursor, {"of": str, "after": str})
+            phase, after = place["of"], place["after"]
+        window = {"subjects": [each.subject for each in request.changes], "limit": arguments.limit}
+        touched = await context.graph.only(
+            "exclusion.touched", _Touched, after=after if phase == "entity" else cursors.LAST, **window
+        )
+        keys, more = list[str](), False
+        if not touched.more:
+            after_key = after if phase == "relationship" else ""
+            keys, more = await context.graph.only(
+                "exclusion.touched_relationships", tuple[list[str], bool], after=after_key, **window
+            )
+        supposition = await suppose(context.services.database, request, touched.entities, keys)
+        entities, relationships = await changes(context, supposition, touched.entities, keys)
         answer: WithdrawalResult = {
             "success": True,
             "dry_run": True,
             "state": state,
-            "observations": page["counts"]["observations"],
+            "observations": touched.observations,
             "pending": await context.services.pending_refolds.withdrawn(context.actor.owner),
             "exclusion_id": None,
             "transaction_id": None,
             "recorded_at": None,
             "replayed": False,
-            **page,
+            "counts": {
+                "observations": touched.observations,
+                "entities": touched.entity_count,
+                "relationships": touched.relationship_count,
+            },
+            "entities": entities,
+            "relationships": relationships,
         }
+        if touched.more:
+            answer["next_cursor"] = cursors.encode(query, {"of": "entity", "after": touched.entities[-1]})
+        elif more:
+            answer["next_cursor"] = cursors.encode(query, {"of": "relationship", "after": keys[-1]})
         return answer
 
     return await plan(context, arguments)
+
+
+async def changes(
+    context: Context, supposition: Supposition, entity_ids: Sequence[str], keys: Sequence[str]
+) -> tuple[list[EntityChange], list[RelationshipChange]]:
+    """Return what would change of some entities and relationships, without those that would not."""
+    entities = [(entity_id, _compare(supposition.entity(entity_id))) for entity_id in entity_ids]
+    relationships = [(key, _compare(supposition.relationship(key))) for key in keys]
+    winner_ids = {
+        observation_id
+        for _, each in (*entities, *relationships)
+        if each
+        for _, _, winner in each.fields.values()
+        if winner
+        for observation_id in winner.observation_id.split(",")
+    }
+    winners = await context.graph.only(
+        "exclusion.winners", list[tuple[str, str | None]], observation_ids=sorted(winner_ids)
+    )
+    origins = dict(winners)
+    return [
+        {
+            "entity_id": entity_id,
+            "entity_type": each.thing.kind,
+            "canonical_name": each.thing.name,
+            "change": each.name,
+            "fields": _field_changes(each, origins),
+        }
+        for entity_id, each in entities
+        if each
+    ], [
+        {"relationship_key": key, "change": each.name, "fields": _field_changes(each, origins)}
+        for key, each in relationships
+        if each
+    ]
+
+
+class _Change(NamedTuple):
+    """How a thing would change.
+
+    Attributes:
+        name: appears, disappears or changes.
+        thing: the thing afterwards, or before where it disappears.
+        fields: the old and the new value (canonical JSON) and the winner of each field that would change.
+    """
+
+    name: str
+    thing: Thing
+    fields: dict[str, tuple[str | None, str | None, Winner | None]]
+
+
+def _compare(sides: Sides) -> _Change | None:
+    """Compare a thing before and after; ``None`` where answers would show it as before."""
+    old, new = sides
+    thing = new or old
+    if thing is None:
+        return None
+    without = None if ":" in thing.subject_id else CANONICAL_NAME
+    old_fields = dict(reduction.snapshot_fields(old.fold, without)) if old else {}
+    new_fields = dict(reduction.snapshot_fields(new.fold, without)) if new else {}
+    fields: dict[str, tuple[str | None, str | None, Winner | None]] = {}
+    if old and new and without and old.name != new.name:
+        name = new.fold.get(CANONICAL_NAME)
+        fields[CANONICAL_NAME] = _json(old.name), _json(new.name), name
+    for name in sorted({*old_fields, *new_fields}):
+        before, after = old_fields.get(name), new_fields.get(name)
+        if _shown_part(before) != _shown_part(after):
+            fields[name] = before and before.value, after and after.value, after
+    if old and new and not fields:
+        return None
+    return _Change("changes" if old and new else "appears" if new else "disappears", thing, fields)
+
+
+def _shown_part(winner: Winner | None) -> tuple[str, str] | None:
+    return winner and (winner.observation_id, winner.value)
+
+
+def _json(text: str) -> str:
+    return orjson.dumps(text).decode()
+
+
+def _field_changes(change: _Change, origins: Mapping[str, str | None]) -> list[FieldChange]:
+    return [
+        {
+            "field": name,
+            "old_value": None if old is None else orjson.Fragment(old),
+            "new_value": None if new is None else orjson.Fragment(new),
+            "winner": None if winner is None else _origin(winner.observation_id, origins),
+        }
+        for name, (old, new, winner) in change.fields.items()
+    ]
+
+
+def _origin(observation_id: str, origins: Mapping[str, str | None]) -> Origin:
+    """Return where a value comes from; a union has a file if all of its observations have the same."""
+    source_ids = {origins[each] for each in observation_id.split(",") if each in origins}
+    return {"observation_id": observation_id, "source_id": source_ids.pop() if len(source_ids) == 1 else None}

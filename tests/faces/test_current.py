@@ -11,7 +11,7 @@ from graphmem.context import Services
 from graphmem.errors import InvalidInput
 from graphmem.reading import current_relationships, walk
 from graphmem.settings import Limits
-from graphmem.storing import applying
+from graphmem.storing import acceptance
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -188,6 +188,6 @@ def test_an_end_that_was_withdrawn_does_not_count(
 
     assert not is_current()
     # What a withdrawal changes is folded again where it is read.
-    monkeypatch.setattr(applying, "APPLIED_AT_ONCE", 0)
+    monkeypatch.setattr(acceptance, "APPLIED_AT_ONCE", 0)
     run("sources.withdraw", source_id=ended["source_id"])
     assert is_current()

@@ -10,7 +10,7 @@ from graphmem import worker
 from graphmem.context import Services
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.reading import recomputed
-from graphmem.storing import applying
+from graphmem.storing import acceptance
 from graphmem.writing import writers
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -31,7 +31,7 @@ from tests.support.statements import counted
 @pytest.fixture
 def waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have withdrawals wait for the worker."""
-    monkeypatch.setattr(applying, "APPLIED_AT_ONCE", 0)
+    monkeypatch.setattr(acceptance, "APPLIED_AT_ONCE", 0)
 
 
 def changed(run: Call, name: str, **arguments: Any) -> str:

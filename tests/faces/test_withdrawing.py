@@ -12,7 +12,7 @@ from graphmem import worker
 from graphmem.context import Services
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound
 from graphmem.registry import REGISTRY
-from graphmem.storing import applying
+from graphmem.storing import acceptance
 from graphmem.writing import forms
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
@@ -143,7 +143,7 @@ def test_answers_from_indexes_say_what_waits_and_reads_of_a_thing_do_not_wait(
     loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     things = [{"entity_type": "thing", "name": f"n{number}"} for number in range(3)]
-    monkeypatch.setattr(applying, "APPLIED_AT_ONCE", 0)
+    monkeypatch.setattr(acceptance, "APPLIED_AT_ONCE", 0)
     for _ in range(5):
         run = by_runner(loop, services, str(uuid.uuid4()))
         filed = run("store", entities=[*things, person(city="Bath")], **with_file())
@@ -181,7 +181,7 @@ def test_a_withdrawal_of_more_than_one_transaction_can_note_goes_on_after_it(
         before = state(run)
         with monkeypatch.context() as patched:
             # As if the process had died after the transaction of the withdrawal.
-            patched.setattr(applying, "APPLIED_AT_ONCE", 0)
+            patched.setattr(acceptance, "APPLIED_AT_ONCE", 0)
             answer = run("sources.withdraw", source_id=filed["source_id"])
         assert answer["observations"] == 7
         assert answer["pending"] == 5 + 2, (
@@ -202,7 +202,7 @@ def test_a_withdrawal_of_more_than_one_transaction_can_note_goes_on_after_it(
     assert run("relationships.list")["relationships"] == []
     assert is_sound(run)
     with monkeypatch.context() as patched:
-        patched.setattr(applying, "APPLIED_AT_ONCE", 0)
+        patched.setattr(acceptance, "APPLIED_AT_ONCE", 0)
         run("sources.reinstate", source_id=filed["source_id"])
         # The second change of the same file starts from its first observation.
         run("sources.withdraw", source_id=filed["source_id"])
@@ -233,7 +233,7 @@ def test_each_answer_from_indexes_says_what_waits_and_nothing_once_nothing_waits
         "interpretations.list": {},
     }
     assert calls.keys() == {each.name for each in REGISTRY.values() if each.indexed}
-    monkeypatch.setattr(applying, "APPLIED_AT_ONCE", 0)
+    monkeypatch.setattr(acceptance, "APPLIED_AT_ONCE", 0)
     # The worker of another process serves all owners, and may be faster than some reads: they come again.
     unsaid = [*calls]
     for verb in ("withdraw", "reinstate") * 10:

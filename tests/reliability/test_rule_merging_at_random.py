@@ -14,7 +14,7 @@ from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical, person_names
 from graphmem.registry import REGISTRY
-from graphmem.storing import applying
+from graphmem.storing import acceptance
 from graphmem.writing import writers
 from tests.support import audits
 from tests.support.actors import full_actor
@@ -247,7 +247,7 @@ def test_random_histories_are_what_their_facts_come_to(services: Services, loop:
 def test_histories_whose_withdrawals_are_folded_late_are_what_their_facts_come_to(
     services: Services, loop: Loop, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(applying, "APPLIED_AT_ONCE", 0)
+    monkeypatch.setattr(acceptance, "APPLIED_AT_ONCE", 0)
     monkeypatch.setattr(writers, "REFOLDED_LIMIT", 1)
     rng, owner, files = random.Random(seed), Owner(services, loop), list[str]()
     owner.begin()
