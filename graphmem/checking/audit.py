@@ -326,8 +326,7 @@ class Audit:
 
     async def _compare_heads(self) -> None:
         """Compare the shapes seen with the heads of the schemas, and mend them if asked to, unless another
-        process wrote.
-        """
+        process wrote."""
         async with self._locked():
             if (await self._read_counts()).revision != self.revision:
                 return
@@ -370,8 +369,7 @@ class Audit:
 
     async def _compare_whole(self, entities: list[str], relationships: list[str]) -> Stretch:
         """Compare a stretch once more at a revision that is seen whole, at last under the lock, and mend it
-        if asked to: a commit that is seen in part looks like damage.
-        """
+        if asked to: a commit that is seen in part looks like damage."""
         for _ in range(READS_LIMIT if self._tx is None else 0):
             owner = await self.database.writes(self.owner).only("owner.lock", LockedOwner)
             with contextlib.suppress(Torn):

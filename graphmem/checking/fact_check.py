@@ -60,7 +60,7 @@ def _fault(kind: DeclaredKind, fact: list[Any], owner: str, transaction_id: str,
 
 
 def _expected_ids(record: Record, owner: str, transaction_id: str, count: int) -> set[str]:
-    """Return the ids that a fact of its transaction's ``count`` may have; none where its id does not follow."""
+    """Return the ids that one of ``count`` facts of a transaction may have; none where none follows."""
     if isinstance(record, SourceRecord):
         return {ids.source_id(owner, record.content_hash)}
     if isinstance(record, Split):

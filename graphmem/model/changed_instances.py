@@ -35,12 +35,11 @@ class Change(NamedTuple):
 
 
 def field_name(recurrence_id: str, *, is_of_later: bool) -> str:
-    """Return the field of a series that says when an instance, or it and all later ones, take place."""
     return f"{_LATER if is_of_later else _ONE}{recurrence_id}"
 
 
 def changes(values: Iterable[tuple[str, str]]) -> list[Change]:
-    """Return the changes that a series has, by time; ``values`` are its fields with their canonical JSON."""
+    """Return the changes that a series with some fields (canonical JSON) has, by time."""
     listed: list[Change] = []
     for name, value in values:
         if not name.startswith((_ONE, _LATER)) or value == "null":

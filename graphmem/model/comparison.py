@@ -36,7 +36,6 @@ class Typed(NamedTuple):
 
 
 def typed(value: Any) -> Typed | None:
-    """Return a decoded JSON value with its kind; ``None`` if it has no place in the order."""
     if isinstance(value, bool):
         return Typed(_BOOLEAN, value)
     if isinstance(value, int | float):
@@ -47,10 +46,10 @@ def typed(value: Any) -> Typed | None:
 
 
 def sort_key(value: Any) -> str | None:
-    """Return a text that sorts as the value does among all kinds; ``None`` if the value has no place.
+    """Return a text, short enough for an index, that sorts as the value does among all kinds, if it has a
+    place.
 
-    The text is short enough for an index. Numbers that share their first 150 digits, and texts that share
-    their first 200 characters, are in arbitrary order.
+    Numbers that share their first 150 digits, and texts their first 200 characters, are in arbitrary order.
     """
     typed_value = typed(value)
     if typed_value is None:
@@ -65,7 +64,7 @@ def sort_key(value: Any) -> str | None:
 
 
 def _number_key(number: float) -> str:
-    """Return the sign, the exponent and the digits of a number, so that texts sort as numbers do."""
+    """Return the sign, the exponent and the digits of a number: such texts sort as numbers do."""
     sign, digits, exponent = Decimal(number).normalize(_EXACT).as_tuple()
     if not any(digits):
         return "1"
@@ -172,7 +171,7 @@ _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 
 
 def problem(op: Any, value: Any) -> tuple[str, str] | None:
-    """Return what is wrong with a filter as (``op`` or ``value``, message), ``None`` if it is valid."""
+    """Return what is wrong with a filter as (``op`` or ``value``, message)."""
     if op not in OPS:
         return "op", f"an op is one of {', '.join(OPS)}"
     if op == "in":
@@ -194,12 +193,6 @@ _SCALAR: Final = "a string, a number or a boolean"
 
 
 def matches_all(filters: Mapping[str, Filter], texts: Mapping[str, str]) -> bool:
-    """Return whether a snapshot matches all filters.
-
-    Args:
-        filters: by field.
-        texts: canonical JSON of the snapshot's fields, by name.
-    """
     return all(
         name in texts and condition.matches(canonical.decode(texts[name]))
         for name, condition in filters.items()
@@ -217,5 +210,4 @@ def _contains(text: str, part: str, whole: bool) -> bool:
 
 
 def _in_word(character: str) -> bool:
-    """Return whether a character is part of a word: a letter, a digit, or a mark on one."""
     return bool(character) and (character.isalnum() or unicodedata.category(character)[0] == "M")

@@ -72,7 +72,7 @@ def parse(text: str) -> WrittenDate | None:
 
 
 def month_number(name: str) -> int:
-    """Return the number of a month by its English name, whole or shortened; 0 if it is no month."""
+    """Return the number of a month by its English name, whole or shortened; else 0."""
     return _MONTH.get(name.lower(), 0)
 
 

@@ -27,7 +27,6 @@ def shape_of(value: object) -> str | None:
 
 
 def join(known: Mapping[str, Shapes], fields: Mapping[str, str | None]) -> dict[str, Shapes]:
-    """Return ``known`` with the types of one more observation; a field seen only as null is included."""
     joined = dict(known)
     for name, shape in fields.items():
         joined[name] = joined.get(name, frozenset()) | ({shape} if shape else frozenset())
@@ -35,7 +34,7 @@ def join(known: Mapping[str, Shapes], fields: Mapping[str, str | None]) -> dict[
 
 
 def describe(seen: Iterable[str]) -> str:
-    """Return the name of a discovered type: dates among other strings are strings, null alone is ``null``."""
+    """Return the name of a discovered type: dates among strings are strings, null alone is ``null``."""
     shapes = set(seen)
     if {"date", "string"} <= shapes:
         shapes.remove("date")

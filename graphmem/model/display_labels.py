@@ -30,6 +30,5 @@ DISPLAY_LABELS: Final[Mapping[str, str]] = MappingProxyType({
 
 
 def of_type(entity_type: str) -> list[str]:
-    """Return the display labels of an entity type: one for a shipped type, none for another type."""
     label = DISPLAY_LABELS.get(entity_type)
     return [label] if label else []

@@ -52,12 +52,7 @@ class Ending(NamedTuple):
 
 
 def ended(metadata: Iterable[tuple[str, str]], now: int) -> str | None:
-    """Return the value that says that a relationship ended before a time; ``None`` if it is current.
-
-    Args:
-        metadata: names and canonical JSON values of the relationship's fields.
-        now: the time, in microseconds.
-    """
+    """Return the value (JSON) that says that a relationship ended before a time (microseconds), if it did."""
     ends = [end for _, end in _ends(metadata, now)]
     return min(ends).value if ends else None
 
@@ -79,7 +74,6 @@ def periods(metadata: Iterable[tuple[str, str]]) -> list[list[tuple[str, str]]]:
 
 
 def ending_fields(metadata: Iterable[tuple[str, str]], now: int) -> list[str]:
-    """Return the fields that say that a relationship ended before a time; without them it is current."""
     return [name for name, _ in _ends(metadata, now)]
 
 

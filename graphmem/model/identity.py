@@ -151,7 +151,7 @@ _RENAMED = re.compile(
 
 
 def renamed(name: str) -> tuple[str, str] | None:
-    """Return the new and the former name that a company's name says: Alfa, now Beta; Beta (formerly Alfa)."""
+    """Return the new and the former name that a name says: Alfa, now Beta; Beta (formerly Alfa)."""
     match = _RENAMED.fullmatch(name)
     return match and ((match["name"], match["first"]) if match["name"] else (match["first"], match["old"]))
 
@@ -181,8 +181,7 @@ class Identity:
 def normalise_type(entity_type: str) -> str:
     """Return the canonical spelling of an entity type: ``" Sales-Order"`` is ``sales_order``.
 
-    Trimmed, lower case, runs of spaces and hyphens to one underscore; the plurals of the shipped types
-    become their singular by a pinned table, every other word stays as it is.
+    Lower case, runs of spaces and hyphens to one underscore; plurals of the shipped types become singular.
 
     Raises:
         ValueError: what comes out is not ``[a-z][a-z0-9_]{0,63}``.
@@ -202,7 +201,6 @@ def fold_text(text: str) -> str:
 
 
 def identity_value(value: Any) -> str | None:
-    """Return the normalised form of a value that may identify something, ``None`` where it cannot."""
     if isinstance(value, str):
         return fold_text(value) or None
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -213,7 +211,7 @@ def identity_value(value: Any) -> str | None:
 def is_abbreviated(folded: str) -> bool:
     """Return whether a folded name of a person has initials and no more than one whole word: "s. grant".
 
-    Single characters of scripts without capitals are words, not initials.
+    Single characters of scripts without capitals are whole words.
     """
     parts = words(folded)
     whole = [part for part in parts if len(part) > 1 or part.upper() == part]
@@ -228,7 +226,6 @@ def index_key(folded: str) -> str:
 
 
 def rule(entity_type: str) -> tuple[tuple[str, ...], ...]:
-    """Return the alternatives, in order, by which items of a (canonical) type are identified."""
     return SHIPPED.get(entity_type, GENERAL)
 
 
@@ -243,11 +240,8 @@ _WITH_NUMBERS: dict[str, Alternatives] = {
 
 
 def alternatives(entity_type: str) -> Alternatives:
-    """Return the alternatives of a type with those of its own numbers.
-
-    A number without its vendor comes last for an invoice, whose explicit names identified it before numbers
-    alone did.
-    """
+    """Return the alternatives of a type with those of its own numbers; a number alone comes last for an
+    invoice."""
     return _WITH_NUMBERS.get(entity_type) or rule(entity_type)
 
 
@@ -272,9 +266,8 @@ def identify(
     """Return the entity that an item is about.
 
     Args:
-        entity_type: in its canonical spelling.
         fields: the item's fields as given, ``canonical_name`` among them.
-        registered: those of a registered schema, which end with the content; ``None`` for the default.
+        registered: those of a registered schema; ``None`` for the default.
     """
     read = read_fields(entity_type, fields)
     for names in alternatives(entity_type) if registered is None else registered:
@@ -289,8 +282,8 @@ def identify(
 
 @lru_cache(maxsize=1_000)
 def merging(entity_type: str) -> Alternatives:
-    """Return the alternatives by which the entities of a type are merged: contact points of a thing with a
-    number are those of somebody else."""
+    """Return the alternatives by which entities are merged: contact points of a numbered thing are
+    of others."""
     if entity_type not in NUMBERED or entity_type in _BY_NAME:
         return own_rule(entity_type)
     return tuple(names for names in alternatives(entity_type) if names not in {*_CONTACT, (CONTENT,)})
@@ -303,8 +296,8 @@ def is_number(entity_type: str, names: tuple[str, ...], value: str | None) -> bo
 
 
 def identifying_value(entity_type: str, name: str, fields: Mapping[str, Any]) -> str | None:
-    """Return the normalised value of an identifying field; of a number that nobody issues, its letters and
-    digits."""
+    """Return the normalised value of an identifying field; a number that nobody issues has letters and digits
+    alone."""
     value, numbered = identity_value(fields.get(name)), NUMBERED.get(entity_type)
     if value and numbered and name in numbered.numbers and not numbered.is_issued:
         return "".join(filter(str.isalnum, value)) or value
@@ -312,7 +305,6 @@ def identifying_value(entity_type: str, name: str, fields: Mapping[str, Any]) ->
 
 
 def identifying_names(entity_type: str, alternatives: Alternatives) -> list[str]:
-    """Return the fields of some alternatives, sorted, with the further names of those that have some."""
     names = {name for each in alternatives for name in each}
     numbered = NUMBERED.get(entity_type)
     second = {label for label, name in numbered.names.items() if name in names} if numbered else set[str]()
@@ -349,7 +341,7 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
 
 
 def naming_values(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of those fields that can name or identify an entity, from their canonical JSON."""
+    """Return the values of the fields that can name or identify an entity."""
     return {
         name: canonical.decode(text)
         for name, text in texts.items()
@@ -358,7 +350,6 @@ def naming_values(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def name_of(entity_type: str, entity_id: str, texts: Mapping[str, str]) -> str:
-    """Return the name of an entity from the canonical JSON of its current values."""
     return display_name(entity_type, entity_id, naming_values(texts))
 
 

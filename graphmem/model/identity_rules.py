@@ -80,8 +80,8 @@ def evidence(entity_type: str, fields: Mapping[str, Any], alternatives: Alternat
 def joined(known: Evidence, more: Evidence) -> Evidence:
     """Return the evidence of two sets of observations.
 
-    Of a field with too many values it keeps one value more than :data:`VALUES_LIMIT`, the smallest ones: so
-    the order of joining does not count.
+    Of a field it keeps the smallest values, one more than :data:`VALUES_LIMIT`: so their order does not
+    count.
     """
     if more <= known:
         return known
@@ -93,10 +93,7 @@ def joined(known: Evidence, more: Evidence) -> Evidence:
 
 @lru_cache(maxsize=20_000)
 def borne(owner: str, entity_type: str, evidence: Evidence, alternatives: Alternatives) -> Mapping[str, int]:
-    """Return the ids that an entity with this evidence bears, each with the level of its alternative.
-
-    Those that the types make which are other names of this one are among them.
-    """
+    """Return the ids that evidence bears, also of types that join this one, each with its level."""
     levels: dict[str, int] = {}
     joining = [each for each, joined in identity.SHIPPED_ALIASES.items() if joined == entity_type]
     for level, names, combination in _made(evidence, alternatives):
@@ -141,7 +138,7 @@ def _by_field(evidence: Evidence) -> dict[str, list[str]]:
 def in_conflict(evidence: Evidence, other: Evidence) -> bool:
     """Return whether a field has values in both and none in common, or too many values to tell.
 
-    Where a number is in common, names may differ.
+    Names may differ where a number is in common.
     """
     by_field, others = _by_field(evidence), _by_field(other)
     if "counterparty" in by_field.keys() | others.keys():
@@ -177,7 +174,6 @@ class OwnRule:
 
     @cached_property
     def bases(self) -> tuple[str, ...]:
-        """The alternatives as ``identity_basis`` names them."""
         return tuple("+".join(names) for names in self.alternatives)
 
     @cached_property
@@ -188,11 +184,10 @@ class OwnRule:
         return self.first <= level < self.first + len(self.alternatives)
 
     def is_weaker(self, level: int) -> bool:
-        """Return whether a level is one of its own but the strongest: an index holds ids of these."""
+        """Return whether a level is an own one but the strongest: an index holds ids of these."""
         return self.is_own(level) and level != self.first
 
     def evidence(self, fields: Mapping[str, Any]) -> Evidence:
-        """Return the evidence that one observation adds; see :func:`evidence`."""
         own = evidence(self.entity_type, fields, self.alternatives)
         if own and self.tells_former:
             name, former = identity.company_names(fields)
@@ -205,7 +200,6 @@ class OwnRule:
 
     @cached_property
     def tells_former(self) -> bool:
-        """Whether entities of the type say what they were called before."""
         return ("name", identity.FORMER) in self.alternatives
 
     @cached_property
@@ -222,7 +216,7 @@ class OwnRule:
         return {each: levels[each,] for each in own if (each,) in levels}
 
     def number(self, evidence: Evidence) -> tuple[str, int] | None:
-        """Return the id that the number of an entity makes alone, and its level; ``None`` without one."""
+        """Return the id that the number of an entity makes alone, and its level."""
         by_field = _by_field(evidence) if self.numbers else {}
         for name, level in self.numbers.items():
             values = [each for each in by_field.get(name, ()) if any(map(str.isdigit, each))]
@@ -231,16 +225,13 @@ class OwnRule:
         return None
 
     def borne(self, evidence: Evidence) -> Mapping[str, int]:
-        """Return the ids that an entity bears, each with the level of its alternative."""
         levels = borne(self.owner, self.entity_type, evidence, self.alternatives)
         return {each: level + self.first for each, level in levels.items()} if self.joins else levels
 
     def names(self, entity_id: str, evidence: Evidence) -> tuple[PersonName, ...]:
-        """Return the names by which an entity may be meant; none unless it is a person."""
         return _names(self, entity_id, evidence)
 
     def near(self, names: Iterable[PersonName], known: Known) -> NearNames:
-        """Return what bears names near some names; see :func:`graphmem.model.person_names.near`."""
         return person_names.near(names, known, self.id_of_name)
 
     def has(self, group: NameGroup) -> bool:
@@ -276,7 +267,7 @@ class OwnRule:
         )
 
     def _twin(self, entity_id: str, evidence: Evidence) -> str | None:
-        """Return the id that the title and the instant of an event make, ``None`` without an instant."""
+        """Return the id that the title and the instant of an event make."""
         for level, _, (title, *start) in _made(evidence, self.alternatives):
             instant = _instant(start[0]) if level == 0 else None
             if instant and entity_id == ids.entity_id(
@@ -302,7 +293,6 @@ class OwnRule:
         return None
 
     def _is_abbreviated(self, entity_id: str, level: int, evidence: Evidence) -> bool:
-        """Return whether the name of a person that alone made an id has initials: it fits too many."""
         name = self.basis(level)
         if not person_names.is_name(self.entity_type, name):
             return False
@@ -337,8 +327,7 @@ def own_rule(
 ) -> OwnRule | None:
     """Return the own rule of a type, ``None`` where nothing can be merged by it: it has less than two levels.
 
-    Args:
-        off: alternatives that merge nothing, as ``identity_basis`` names them.
+    ``off`` are alternatives that merge nothing, as ``identity_basis`` names them.
     """
     levels = alternatives(entity_type, registered)
     if len(levels) < 2:
@@ -363,12 +352,12 @@ def _names(rule: OwnRule, entity_id: str, evidence: Evidence) -> tuple[PersonNam
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What the rule knows of an entity without its members: its level and its evidence.
+    """What the rule knows of an entity without its members.
 
-    ``is_off``: it is merged into nothing, because its alternative is off or its name is abbreviated.
-    ``same`` is the id that its values make today, where another id made it; ``twin`` what the events of its
-    title and instant have in common; ``number`` the id that its number makes alone. ``is_part``: it is one of
-    several that share a number.
+    ``is_off``: it is merged into nothing, because its alternative is off or its name is abbreviated. ``same``
+    is the id that its values make today, where another made it; ``twin`` what the events of its title and
+    instant have in common; ``number`` the id that its number makes alone. ``is_part``: it is one of several
+    that share a number.
     """
 
     level: int | None

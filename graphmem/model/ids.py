@@ -131,17 +131,10 @@ def transaction_id() -> str:
 
 
 def source_id(owner: str, content_hash: str) -> str:
-    """Return the id of a file as ``owner`` has it; ``content_hash`` is the SHA-256 of its bytes, in hex."""
     return "src_" + canonical.digest([owner, content_hash])[:24]
 
 
 def interpretation_id(source_id: str, interpreter: str, version: str, config_hash: str, run: int) -> str:
-    """Return the id of a run of an interpreter over a source.
-
-    Args:
-        config_hash: SHA-256 over the canonical JSON of the interpreter's configuration, in hex.
-        run: counts from 0.
-    """
     return "int_" + canonical.digest([source_id, interpreter, version, config_hash, run])[:24]
 
 
@@ -180,24 +173,19 @@ def renaming_id(transaction_id: str) -> str:
 
 
 def schema_id(owner: str, entity_type: str, version: str | None) -> str:
-    """Return the id of a schema version; ``None`` is the discovered one."""
     return "sch_" + canonical.digest([owner, entity_type, version])[:24]
 
 
 def agent_id(owner: str, thumbprint: str) -> str:
-    """Return the id of an agent as ``owner`` knows it: nothing is shared between owners."""
+    """Nothing is shared between owners."""
     return "agt_" + canonical.digest([owner, thumbprint])[:24]
 
 
 def event_id(owner: str, entity_id: str, field: str, text: str) -> str:
-    """Return the id of the event that a date, as it was written, makes of a field of an entity."""
     return "evt_" + canonical.digest([owner, entity_id, field, text])[:24]
 
 
 def request_hash(operation: str, arguments: Mapping[str, Any]) -> str:
-    """Return what an idempotency key stands for: SHA-256 over the operation and its canonical arguments.
-
-    Args:
-        arguments: as given, after aliases were resolved, without the key and without what was not given.
-    """
+    """Return what an idempotency key stands for: SHA-256 over the operation and its canonical arguments,
+    without the key and what was not given."""
     return canonical.digest([operation, dict(arguments)])

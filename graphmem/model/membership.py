@@ -52,10 +52,10 @@ def toggles(
     """Return when an observation stopped and began again to count, in order; none: it always counted.
 
     Args:
-        recorded_at: when the observation was recorded. With a subject withdrawn by then, it never counted.
+        recorded_at: when it was recorded. With a subject withdrawn by then, it never counted.
         subjects: the toggles of its source and its interpretation, as far as it has them.
-        transactions: of each of its transactions, when it was recorded, and the toggles of the transaction
-            and of its writings. None: its transactions were never withdrawn.
+        transactions: of each of its transactions, when it was recorded, and the toggles of the transaction and
+            of its writings. None: its transactions were never withdrawn.
     """
     groups = [tuple(each) for each in subjects]
     written = [(at, [tuple(each) for each in of_one]) for at, of_one in transactions]
@@ -75,7 +75,6 @@ def toggles(
 
 
 def _is_withdrawn(groups: Iterable[Iterable[int]], moment: int) -> bool:
-    """Return whether the toggles of one of some subjects say that it is withdrawn at a time."""
     return any(not counts(group, moment) for group in groups)
 
 
@@ -146,11 +145,9 @@ class Membership:
     def of(
         cls, facts: Iterable[MergeFact], entity_ids: Iterable[str] = (), rules: Iterable[RuleSpan] = ()
     ) -> Membership:
-        """Return the membership that merge facts and merges by rule, in any order, come to."""
         return cls(tuple(sorted(facts, key=attrgetter("place"))), frozenset(entity_ids), tuple(sorted(rules)))
 
     def _counting(self, at: int, at_ingested: int) -> Iterator[MergeFact]:
-        """Yield the facts that count as of two clocks, in order."""
         for fact in self.facts:
             if fact.at <= at and fact.recorded_at <= at_ingested and counts(fact.toggles, at_ingested):
                 yield fact
@@ -181,25 +178,19 @@ class Membership:
         return {subject_id: rule for subject_id, rule in rules.items() if rule and subject_id in merged}
 
     def spans(self, at: int = times.LATEST) -> Mapping[str, list[MemberSpan]]:
-        """Return which members each survivor had when, as it was recorded, up to one time of observation.
-
-        The work is linear in facts plus the members that they move.
-        """
+        """Return which members each survivor had when, as it was recorded, up to one time of observation."""
         if at not in self._spans:
             self._spans[at] = _spans([fact for fact in self.facts if fact.at <= at], self.rules)
         return self._spans[at]
 
     def member_ids(self, entity_id: str, at: int = times.LATEST) -> set[str]:
-        """Return every entity whose observations ever counted for one, itself among them."""
         return {entity_id, *(span.member_id for span in self.spans(at).get(entity_id, ()))}
 
     def changes(
         self, entity_id: str, touches: Touches, at: int = times.LATEST, at_ingested: int = times.LATEST
     ) -> set[int]:
-        """Return when transactions, up to two clocks, changed what an entity shows.
-
-        A transaction that merges or unmerges a member counts: the member belongs to the survivor before or
-        after it. The work is linear in the touches of the members.
+        """Return when transactions, up to two clocks, changed what an entity shows; those that merge or
+        unmerge count.
 
         Args:
             touches: those of the :meth:`member_ids`.
@@ -212,29 +203,23 @@ class Membership:
             changed.update(
                 recorded_at for recorded_at, observed_at in touched[first:last] if observed_at <= at
             )
-        return changed | self._changes_by_rule(entity_id, at, at_ingested)
-
-    def _changes_by_rule(self, entity_id: str, at: int, at_ingested: int) -> set[int]:
-        """Return when merges by rule changed what an entity shows; an observation of another may do that."""
-        if not self.rules:
-            return set()
+        # A rule may merge what a transaction does not touch.
         moments = {moment for rule in self.rules for moment in (rule.start, rule.end)}
-        changed = {each for span in self.spans(at).get(entity_id, ()) for each in (span.start, span.end)}
-        changed |= {
+        moved = {each for span in self.spans(at).get(entity_id, ()) for each in (span.start, span.end)}
+        moved |= {
             each for rule in self.rules if rule.subject_id == entity_id for each in (rule.start, rule.end)
         }
-        return {each for each in changed & moments if each <= at_ingested and each != times.LATEST}
+        return changed | {each for each in moved & moments if each <= at_ingested and each != times.LATEST}
 
 
 def survivor(entity_id: str, merged_into: MergedInto) -> str:
-    """Return the entity for which an entity's observations count in the end: itself unless it is merged."""
+    """Return the entity for which an entity's observations count in the end."""
     while entity_id in merged_into:
         entity_id = merged_into[entity_id]
     return entity_id
 
 
 def chain(entity_id: str, merged_into: MergedInto) -> list[str]:
-    """Return an entity, what it is merged into, and so on up to its survivor."""
     chained = [entity_id]
     while entity_id in merged_into:
         entity_id = merged_into[entity_id]
@@ -243,7 +228,6 @@ def chain(entity_id: str, merged_into: MergedInto) -> list[str]:
 
 
 def members(survivor_id: str, merged_into: MergedInto) -> list[str]:
-    """Return the entities whose observations count for a survivor: itself, then its members by id."""
     return [
         survivor_id,
         *sorted(member for member in merged_into if survivor(member, merged_into) == survivor_id),
@@ -251,10 +235,8 @@ def members(survivor_id: str, merged_into: MergedInto) -> list[str]:
 
 
 def surviving_key(key: str, merged_into: MergedInto) -> str:
-    """Return the key of the relationship for which a relationship's observations count.
-
-    Its ends are the survivors of the ends; where both are one entity, it is a loop, which nothing shows.
-    """
+    """Return the key of the relationship for which a relationship's observations count: that of the survivors
+    of its ends, perhaps a loop, which nothing shows."""
     if not merged_into:
         return key
     return ids.relationship_key(key.partition(":")[0], *(survivor(end, merged_into) for end in ids.ends(key)))
@@ -268,7 +250,7 @@ def _apply(fact: MergeFact, merged: dict[str, str]) -> None:
 
 
 def _with_rules(merged: Mapping[str, str], rules: Iterable[RuleSpan]) -> dict[str, str]:
-    """Return what is merged by facts and by rules that hold: a fact beats a rule."""
+    """Return what is merged by facts, which beat rules, and by rules that hold."""
     result = dict(merged)
     for rule in rules:
         if rule.subject_id not in result and rule.subject_id not in chain(rule.into, result):
@@ -292,10 +274,7 @@ def _spans(facts: Collection[MergeFact], rules: Collection[RuleSpan]) -> Mapping
 
 
 def merges(facts: Iterable[MergeFact]) -> Iterator[tuple[int, dict[str, str | None]]]:
-    """Yield the recorded times at which facts merged entities otherwise.
-
-    With each time come the entities whose survivor may be another one then, and what they are merged into.
-    """
+    """Yield the recorded times at which facts merged entities otherwise, with what those are merged into."""
     state = _State()
     changes = [(moment, fact) for fact in facts for moment in (fact.recorded_at, *fact.toggles)]
     changes.sort(key=lambda change: (change[0], change[1].place))
@@ -307,10 +286,7 @@ def merges(facts: Iterable[MergeFact]) -> Iterator[tuple[int, dict[str, str | No
 
 
 def _moves(facts: Collection[MergeFact], rules: Collection[RuleSpan]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the recorded times at which members moved, with the new survivor of each that moved.
-
-    With merges by rule, the work is facts times merged entities.
-    """
+    """Yield the recorded times at which members moved, with the new survivor of each that moved."""
     by_fact = dict(merges(facts))
     moments = {each for rule in rules for each in (rule.start, rule.end) if each != times.LATEST}
     merged, before = dict[str, str](), dict[str, str]()
@@ -329,7 +305,8 @@ def _moves(facts: Collection[MergeFact], rules: Collection[RuleSpan]) -> Iterato
 
 
 class _State:
-    """What is merged into what, while facts become known one by one."""
+    """What is merged into what, while facts become known one by one. What is returned are the entities whose
+    survivor may be another now."""
 
     def __init__(self) -> None:
         self.merged: dict[str, str] = {}
@@ -337,7 +314,6 @@ class _State:
         self._children: dict[str, set[str]] = {}
 
     def take(self, fact: MergeFact) -> set[str]:
-        """Take in a fact and return the entities whose survivor may be another now."""
         in_order = not self._known or self._known[-1].place < fact.place
         self._known.append(fact)
         if in_order:
@@ -353,12 +329,10 @@ class _State:
         return bool(fact.toggles) and fact in self._known
 
     def drop(self, fact: MergeFact) -> set[str]:
-        """Leave a fact out and return the entities whose survivor may be another now."""
         self._known.remove(fact)
         return self._again()
 
     def _again(self) -> set[str]:
-        """Take in all facts again; return the entities that were or are merged."""
         moved = set(self.merged)
         self.merged.clear()
         self._children.clear()
@@ -375,7 +349,6 @@ class _State:
             self._children.setdefault(into, set()).add(entity_id)
 
     def _below(self, entity_id: str) -> set[str]:
-        """Return an entity and all that is merged into it, directly or through others."""
         below, waiting = {entity_id}, [entity_id]
         while waiting:
             children = self._children.get(waiting.pop(), set())

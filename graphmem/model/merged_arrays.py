@@ -37,7 +37,6 @@ def corrected_at(rank: str) -> int | None:
 def claim(
     observation_id: str, value: str, *, correction: bool, observed_at: int, priority: float
 ) -> UnionWinner:
-    """Return the union that one observation makes of a field; ``value`` is canonical JSON."""
     time = ranks.time_rank(observed_at)
     number = ranks.number_rank(priority)
     precedence = f"{_MARK}1.{time}.{observation_id}" if correction else f"{_MARK}0.{number}"
@@ -64,7 +63,7 @@ def union(winner: UnionWinner, other: UnionWinner) -> UnionWinner:
 
 
 def observations(winner: UnionWinner) -> list[str]:
-    """Return the observation that each element of a union comes from; empty for any other winner."""
+    """Return the observation that each element of a union comes from."""
     if not is_union(winner[0]):
         return []
     marks = [mark.split(".") for mark in winner[0].split(";")[1:]]

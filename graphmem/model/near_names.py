@@ -72,7 +72,7 @@ def is_form_of(word: str, other: str) -> bool:
 
 
 def is_short_for(folded: str, other: str) -> bool:
-    """Return whether a name with initials is that of a longer one: "s. grant" of "sarah grant"."""
+    """Return whether a name has initials and is near a longer one."""
     return are_near(folded, other) and is_abbreviated(folded) and not is_abbreviated(other)
 
 
@@ -89,12 +89,11 @@ def _distance(word: str, other: str) -> int:
 
 
 def _is_initial(word: str) -> bool:
-    """Return whether a word is one letter; a character of a script without capitals is a word."""
+    """Return whether a word is one letter of a script with capitals."""
     return len(word) == 1 and word.upper() != word
 
 
 def _is_one_slip(word: str, other: str) -> bool:
-    """Return whether one slip makes one word another: see above."""
     if len(word) > len(other):
         word, other = other, word
     start = next((place for place, c in enumerate(word) if c != other[place]), len(word))

@@ -49,7 +49,6 @@ class PeriodFold(Mapping[str, Winner]):
 
     @cached_property
     def shown(self) -> Fold:
-        """The winner of each field."""
         spans = _spans(self.parts, is_relationship=self.is_relationship)
         last = max(end for _, end in spans.values())
         shown, ends = dict[str, Winner](), dict[str, int]()
@@ -91,7 +90,6 @@ class PeriodFold(Mapping[str, Winner]):
 
 
 def fold(known: Fold, observation: Observation, rules: Rules = PLAIN) -> Fold:
-    """Return the fold of everything in ``known`` and one observation more, in any order of arrival."""
     if observation.kind not in facts.VALUE_KINDS:
         return known
     is_relationship = ":" in observation.subject_id
@@ -137,7 +135,6 @@ def part_key(fields: Mapping[str, str], is_correction: bool, *, is_relationship:
 
 
 def part_key_of(known: Fold, *, is_relationship: bool) -> str:
-    """Return the key of the part that a fold is, if it is one."""
     dates = valid_time.dates_of({name: winner.value for name, winner in known.items()})
     is_correction = any(known[name].corrected_at is not None for name, _ in dates)
     return part_key(dict(dates), is_correction, is_relationship=is_relationship)
@@ -164,12 +161,10 @@ def _order(key: str) -> tuple[bool, bool, int, str]:
 
 
 def _has_ended(winner: Winner, end: int, undated: Winner) -> bool:
-    """Return whether a value without dates was observed after the period of a winner."""
     is_plain = winner.corrected_at is None and not merged_arrays.is_union(winner.rank)
     return is_plain and end <= _time(undated.rank)
 
 
 def _time(rank: str) -> int:
-    """Return the time of an observation that won, in microseconds."""
     mark = rank.rpartition(";")[2].split(".")
     return ranks.time_of(mark[0] if merged_arrays.is_union(rank) else mark[-1])

@@ -70,7 +70,6 @@ def is_name(entity_type: str, basis: str) -> bool:
 
 
 def name_of(entity_type: str, basis: str, level: int, name: str, *, is_own: bool) -> PersonName | None:
-    """Return a name, ``None`` where no name is near it."""
     groups = tuple(NameGroup(basis, f"{entity_type}:{each}|") for each in near_names.groups(name))
     return PersonName(level, name, is_own, groups) if groups else None
 
@@ -81,11 +80,7 @@ def name_in(group: NameGroup, text: str) -> tuple[str, bool]:
 
 
 def near(names: Iterable[PersonName], known: Known, id_of: Callable[[int, str], str]) -> NearNames:
-    """Return what bears names near some names.
-
-    Args:
-        id_of: returns the id that a name makes by the alternative of a level.
-    """
+    """Return what bears names near some; ``id_of`` returns the id that a name makes at a level."""
     result = NearNames({}, {}, set())
     for name in names:
         for group in name.groups:
@@ -106,8 +101,8 @@ def near(names: Iterable[PersonName], known: Known, id_of: Callable[[int, str], 
 
 
 def is_short_for_another(name: str, names: Iterable[str], meant: Collection[str]) -> bool:
-    """Return whether a name has initials, and another of somebody's names says what they stand for: a given
-    name that is not meant."""
+    """Return whether a name has initials, and a longer name of somebody says another given name than is
+    meant."""
     return any(
         near_names.is_short_for(name, longer)
         and not any(longer == each or near_names.are_near(longer, each) for each in meant)

@@ -46,10 +46,9 @@ def corrected_at(rank: str) -> int | None:
 
 
 def number_rank(number: float) -> str:
-    """Return 16 hexadecimal digits that sort as finite floats do, negative and fractional ones too.
+    """Return 16 hexadecimal digits that sort as finite floats do.
 
-    The bits of an IEEE 754 double sort as its value once the sign bit is turned over, and all bits of
-    a negative one.
+    The bits of an IEEE 754 double sort so once the sign bit is turned over, and all bits of a negative one.
     """
     (bits,) = struct.unpack(">Q", struct.pack(">d", number + 0.0))
     bits = bits ^ 0xFFFF_FFFF_FFFF_FFFF if bits >> 63 else bits | 1 << 63
@@ -66,11 +65,8 @@ def rank(
     observation_source: str | None,
     sources: Mapping[str, int] | None = None,
 ) -> str:
-    """Return the rank of an observation for a field under ``policy``; ``observed_at`` in microseconds.
-
-    Args:
-        sources: the rank of each observation source, 0 to 9; ``None`` for the default ranks.
-    """
+    """Return the rank of an observation for a field under ``policy``; ``sources`` are ranks of observation
+    sources other than the default ones, 0 to 9."""
     parts = ["1" if correction else "0"]
     if policy == "most_specific":
         parts.append(number_rank(specificity))
@@ -83,5 +79,4 @@ def rank(
 
 
 def plain_rank(correction: bool, observed_at: int) -> str:
-    """Return the rank of an observation under ``last_write``."""
     return f"{int(correction)}.{time_rank(observed_at)}"

@@ -38,7 +38,7 @@ class Winner(NamedTuple):
 
     @property
     def corrected_at(self) -> int | None:
-        """The time of the correction that won, in microseconds; ``None`` if the winner is no correction."""
+        """The time of the correction that won (microseconds), if one did."""
         if merged_arrays.is_union(self.rank):
             return merged_arrays.corrected_at(self.rank)
         return ranks.corrected_at(self.rank)
@@ -84,7 +84,6 @@ class OwnState(NamedTuple):
         lifecycle: list[Any] | None,
         fold: Fold = MappingProxyType({}),
     ) -> OwnState:
-        """Return what the database reduced; ``lifecycle`` is ``turn`` of ``observation/_tally.cypher``."""
         return cls(
             observation_count,
             created_at,
@@ -95,7 +94,6 @@ class OwnState(NamedTuple):
 
     @property
     def is_live(self) -> bool:
-        """Whether it lives: an entity unless it was deleted, a relationship once it was created."""
         return self.lifecycle is None or self.lifecycle.is_live
 
 
@@ -140,7 +138,6 @@ class Observation:
         return bool(self.excluded) and self.excluded[0] > self.recorded_at
 
     def claim(self, name: str, value: str, rules: Rules) -> Winner:
-        """Return this observation as a winner of a field; ``value`` is the converted value."""
         policy, correction = rules.policy(name), self.kind == "correction"
         if policy == "merge_array":
             parts = merged_arrays.claim(
@@ -181,7 +178,7 @@ def greatest(holder: Winner | None, challenger: Winner) -> Winner:
 
 
 def merge_rule_of(entity_type: str, *, by_rule: bool) -> str | None:
-    """Return the version by which a merge by rule is folded: a renamed company shows its new name."""
+    """Return the version by which a merge by rule folds: a renamed company shows its new name."""
     return "2" if by_rule and entity_type == "company" else None
 
 
@@ -195,8 +192,7 @@ def merged_fold(
 
     Args:
         folds: by entity, made under the same rules.
-        into: by merged entity, the entity that it was merged into.
-        merge_rules: by merged entity, :func:`graphmem.model.facts.merge_rule`; none for version 1.
+        into, merge_rules: by merged entity, what it was merged into, and ``facts.merge_rule``.
     """
     sources: dict[str, list[str]] = {}
     for source_id, target_id in into.items():
@@ -219,7 +215,11 @@ def merged_fold(
 
 def _joined(named: Fold, other: Fold) -> dict[str, Winner]:
     """Return two folds put together: ``named`` gives the name, and a null clears no value of the other."""
-    naming = [name for name in NAME_FIELDS if name in named and _identifies(named[name])]
+    naming = [
+        name
+        for name in NAME_FIELDS
+        if name in named and identity_value(canonical.decode(named[name].value)) is not None
+    ]
     kept = NAME_FIELDS[: NAME_FIELDS.index(naming[0]) + 1] if naming else ()
     joined = dict(named)
     for name, winner in other.items():
@@ -233,12 +233,8 @@ def _joined(named: Fold, other: Fold) -> dict[str, Winner]:
     return joined
 
 
-def _identifies(winner: Winner) -> bool:
-    return identity_value(canonical.decode(winner.value)) is not None
-
-
 def _is_clear(winner: Winner) -> bool:
-    """Return whether a winner clears its field: a null, or a union without elements."""
+    """Return whether a winner clears its field."""
     return winner.value == ("[]" if merged_arrays.is_union(winner.rank) else "null")
 
 
@@ -247,8 +243,8 @@ def merged_state(
 ) -> OwnState:
     """Return what a survivor shows: its own state and those of its members, put together.
 
-    Each field goes to the greatest winner. Lifecycle does not cross between entities: a merged entity lives
-    if its survivor does. A relationship lives while one of its members does.
+    Each field goes to the greatest winner. A merged entity lives if its survivor does, a relationship while
+    one of its members does.
 
     Args:
         members: the survivor first; all folds are made under the same rules.
@@ -274,7 +270,6 @@ def merged_state(
 
 
 def newest_lifecycle(known: Lifecycle | None, observation: Observation) -> Lifecycle | None:
-    """Return what decides whether a subject lives, after one observation more."""
     if observation.kind not in facts.LIFECYCLE_KINDS:
         return known
     lifecycle = Lifecycle(ranks.time_rank(observation.observed_at), observation.id, observation.kind)
@@ -282,11 +277,8 @@ def newest_lifecycle(known: Lifecycle | None, observation: Observation) -> Lifec
 
 
 class Stale(Exception):
-    """Some things must be folded again, then read again.
-
-    The rules of entities have changed since they were folded, or other observations of entities or
-    relationships count.
-    """
+    """Some things must be folded again, then read again: their rules, or the observations that count, have
+    changed."""
 
     def __init__(self, entity_ids: list[str], relationship_keys: list[str] | None = None) -> None:
         super().__init__()
@@ -315,11 +307,8 @@ def checksum(
 ) -> int:
     """Return the checksum (CRC-32) over the version and the snapshot of a node, which the node stores.
 
-    The database reads a node's properties one by one, and a commit may fall between two of them.
-
-    Args:
-        own: the own state of an entity or a relationship that is merged.
-        name: the canonical name of an entity.
+    The database reads a node's properties one by one, and a commit may fall between two. ``own`` is the own
+    state of what is merged, ``name`` the canonical name of an entity.
     """
     joined = "\x1e".join
     text = f"{version}\x1f{joined(fields)}\x1f{joined(values)}\x1f{joined(winners)}"
@@ -336,34 +325,22 @@ def is_whole(
     own: str | None,
     name: str | None,
 ) -> bool:
-    """Return whether what was read of a node fits its checksum.
-
-    What is computed for a read has no checksum. Earlier versions wrote the checksum without the name.
-    """
+    """Return whether what was read of a node fits its checksum. Earlier versions wrote it without
+    the name."""
     parts = version, fields, values, winners, own
     return check is None or check == checksum(*parts, name) or check == checksum(*parts)
 
 
 def paired(thing: str, names: list[str], values: list[str]) -> list[tuple[str, str]]:
-    """Return names with their values, which are two properties of a node.
-
-    Args:
-        thing: how an error names the node.
-
-    Raises:
-        Torn: a commit fell between the reading of the two.
-    """
+    """Return names with their values, two properties of a node; ``Torn`` where a commit fell between."""
     if len(names) != len(values):
         raise Torn(thing, names, values)
     return list(zip(names, values, strict=True))
 
 
 def snapshot_fields(folded: Fold, without: str | None = CANONICAL_NAME) -> list[tuple[str, Winner]]:
-    """Return the fields of a snapshot in canonical order: neither nulls nor the canonical name.
-
-    Args:
-        without: the canonical name of an entity is no field; a relationship has none.
-    """
+    """Return the fields of a snapshot in canonical order: neither nulls nor ``without``, the canonical name
+    of an entity."""
     return [
         (name, folded[name])
         for name in sorted(folded, key=canonical.name_order)

@@ -38,7 +38,7 @@ class RuleFacts:
 
 
 def spans(facts: RuleFacts) -> list[RuleSpan]:
-    """Return the merges by rule that the facts come to, each with the time that it held, sorted."""
+    """Return the merges by rule that the facts come to, sorted, each with the time that it held."""
     entities = _Entities(facts.rules)
     known: dict[str, list[Statement]] = defaultdict(list)
     changed: dict[int, set[str]] = defaultdict(set)
@@ -73,7 +73,7 @@ def _parted(facts: RuleFacts) -> Mapping[int, list[_Parted]]:
 
 
 def _evidence(statements: Iterable[Statement], moment: int) -> Evidence | None:
-    """Return the evidence of an entity as of a time, ``None`` where no observation makes it."""
+    """Return the evidence of an entity as of a time, if an observation makes it."""
     evidence: Evidence | None = None
     for statement in statements:
         if statement.recorded_at <= moment and membership.counts(statement.toggles, moment):
@@ -82,14 +82,14 @@ def _evidence(statements: Iterable[Statement], moment: int) -> Evidence | None:
 
 
 def states(statements: Collection[Statement]) -> list[Evidence]:
-    """Return the different evidences that the observations of one entity came to, one after another."""
+    """Return the different evidences that the observations of one entity came to, in order."""
     moments = sorted({moment for each in statements for moment in (each.recorded_at, *each.toggles)})
     every = (_evidence(statements, moment) for moment in moments)
     return list(dict.fromkeys(evidence for evidence in every if evidence is not None))
 
 
 def joined(spans: Iterable[RuleSpan]) -> list[RuleSpan]:
-    """Return spans, sorted, with those in one that follow each other without a gap."""
+    """Return spans, sorted; those that follow each other without a gap are one."""
     result: list[RuleSpan] = []
     for span in sorted(spans, key=lambda each: (each.subject_id, each.start)):
         last = result[-1] if result else None
@@ -115,10 +115,8 @@ class _Entities(Merges):
     _separated: dict[str, dict[str, set[str]]] = field(default_factory=lambda: defaultdict(dict))
     """By entity, the others of which facts say that they are two, each with these facts."""
 
-    # What becomes known
-
     def relate(self, merged: Mapping[str, str | None], parted: Iterable[_Parted]) -> set[str]:
-        """Make merges by facts, and what is said of pairs, others; return what that concerns."""
+        """Note merges by facts, and what is said of pairs; return what that concerns."""
         changed = [each for each in sorted(merged) if self._merged.get(each) != merged[each]]
         affected = self._with_members(changed)
         for entity_id in changed:
@@ -140,7 +138,7 @@ class _Entities(Merges):
         }
 
     def learn(self, changed: Mapping[str, Evidence | None]) -> set[str]:
-        """Make the evidence of some entities another; return what that concerns."""
+        """Note other evidence of some entities; return what that concerns."""
         before = {each: self._evidence.get(each) for each in changed}
         changed = {each: after for each, after in changed.items() if before[each] != after}
         affected = set(changed)
@@ -167,7 +165,6 @@ class _Entities(Merges):
         return affected
 
     def _crossed(self, group: NameGroup, rule: OwnRule, texts: set[str]) -> set[str]:
-        """Return the entities named in a group that became too large, or small enough again."""
         now = self._texts[group]
         if (len(texts) > person_names.LIMIT) is (len(now) > person_names.LIMIT):
             return set()
@@ -175,7 +172,6 @@ class _Entities(Merges):
         return {rule.id_of_name(rule.level(group.basis), name) for name, is_own in named if is_own}
 
     def _index(self, entity_id: str, by: int) -> None:
-        """Count an entity among those that bear its ids and names, or no more."""
         for borne_id, level in self.borne(entity_id).items():
             if not self.rules[entity_id].is_own(level):
                 continue
@@ -195,12 +191,9 @@ class _Entities(Merges):
         return None if len(texts) > person_names.LIMIT else texts
 
     def spans(self) -> list[RuleSpan]:
-        """Return all merges by rule with the time that each held, those that hold still among them."""
         for entity_id in sorted(self._ruled):
             self._end(entity_id, times.LATEST)
         return joined(self._spans)
-
-    # What the rule reads and changes
 
     def identified(self, entity_id: str) -> Identified | None:
         evidence = self._evidence.get(entity_id)
@@ -271,7 +264,6 @@ class _Entities(Merges):
             self._into[into].add(entity_id)
 
     def _end(self, entity_id: str, moment: int) -> None:
-        """Note the time that the merge by rule of an entity held, unless it held for no transaction."""
         merge, begun = self._ruled[entity_id], self._begun[entity_id]
         if begun < moment:
             alternative = self.rules[entity_id].basis(merge.level)

@@ -42,7 +42,7 @@ class Merges(Protocol):
     """
 
     def identified(self, entity_id: str) -> Identified | None:
-        """Return an entity; ``None`` where no observation that counts makes it."""
+        """Return an entity, if an observation that counts makes it."""
         ...
 
     def borne(self, entity_id: str) -> Mapping[str, int]:
@@ -64,7 +64,7 @@ class Merges(Protocol):
         ...
 
     def members(self, entity_id: str, level: int | None = None) -> Iterable[str]:
-        """Return a survivor and its members at a level; ``None`` takes in all merges."""
+        """Return a survivor and its members at a level."""
         ...
 
     def merge(self, entity_id: str) -> RuleMerge | None: ...
@@ -72,10 +72,7 @@ class Merges(Protocol):
     def put(self, entity_id: str, merge: RuleMerge | None) -> None: ...
 
     def noting_needs(self) -> AbstractContextManager[object]:
-        """Return a context in which an entity that was not read ends the block, and is noted to be read.
-
-        So what many entities need is read at once. Where all entities are known, nothing is noted.
-        """
+        """Return a context that an entity which was not read ends, and is noted to be read with others."""
         return nullcontext()
 
     def read_needs(self) -> None:
@@ -135,11 +132,8 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
 
 
 def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> tuple[set[str], set[str]]:
-    """Decide entities of one level again.
-
-    Returns all members of the survivors that this changes, and the entities that their content made and that
-    may join the decided ones.
-    """
+    """Decide entities of one level again; return all members of the survivors that this changes, and the
+    entities made by content that may join the decided ones."""
     for entity_id in sorted(entity_ids):
         with merges.noting_needs():
             if merges.identified(entity_id) is not None:
@@ -153,7 +147,8 @@ def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> tuple[set
             if entity is not None and entity.level == level:
                 decided[entity_id] = merge_of(merges, entity_id)
                 if 0 < level < CONTENT_LEVEL and entity.twin is None:
-                    by_content |= _made_by_content(merges, entity_id)
+                    bearers = {each: merges.identified(each) for each in merges.bearers(entity_id)}
+                    by_content |= {n for n, each in bearers.items() if each and each.level == CONTENT_LEVEL}
     merges.read_needs()
     changed = [each for each, merge in sorted(decided.items()) if merges.merge(each) != merge]
     moved: set[str] = set()
@@ -164,11 +159,6 @@ def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> tuple[set
             moved.update(merges.members(merges.survivor(entity_id)))
     merges.read_needs()
     return moved, by_content
-
-
-def _made_by_content(merges: Merges, entity_id: str) -> set[str]:
-    bearers = {each: merges.identified(each) for each in merges.bearers(entity_id)}
-    return {each for each, known in bearers.items() if known and known.level == CONTENT_LEVEL}
 
 
 def merge_of(merges: Merges, entity_id: str) -> RuleMerge | None:
@@ -191,14 +181,12 @@ def merge_of(merges: Merges, entity_id: str) -> RuleMerge | None:
 
 
 def _separated(merges: Merges, entity_id: str, level: int) -> Iterator[str]:
-    """Yield the survivors of what was separated from an entity or its members."""
     for member_id in merges.members(entity_id, level):
         for separated in merges.separated(member_id):
             yield merges.survivor(separated, level)
 
 
 def _possible_merge(merges: Merges, entity_id: str) -> RuleMerge | None:
-    """Return the merge by rule of an entity if nothing was separated."""
     entity = merges.identified(entity_id)
     if entity is None or not entity.level or entity.is_off:
         return None
@@ -229,7 +217,6 @@ def _possible_merge(merges: Merges, entity_id: str) -> RuleMerge | None:
 
 
 def _with_twins(merges: Merges, entity_id: str, twin: str) -> RuleMerge | None:
-    """Return the merge of an event into the one with the smallest id of its title and instant."""
     bearers = merges.bearers(twin)
     if len(bearers) > BEARERS_LIMIT:
         return None

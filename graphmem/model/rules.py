@@ -77,13 +77,12 @@ class Rules:
         return self.policies.get(name, "last_write")
 
     def shows(self, name: str) -> bool:
-        """Return whether snapshots have a field; the canonical name is always folded."""
         if name == CANONICAL_NAME:
             return True
         return name not in self.hidden and (self.only is None or name in self.only)
 
     def value(self, name: str, text: str) -> str | None:
-        """Return a value (canonical JSON) as a snapshot shows it, ``None`` if it does not convert."""
+        """Return a value (canonical JSON) as a snapshot shows it, if it converts."""
         field_type = self.types.get(name)
         if field_type is None or text == NULL or name == CANONICAL_NAME:
             return text
@@ -95,12 +94,8 @@ PLAIN: Final = Rules()
 
 
 def convert(text: str, field_type: FieldType, further: tuple[Converter, ...] = ()) -> str | None:
-    """Return a value converted to a type, ``None`` if it does not convert.
-
-    Args:
-        text: canonical JSON, not null.
-        further: converters tried, in order, before those that the type has of itself.
-    """
+    """Return a value (canonical JSON, not null) converted to a type, by ``further`` converters before its
+    own; else ``None``."""
     value = canonical.decode(text)
     if fits(value, field_type):
         return text
@@ -143,11 +138,7 @@ def _array(text: str) -> list[Any] | None:
 
 
 def _iso(value: float, factor: int | None) -> str | None:
-    """Return the time of a count of seconds, milliseconds or nanoseconds since 1970, to the microsecond.
-
-    Args:
-        factor: microseconds of one that is counted; ``None`` for nanoseconds.
-    """
+    """Return the time of a count since 1970 of ``factor`` microseconds each, or of nanoseconds."""
     try:
         micros = int(value) // 1000 if factor is None else round(value * factor)
         return times.render(micros) if times.EARLIEST <= micros <= times.LATEST else None

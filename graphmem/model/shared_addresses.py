@@ -77,7 +77,6 @@ def basis_of(entity_type: str | None) -> str | None:
 
 
 def fields_of(entity_type: str) -> tuple[str, ...]:
-    """Return the fields from which forms are read, as queries compare them."""
     is_number = basis_of(entity_type) == NUMBER
     names = (
         (NUMBER, *NumberForm._fields) if is_number else (EMAIL, *Form._fields, "canonical_name", "full_name")
@@ -98,7 +97,6 @@ def beside_number(read: Mapping[str, Any]) -> NumberForm:
 
 
 def form_of(entity_type: str, fields: Mapping[str, Any]) -> AnyForm | None:
-    """Return the form that fields give; ``None`` where they say nothing."""
     read = identity.read_fields(entity_type, fields)
     if basis_of(entity_type) == NUMBER:
         beside = beside_number(read)
@@ -109,7 +107,7 @@ def form_of(entity_type: str, fields: Mapping[str, Any]) -> AnyForm | None:
 
 
 def contradiction(form: AnyForm, other: AnyForm) -> str | None:
-    """Return the field in which two forms contradict each other, ``None`` where they do not."""
+    """Return the field in which two forms contradict each other, if there is one."""
     if isinstance(form, NumberForm) or isinstance(other, NumberForm):
         pairs = zip(NumberForm._fields, form, other, strict=True)
         return next((name for name, value, another in pairs if value and another and value != another), None)
@@ -142,7 +140,6 @@ def names_contradict(name: str, other: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def _words(name: str) -> list[str]:
-    """Return the words of a folded name without accents and honorifics, the given names first."""
     family, comma, given = name.partition(",")
     plain = unicodedata.normalize("NFD", f"{given} {family}" if comma else name)
     letters = "".join(c if c.isalnum() else " " for c in plain if unicodedata.category(c) != "Mn")
@@ -155,7 +152,6 @@ def _script(word: str) -> str:
 
 
 def _are_one(word: str, other: str) -> bool:
-    """Return whether two given names, or two family names, may be one."""
     short, long = sorted((word, other), key=len)
     is_short_form = len(short) >= _SHORT_FORM_LEAST and long.startswith(short)
     return is_short_form or near_names.is_form_of(word, other)
@@ -215,14 +211,11 @@ class Parting:
 
     @classmethod
     def of_forms(cls, owner: str, entity_type: str, address: str, forms: Iterable[AnyForm]) -> Parting:
-        """Return the parting that the forms of all observations of an address come to.
-
-        Args:
-            address: normalised, as identities compare it.
-        """
+        """Return the parting that the forms at an address, normalised, come to."""
         forms = sorted(set(forms), key=str)
         ids_of = {form: _part_ids(owner, entity_type, address, form) for form in forms}
-        if _is_of_role(address):
+        if address.partition("@")[0].partition("+")[0] in _ROLES:
+            # It belongs to a role or a program, and joins no names, however near.
             of_roles = {form: _own_part_id(ids_of[form]) for form in forms[: FORMS_LIMIT + 1]}
             return cls(of_roles if len({*of_roles.values()}) > 1 else dict.fromkeys(forms))
         if len(forms) > FORMS_LIMIT:
@@ -241,7 +234,7 @@ class Parting:
         return len(self.parts) > FORMS_LIMIT
 
     def part(self, owner: str, entity_type: str, address: str, form: AnyForm) -> str | None:
-        """Return the id of the part of a form; ``None`` where the form stays with the id of the address."""
+        """Return the id of the part of a form; ``None`` where it stays with the id of the address."""
         if self.is_crowded:
             return _own_part_id(_part_ids(owner, entity_type, address, form))
         return self.parts.get(form)
@@ -256,13 +249,8 @@ class Parting:
         return {each: Parting(parts) for each, parts in former.items()}
 
 
-def _is_of_role(address: str) -> bool:
-    """Return whether an address belongs to a role or a program: it joins no names, however near."""
-    return address.partition("@")[0].partition("+")[0] in _ROLES
-
-
 def _own_part_id(made: Mapping[str, str]) -> str:
-    """Return the id of what has a form that is joined with no other: by the first that the form says."""
+    """Return the id that a form makes alone: by the first that it says."""
     return next(iter(made.values()))
 
 
@@ -294,7 +282,7 @@ def _part_ids(owner: str, entity_type: str, address: str, form: AnyForm) -> dict
 
 @lru_cache(maxsize=20_000)
 def is_part(owner: str, entity_type: str, entity_id: str, evidence: frozenset[tuple[str, str]]) -> bool:
-    """Return whether evidence, pairs of a field and a value, makes an id as a part of what is shared."""
+    """Return whether evidence makes an id as a part of what is shared."""
     basis = basis_of(entity_type)
     kind = NumberForm if basis == NUMBER else Form
     addresses = [value for name, value in evidence if name == basis]

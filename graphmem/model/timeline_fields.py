@@ -91,11 +91,7 @@ class DatedEvent(NamedTuple):
 
 
 def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rules) -> dict[str, DatedEvent]:
-    """Return the events of an entity by id; :data:`EVENTS_LIMIT` at most.
-
-    Args:
-        fold: that of the entity with its members, made under these rules.
-    """
+    """Return the events of an entity by id, :data:`EVENTS_LIMIT` at most, of its fold with its members."""
     by_id: dict[str, DatedEvent] = {}
     changes = changed_instances.changes((name, winner.value) for name, winner in fold.items())
     for name in sorted(filter(lambda field: is_temporal(field, rules), fold), key=canonical.name_order):
@@ -118,7 +114,6 @@ def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rule
 
 
 def is_temporal(name: str, rules: Rules) -> bool:
-    """Return whether a field is a time, by the rules of its type, or by its name where they declare none."""
     return name in rules.temporal if rules.temporal else _is_time(name)
 
 
@@ -130,7 +125,6 @@ def event_type(entity_type: str, name: str) -> str:
 
 
 def has_event_type(entity_type: str, name: str) -> bool:
-    """Return whether a field of a shipped type is one of its dates, by whichever of its usual names."""
     return (entity_type, folded(name)) in _BY_TYPE
 
 
@@ -148,7 +142,6 @@ def folded(name: str) -> str:
 
 
 def _texts(winner: Winner) -> Iterator[tuple[str, str]]:
-    """Yield the strings of a value, each with the observation that it comes from."""
     if winner.value.startswith('"'):
         yield canonical.decode(winner.value), winner.observation_id
     elif winner.value.startswith("["):

@@ -104,7 +104,7 @@ def weighed(groups: Sequence[Dated], at: int, *, is_relationship: bool) -> Weigh
 def periods(groups: Sequence[Dated], *, is_relationship: bool) -> list[tuple[int, int]]:
     """Return the start of the period of each of some groups, and the first instant after it (microseconds).
 
-    They say when values held. Without a start or an end it is the earliest time or the latest.
+    They say when values held; without a start or an end it is the earliest time or the latest.
     """
     stated = _StatedDates(groups, is_relationship=is_relationship)
     spans = (stated.period(group, of_values=False) for group in groups)
@@ -115,7 +115,6 @@ def periods(groups: Sequence[Dated], *, is_relationship: bool) -> list[tuple[int
 
 
 def dates_of(fields: Mapping[str, str]) -> list[list[str]]:
-    """Return the fields and values (JSON) of an observation that may be dates, as :class:`Dated` has them."""
     return [
         [name, value]
         for name, value in fields.items()
@@ -154,7 +153,6 @@ class _StatedDates:
         return start
 
     def _place(self, group: Dated) -> int | None:
-        """Return the start of the period that observations belong to, ``None`` for one without a start."""
         start, stated_end = self._start(group), group.says(ending.FIELDS)
         if start is not None or (stated_end is None and group.says(self._names) != [None]):
             return start
@@ -162,10 +160,8 @@ class _StatedDates:
         return max((each for each in self._starts if end is None or each < end), default=None)
 
     def period(self, group: Dated, *, of_values: bool) -> tuple[int | None, int | None]:
-        """Return from when on observations count, and the first instant after their period.
-
-        Without a start they count from their times of observation.
-        """
+        """Return when the period of observations begins and the first instant after it; without a start they
+        count from their times."""
         start, stated_end = self._place(group), _earliest(group.says(ending.FIELDS))
         end = self._ends.get(start)
         if end is not None and start is not None and end <= start:

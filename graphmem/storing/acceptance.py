@@ -256,8 +256,7 @@ async def accept(
 
 def entries(receipt: Receipt) -> list[StoredEntity]:
     """Return the entity of each item of a receipt; if it would be too large, only the last of each has its
-    snapshot.
-    """
+    snapshot."""
     sizes = [sum(len(winner.value) for winner in fold.values()) for fold in receipt.folds]
     last = {item.entity_id: index for index, item in enumerate(receipt.items)}
     whole = sum(sizes) <= answers.ANSWER_CHARACTERS

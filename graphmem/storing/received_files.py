@@ -154,8 +154,7 @@ async def received(
 
 async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
     """Return the file that arguments give, open at its first byte; the caller closes it. Raises
-    :data:`FILE_ERRORS`.
-    """
+    :data:`FILE_ERRORS`."""
     content = cast("str | Upload | None", arguments.file_content)
     settings = context.services.settings
     limit = settings.max_file_bytes

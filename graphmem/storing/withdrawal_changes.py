@@ -134,8 +134,7 @@ async def apply(
     context: Context, arguments: ChangeWithdrawal, request: WithdrawalRequest, **named: str
 ) -> WithdrawalResult:
     """Withdraw or reinstate what a request names; in a dry run only answer what would change. An error tells
-    what is ``named`` beside its message.
-    """
+    what is ``named`` beside its message."""
     state = "counting" if request.is_reinstating else "withdrawn"
     with refusals("ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", **named):
         if arguments.is_preview:

@@ -100,8 +100,7 @@ async def _write_form(params: Mapping[str, Any], queries: Queries) -> bool:
 
 def has_merged(look: LookRow) -> bool:
     """Return whether a thing is merged with others: ``into`` is set in a member, ``own_state`` in a
-    survivor.
-    """
+    survivor."""
     things = (*look.entities, *look.relationships)
     return any(thing.into is not None or thing.own_state is not None for thing in things)
 

@@ -25,8 +25,7 @@ def survivor_key(entities: Things, relationships: Things, key: str) -> str:
 
 def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[str]:
     """Place relationships between the survivors of their ends, which are made; return the keys of all that
-    this changes.
-    """
+    this changes."""
     changed: set[str] = set()
     touched: set[str] = set()
     for key in keys:

@@ -290,8 +290,7 @@ class StoreRequest(TransactionRequest):
 
     def _unplaced_id(self, part: Item | Link, subject_id: str, number: int) -> str:
         """Return the id of the observation that a part makes; ``number`` tells those of the transaction
-        apart.
-        """
+        apart."""
         if part.observed_at is None:
             return ids.unplaced_observation_id(self.transaction_id, number)
         observed = self._observed(part)
@@ -352,8 +351,7 @@ class StoreRequest(TransactionRequest):
 
 def _counts(items: list[StoredItem | None], links: list[StoredLink | None]) -> dict[str, int]:
     """Return how many observations, entities and relationships an interpretation made; also in earlier
-    attempts.
-    """
+    attempts."""
     return {
         "observations": len({part.observation_id for part in (*items, *links) if part}),
         "entities": len({item.entity_id for item in items if item}),

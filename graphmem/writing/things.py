@@ -355,8 +355,7 @@ class Things:
 
     def survivor(self, subject_id: str) -> Thing:
         """Return the thing that shows another; in a damaged database without it, that other itself (or
-        KeyError).
-        """
+        KeyError)."""
         return self.get(self.root(subject_id)) or self[subject_id]
 
     def members(self, subject_id: str) -> list[Thing]:

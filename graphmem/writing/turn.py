@@ -368,8 +368,7 @@ class OwnerWriter:
 
     async def _create_owner(self, batch: list[Waiting]) -> None:
         """Create the owner's node; AuthInvalid if the account was deleted meanwhile. All requests of an owner
-        act for one account, or for none.
-        """
+        act for one account, or for none."""
         account_id = max(waiting.request.account for waiting in batch)
         with _write_in_doubt():
             created = await self.database.write(
@@ -393,8 +392,7 @@ class OwnerWriter:
 
     def _leave_out_refused(self, decided: Decided) -> None:
         """Answer requests that write nothing and name people at addresses, and look again without them:
-        nothing that they say may part people.
-        """
+        nothing that they say may part people."""
         batch, addresses = decided.batch, decided.state.addresses.partings.keys()
         done = Decided(decided.state, [])
         for waiting, outcome in zip(batch, decided.outcomes, strict=True):

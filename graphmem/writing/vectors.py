@@ -24,8 +24,7 @@ EMBEDDED_AT_ONCE: Final = 64
 
 def row(node: Node) -> dict[str, Any]:
     """Return the row of an entity's vector, with the text that :func:`embed` replaces; ``of`` is null without
-    one.
-    """
+    one."""
     text = node.embedded_text
     return {"of": None} if text is None else {"of": meaning.key(text), "text": text}
 
@@ -123,8 +122,7 @@ def differences(
     stored: Sequence[StoredVector], expected: ExpectedVector | None, owner: str
 ) -> list[tuple[list[Any] | None, list[Any] | None]]:
     """Compare an entity's stored vector with the expected one; return the pairs that differ, as summaries.
-    One of another model is no difference: the worker will replace it.
-    """
+    One of another model is no difference: the worker will replace it."""
     if not stored and expected is None:
         return []
     if not stored or expected is None:
