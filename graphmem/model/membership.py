@@ -54,7 +54,7 @@ def toggles(
     Args:
         recorded_at: when it was recorded. With a subject withdrawn by then, it never counted.
         subjects: the toggles of its source and its interpretation, as far as it has them.
-        transactions: of each of its transactions, when it was recorded, and the toggles of the transaction and
+        transactions: of each of its transactions, when it was recorded, and the toggles of it and
             of its writings. None: its transactions were never withdrawn.
     """
     groups = [tuple(each) for each in subjects]
