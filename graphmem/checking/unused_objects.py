@@ -39,20 +39,16 @@ class Removal:
     """The objects that were looked at and removed. With ``dry_run``, ``removed`` is what would be.
 
     Attributes:
-        used: objects with a source.
         recent: objects younger than the grace time; their sources were not looked up.
-        foreign: objects of owners without any source; they stay.
-        foreign_segments: the path segments of these owners.
-        unfinished: temporary files of puts that did not end.
     """
 
     dry_run: bool
-    used: Amount = field(default_factory=Amount)
+    used: Amount = field(default_factory=Amount)  # objects with a source
     recent: Amount = field(default_factory=Amount)
     removed: Amount = field(default_factory=Amount)
-    foreign: Amount = field(default_factory=Amount)
-    foreign_segments: set[str] = field(default_factory=set)
-    unfinished: Amount = field(default_factory=Amount)
+    foreign: Amount = field(default_factory=Amount)  # objects of owners without any source; they stay
+    foreign_segments: set[str] = field(default_factory=set)  # the path segments of these owners
+    unfinished: Amount = field(default_factory=Amount)  # temporary files of puts that did not end
 
 
 async def remove_unreferenced(

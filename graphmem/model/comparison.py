@@ -98,15 +98,11 @@ EXACT_KEY_LENGTH: Final = identity.KEY_LIMIT
 
 @dataclass(frozen=True)
 class Filter:
-    """A condition on the value of one field.
-
-    Attributes:
-        value: a decoded JSON value; a list of such values for ``in``.
-    """
+    """A condition on the value of one field."""
 
     field: str
     op: Op
-    value: Any
+    value: Any  # a decoded JSON value; a list of such values for ``in``
 
     @cached_property
     def _test(self) -> Callable[[Any], bool]:

@@ -36,30 +36,24 @@ class DeclaredKind:
     """What one kind of fact is, beside the fields that its record class declares.
 
     Attributes:
-        plural: what dumps call many of them; so do the rows of a turn, unless ``rows`` says otherwise.
-        format: the format of dumps that has them first.
         label: of its nodes, which have its owner as ``owner``. A repeat is an edge, and has none.
-        erased_by: the query that erases them with their owner.
-        is_counted: whether the manifest of a dump counts them even if there are none.
         form: the least form of ``write.turn`` that writes them, or ``exclude`` for ``write.exclude``. None
             for what is written with entities and relationships.
         is_subject: whether it can be withdrawn: the look reads when it was, and how many observations it has.
-        derived: what is derived from it.
-        audit: the queries with which the audit compares that.
     """
 
     record: type[Record]
-    plural: str
+    plural: str  # what dumps call many of them; so do the rows of a turn, unless ``rows`` says otherwise
     _: KW_ONLY
-    format: int = 1
+    format: int = 1  # the format of dumps that has them first
     label: str | None = None
-    erased_by: str = "owner.erase_names"
-    is_counted: bool = True
+    erased_by: str = "owner.erase_names"  # the query that erases them with their owner
+    is_counted: bool = True  # whether the manifest of a dump counts them even if there are none
     rows: str | None = None
     form: Literal["plain", "sourced", "whole", "exclude"] | None = None
     is_subject: bool = False
-    derived: tuple[str, ...] = ()
-    audit: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()  # what is derived from it
+    audit: tuple[str, ...] = ()  # the queries with which the audit compares that
 
     @cached_property
     def name(self) -> str:

@@ -21,21 +21,13 @@ Kind = Literal["value", "correction", "create", "delete", "restore", "merge", "u
 
 @dataclass(frozen=True, slots=True)
 class FactKind:
-    """What an observation of one kind says.
+    """What an observation of one kind says."""
 
-    Attributes:
-        name: the kind as it is stored.
-        has_values: its fields are values of its subject; the fields of other kinds say why.
-        live: whether its subject lives after it; ``None`` where it leaves that alone.
-        merges: it decides whether its subject is merged, and into which entity.
-        target_field: the field that names the other entity that it needs.
-    """
-
-    name: Kind
-    has_values: bool = False
-    live: bool | None = None
-    merges: bool = False
-    target_field: str | None = None
+    name: Kind  # the kind as it is stored
+    has_values: bool = False  # its fields are values of its subject; the fields of other kinds say why
+    live: bool | None = None  # whether its subject lives after it; ``None`` where it leaves that alone
+    merges: bool = False  # it decides whether its subject is merged, and into which entity
+    target_field: str | None = None  # the field that names the other entity that it needs
 
 
 TABLE: Final = (

@@ -68,40 +68,31 @@ class Item:
     """One observation to write, as far as the request alone determines it.
 
     Attributes:
-        entity_type: ``None`` where ``target_id`` alone names the entity.
-        fields: canonical JSON by name.
-        shapes: the discovered type of each value.
-        path: where it stands in its request.
         alternatives: those of the registered schema that identified it, ``None`` for the default ones.
-        stated: its basis by the default alternatives, which does not change with a schema.
-        given_type: the type as the request spells it, which may be an alias.
-        places: canonical JSON: where in a file the item and each of its fields stand.
-        supersedes: whether it ends the corrections that hold its fields.
         expected_version: the version that its entity must have before the request; 0: there is none.
         identifying: canonical JSON by name: what identifies it in place of its own fields.
-        home: the entity that it is stored for, where it counts for a part of it.
     """
 
     index: int
-    entity_type: str | None
+    entity_type: str | None  # ``None`` where ``target_id`` alone names the entity
     entity_id: str
     basis: str
-    fields: Mapping[str, str]
-    shapes: Mapping[str, str | None]
+    fields: Mapping[str, str]  # canonical JSON by name
+    shapes: Mapping[str, str | None]  # the discovered type of each value
     observed_at: int | None
     priority: float
     specificity: float
     observation_source: str
     kind: facts.Kind = "value"
-    path: str = ""
+    path: str = ""  # where it stands in its request
     alternatives: identity.Alternatives | None = None
-    stated: str = ""
-    given_type: str | None = None
-    places: str | None = None
-    supersedes: bool = False
+    stated: str = ""  # its basis by the default alternatives, which does not change with a schema
+    given_type: str | None = None  # the type as the request spells it, which may be an alias
+    places: str | None = None  # canonical JSON: where in a file the item and each of its fields stand
+    supersedes: bool = False  # whether it ends the corrections that hold its fields
     expected_version: int | None = None
     identifying: Mapping[str, str] | None = None
-    home: str | None = None
+    home: str | None = None  # the entity that it is stored for, where it counts for a part of it
 
     def identified(
         self,

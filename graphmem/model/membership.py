@@ -128,17 +128,11 @@ class MemberSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The merges among some entities.
+    """The merges among some entities."""
 
-    Attributes:
-        facts: ordered by :attr:`MergeFact.place`.
-        entity_ids: all entities that were ever merged with each other.
-        rules: the merges by rule among them, ordered.
-    """
-
-    facts: tuple[MergeFact, ...] = ()
-    entity_ids: frozenset[str] = frozenset()
-    rules: tuple[RuleSpan, ...] = ()
+    facts: tuple[MergeFact, ...] = ()  # ordered by :attr:`MergeFact.place`
+    entity_ids: frozenset[str] = frozenset()  # all entities that were ever merged with each other
+    rules: tuple[RuleSpan, ...] = ()  # the merges by rule among them, ordered
     _spans: dict[int, Mapping[str, list[MemberSpan]]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod

@@ -30,16 +30,13 @@ class Numbered:
     """The numbers of a type.
 
     Attributes:
-        numbers: the fields that hold them, the strongest first.
         names: the names of these fields, and of those that count beside them, by :func:`squeezed` name.
-        is_issued: a number counts with who issued it.
-        is_dated: what is said beside a number may contradict itself.
     """
 
-    numbers: tuple[str, ...]
+    numbers: tuple[str, ...]  # the fields that hold them, the strongest first
     names: Mapping[str, str]
-    is_issued: bool
-    is_dated: bool
+    is_issued: bool  # a number counts with who issued it
+    is_dated: bool  # what is said beside a number may contradict itself
 
     @property
     def alternatives(self) -> tuple[tuple[str, ...], ...]:

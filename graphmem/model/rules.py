@@ -38,10 +38,7 @@ class Rules:
         policies: the merge policy of each field that has another than ``last_write``.
         types: the type of each field whose values convert; a value that does not convert cannot win.
         converters: further converters by field, tried in order before those of its type.
-        only: the fields that are shown; ``None`` shows all but ``hidden``.
-        hidden: fields that are not shown.
         sources: the rank of each observation source, the greatest wins; ``None`` for the default ranks.
-        filterable: the fields whose values are indexed.
         temporal: the fields that are times, each with the type of its events; empty goes by their names.
         identity: the registered alternatives of identity, where the rule may merge by them, because there are
             two or more, or where it may not merge any more by those of a shipped rule.
@@ -50,10 +47,10 @@ class Rules:
     policies: Mapping[str, Policy] = field(default_factory=dict)
     types: Mapping[str, FieldType] = field(default_factory=dict)
     converters: Mapping[str, tuple[Converter, ...]] = field(default_factory=dict)
-    only: frozenset[str] | None = None
-    hidden: frozenset[str] = frozenset()
+    only: frozenset[str] | None = None  # the fields that are shown; ``None`` shows all but ``hidden``
+    hidden: frozenset[str] = frozenset()  # fields that are not shown
     sources: Mapping[str, int] | None = None
-    filterable: frozenset[str] = frozenset()
+    filterable: frozenset[str] = frozenset()  # the fields whose values are indexed
     temporal: Mapping[str, str] = field(default_factory=dict)
     identity: tuple[tuple[str, ...], ...] = ()
 

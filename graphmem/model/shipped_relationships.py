@@ -41,16 +41,13 @@ class Meaning(NamedTuple):
     """What a name says of two entities.
 
     Attributes:
-        name: the type.
-        is_swapped: whether what is given as the source is the target of the type.
         metadata: canonical JSON by field, of what the name says beside the type.
-        can_end: whether the type may have ended, where the name says that it was.
     """
 
-    name: str
-    is_swapped: bool = False
+    name: str  # the type
+    is_swapped: bool = False  # whether what is given as the source is the target of the type
     metadata: Mapping[str, str] = MappingProxyType({})
-    can_end: bool = False
+    can_end: bool = False  # whether the type may have ended, where the name says that it was
 
 
 @dataclass(frozen=True, slots=True)

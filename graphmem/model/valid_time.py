@@ -31,17 +31,13 @@ class Dated(NamedTuple):
 
     Attributes:
         dates: fields and values (JSON) that may be dates; none for all observations without dates.
-        is_correction: whether they are corrections.
-        by_then: whether they were made by the time that is asked for.
-        first: the least time of observation, if they have dates.
-        newest: time and id of the newest of them; None where none of them counts.
     """
 
     dates: list[list[str]]
-    is_correction: bool
-    by_then: bool
-    first: int | None
-    newest: tuple[int, str] | None
+    is_correction: bool  # whether they are corrections
+    by_then: bool  # whether they were made by the time that is asked for
+    first: int | None  # the least time of observation, if they have dates
+    newest: tuple[int, str] | None  # time and id of the newest of them; None where none of them counts
 
     @property
     def rank(self) -> tuple[bool, int, str]:
@@ -67,17 +63,11 @@ class Dated(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """Which observations count at a time.
+    """Which observations count at a time."""
 
-    Attributes:
-        counted: for each :class:`Dated`, whether it counts.
-        holding: for each, whether its values held then, if its dates are those of values.
-        is_there: whether a relationship with these observations was there, if it was not deleted.
-    """
-
-    counted: list[bool]
-    holding: list[bool]
-    is_there: bool
+    counted: list[bool]  # for each :class:`Dated`, whether it counts
+    holding: list[bool]  # for each, whether its values held then, if its dates are those of values
+    is_there: bool  # whether a relationship with these observations was there, if it was not deleted
 
 
 def weighed(groups: Sequence[Dated], at: int, *, is_relationship: bool) -> Weighed:

@@ -251,13 +251,11 @@ class _Change(NamedTuple):
     """How a thing would change.
 
     Attributes:
-        name: appears, disappears or changes.
-        thing: the thing afterwards, or before where it disappears.
         fields: the old and the new value (canonical JSON) and the winner of each field that would change.
     """
 
-    name: str
-    thing: Thing
+    name: str  # appears, disappears or changes
+    thing: Thing  # the thing afterwards, or before where it disappears
     fields: dict[str, tuple[str | None, str | None, Winner | None]]
 
 

@@ -41,14 +41,12 @@ class ReleaseRequest(StoreRequest):
     """A store that ends corrections: those that hold fields of items with ``supersedes``, or one field.
 
     Attributes:
-        released: an entity and the field of which all corrections end.
         ended: the corrections that end, each with the observation that takes its place.
-        folds: what the entities of these come to without them.
     """
 
-    released: tuple[str, str] | None = None
+    released: tuple[str, str] | None = None  # an entity and the field of which all corrections end
     ended: tuple[tuple[_Correction, Observation], ...] = ()
-    folds: Mapping[str, Fold] = field(default_factory=dict)
+    folds: Mapping[str, Fold] = field(default_factory=dict)  # what the entities of these come to without them
 
     @property
     def shares_turn(self) -> bool:

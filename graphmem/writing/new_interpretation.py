@@ -38,15 +38,9 @@ class Interpretation:
     """One run of one interpreter over one source.
 
     Attributes:
-        version: of the interpreter; another version may read the same bytes otherwise.
-        config: canonical JSON, what the interpreter was told.
-        run: 0, and one more for each repeat that was asked for.
-        model: the language model, if there was one.
         parser: name and version of the parser that made text of the bytes, empty if the interpreter read
             them itself.
         created_at: when it was asked for, if that was before it began; times are microseconds.
-        error: why it failed; None if it is completed.
-        replaces: ids of interpretations that are withdrawn when it is completed.
         made: how many ``observations``, ``entities`` and ``relationships`` its transactions made; None if it
             has one transaction.
         request: what a caller asked for, if an idempotency key stands for that and not for what came of it.
@@ -55,17 +49,17 @@ class Interpretation:
     owner: str
     source_id: str
     interpreter: str
-    version: str
-    config: str = "{}"
-    run: int = 0
-    model: str | None = None
+    version: str  # of the interpreter; another version may read the same bytes otherwise
+    config: str = "{}"  # canonical JSON, what the interpreter was told
+    run: int = 0  # 0, and one more for each repeat that was asked for
+    model: str | None = None  # the language model, if there was one
     parser: str = ""
     started_at: int
     created_at: int | None = None
-    error: str | None = None
+    error: str | None = None  # why it failed; None if it is completed
     warnings: tuple[str, ...] = ()
     made: Mapping[str, int] | None = None
-    replaces: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()  # ids of interpretations that are withdrawn when it is completed
     request: tuple[Any, ...] = ()
 
     @property

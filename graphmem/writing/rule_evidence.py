@@ -126,19 +126,13 @@ class _Known:
 
 @dataclass(slots=True)
 class EvidenceReader:
-    """Reads what decides on entities.
-
-    Attributes:
-        off: the alternatives by type that merge nothing.
-        at_ingested: what was recorded later is left out (microseconds).
-        limit: so many pieces of evidence are read at most; ``None`` for all.
-    """
+    """Reads what decides on entities."""
 
     queries: Queries
     owner: str
-    off: Mapping[str, frozenset[str]]
-    at_ingested: int = times.LATEST
-    limit: int | None = None
+    off: Mapping[str, frozenset[str]]  # the alternatives by type that merge nothing
+    at_ingested: int = times.LATEST  # what was recorded later is left out (microseconds)
+    limit: int | None = None  # so many pieces of evidence are read at most; ``None`` for all
     _fields: set[str] = field(default_factory=lambda: {*_shipped()[0]})
     _joins: bool = False
     """Whether there are entities of types that join others."""

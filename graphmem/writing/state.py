@@ -49,26 +49,22 @@ class Read:
     """What a turn read of its owner; the turn changes none of it.
 
     Attributes:
-        hash: the state hash; ``None`` where the owner has none yet.
         transactions: those that earlier attempts wrote, by id.
         toggles: the times at which subjects of withdrawals, by id, were withdrawn and reinstated.
-        aliases: types by their other names.
         namesakes: stored entities by the names that the turn may give to new ones, three for each name.
-        types_in_use: types of the owner that begin as those that the turn names.
-        writings: those of the turn's writers that were ever withdrawn.
         withdrawn: the observations that the turn may repeat, and that do not count now.
     """
 
     sequence: int = 0
     revision: int = 0
     recorded_at: int = 0
-    hash: str | None = None
+    hash: str | None = None  # the state hash; ``None`` where the owner has none yet
     transactions: Mapping[str, WrittenTransaction] = field(default_factory=dict)
     toggles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)  # types by their other names
     namesakes: Mapping[NameKey, list[NamesakeRow]] = field(default_factory=dict)
-    types_in_use: Sequence[str] = ()
-    writings: Sequence[WrittenSpan] = ()
+    types_in_use: Sequence[str] = ()  # types of the owner that begin as those that the turn names
+    writings: Sequence[WrittenSpan] = ()  # those of the turn's writers that were ever withdrawn
     withdrawn: frozenset[str] = frozenset()
 
 

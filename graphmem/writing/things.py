@@ -40,16 +40,10 @@ class Thing:
     """An entity or a relationship as its observations say; times are microseconds.
 
     Attributes:
-        updated_at: when its version was raised last.
         lifecycle: the newest observation of those that create, delete or restore; stored as ``turn``.
-        into: the id of the thing that it is merged into; ``None`` for a survivor.
-        projection: the key of the rules that it was folded under.
-        unmade: the observations that gave it values are withdrawn.
-        refold: how often withdrawals changed which of its observations count since it was folded.
         rule: the own rule of its type; ``None`` where none can merge it.
         evidence: the values of its identifying fields in all of its observations that count.
         merged_by: the alternative by which the rule merged it, as ``identity_basis`` names it.
-        separated: the entities that an unmerge separated it from, sorted.
         distinct_from: the entities of which somebody said that they are no duplicates of it, sorted.
         merge_rule: how the fact that merged it folds it; see :func:`graphmem.model.facts.merge_rule`.
         named: the :func:`naming_pairs` of all of its observations that count, where these were read.
@@ -60,20 +54,20 @@ class Thing:
     subject_id: str
     kind: str
     version: int = 0
-    updated_at: int = 0
+    updated_at: int = 0  # when its version was raised last
     observation_count: int = 0
     created_at: int = 0
     last_observation_at: int | None = None
     fold: Mapping[str, Winner] = field(default_factory=dict)
     lifecycle: Lifecycle | None = None
-    into: str | None = None
-    projection: str = ""
-    unmade: bool = False
-    refold: int = 0
+    into: str | None = None  # the id of the thing that it is merged into; ``None`` for a survivor
+    projection: str = ""  # the key of the rules that it was folded under
+    unmade: bool = False  # the observations that gave it values are withdrawn
+    refold: int = 0  # how often withdrawals changed which of its observations count since it was folded
     rule: OwnRule | None = field(default=None, compare=False)
     evidence: Evidence = NO_EVIDENCE
     merged_by: str | None = None
-    separated: tuple[str, ...] = ()
+    separated: tuple[str, ...] = ()  # the entities that an unmerge separated it from, sorted
     distinct_from: tuple[str, ...] = ()
     merge_rule: str | None = None
     named: frozenset[tuple[str, str]] | None = field(default=None, compare=False)

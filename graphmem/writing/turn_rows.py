@@ -136,16 +136,14 @@ class Node:
     """The properties of one thing's node, and what the thing adds to counters and hash.
 
     Attributes:
-        own: the thing with its own state.
-        view: what its node shows: its own state if it is merged, else it with all of its members.
         live: whether answers may show it: a merged entity is as live as its survivor, a merged relationship
             is never shown itself.
         absent: no answer shows it, because no observation that counts makes it. A survivor that is absent is
             stored as merged into nothing: ``merged_into`` is empty.
     """
 
-    own: Thing
-    view: Thing
+    own: Thing  # the thing with its own state
+    view: Thing  # what its node shows: its own state if it is merged, else it with all of its members
     is_entity: bool
     live: bool
     alone: bool

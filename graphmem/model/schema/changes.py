@@ -39,11 +39,10 @@ class Active:
     """The current registered schema of a type.
 
     Attributes:
-        version: ``major.minor``.
         added, removed: the fields that the change to this version declared and removed.
     """
 
-    version: str
+    version: str  # ``major.minor``
     document: SchemaDocument
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -56,18 +55,16 @@ class Change:
     Attributes:
         document: the whole document; a registration has one, an update has none.
         fields: the declarations of the fields that an update adds or changes, by field name.
-        remove: the fields that an update removes.
         settings: the other keys of the document that an update sets.
-        version: the requested version; without one, the next version is computed.
     """
 
     kind: Literal["register", "update"]
     entity_type: str
     document: Mapping[str, Any] | None = None
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    remove: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()  # the fields that an update removes
     settings: Mapping[str, Any] = field(default_factory=dict)
-    version: str | None = None
+    version: str | None = None  # the requested version; without one, the next version is computed
 
     @property
     def aliases(self) -> tuple[str, ...]:

@@ -27,17 +27,12 @@ MATCHED_LIMIT: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SchemaFinding:
-    """One deviation of an observation from its schema.
-
-    Attributes:
-        message: the effect of the deviation and what to do next.
-        refused: whether the schema refuses such an observation.
-    """
+    """One deviation of an observation from its schema."""
 
     code: Code
     field: str
-    message: str
-    refused: bool = False
+    message: str  # the effect of the deviation and what to do next
+    refused: bool = False  # whether the schema refuses such an observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +80,6 @@ class Field:
         mismatch: "hide" converts a value of another type and hides it if that fails; "show" shows it
             unchanged; ``None`` takes the setting of the document.
         filterable: whether the values are indexed, so that filters and sorts read only matching rows.
-        kept: keys without effect that earlier versions stored, as canonical JSON.
     """
 
     type: FieldType
@@ -96,7 +90,7 @@ class Field:
     converters: tuple[Converter, ...] = ()
     constraints: Constraints | None = None
     mismatch: Visibility | None = None
-    kept: str | None = None
+    kept: str | None = None  # keys without effect that earlier versions stored, as canonical JSON
 
     @property
     def is_union(self) -> bool:
