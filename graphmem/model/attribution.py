@@ -53,29 +53,21 @@ class Attribution(BaseModel):
 
     @property
     def text(self) -> str:
-        """Its canonical JSON, as the database has it."""
         return canonical.encode(self.model_dump(exclude_none=True))
 
 
 def encode(members: dict[str, Any]) -> str:
-    """Return members of an attribution as canonical JSON, without those that are empty."""
     return canonical.encode({name: value for name, value in members.items() if value})
 
 
 @lru_cache(1_000)
 def agent_row(owner: str, thumbprint: str, client: str, by: str | None) -> dict[str, Any]:
-    """Return the node of who wrote a transaction; all transactions of the same writer have one node.
+    """Return the node of who wrote a transaction, one for all of the same writer: ``id`` and ``properties``.
 
-    Without an attribution the id depends on the owner and the thumbprint alone: such nodes are stored.
-
-    Args:
-        client: the name of the client program.
-        by: the canonical JSON of an attribution.
-
-    Returns:
-        ``id`` and ``properties``. Of these, ``writers`` are the keys by which lists and withdrawals find what
-        was written (:func:`writer_key`): the id and the name of the account, of the API key, of the client,
-        and of the agent. A name in the form of an id is left out, since programs name themselves.
+    Without an attribution the id depends on the owner and the thumbprint alone. ``writers`` are the keys by
+    which lists and withdrawals find what was written (:func:`writer_key`): the id and the name of the
+    account, of the API key, of the client, and of the agent. A name in the form of an id is left out, since
+    programs name themselves.
     """
     if by is None:
         properties = {"owner": owner, "thumbprint": thumbprint}
@@ -100,17 +92,16 @@ def agent_row(owner: str, thumbprint: str, client: str, by: str | None) -> dict[
 
 
 def writers_of(owner: str, thumbprint: str, client: str, by: str | None) -> list[str]:
-    """Return the keys of who wrote a transaction; none of one that is unattributed. See :func:`agent_row`."""
+    """Return the keys of who wrote a transaction, unless unattributed. See :func:`agent_row`."""
     return agent_row(owner, thumbprint, client, by)["properties"].get("writers", [])
 
 
 def is_writer_id(name: str) -> bool:
-    """Return whether a name has the form of the id of an account, an API key or an OAuth connection."""
     return _ID.fullmatch(name) is not None
 
 
 def writer_key(kind: str, name: str) -> str:
-    """Return the key of a writer: its kind, which is account, key, client or agent, and its id or name."""
+    """Return the key of a writer: its kind (account, key, client, agent) and its id or name."""
     return f"{kind}:{name}"
 
 

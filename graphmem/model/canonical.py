@@ -46,7 +46,6 @@ def objects(part: Any) -> Iterator[MutableMapping[str, Any]]:
 
 
 def name_order(name: str) -> bytes:
-    """Return the key by which RFC 8785 sorts the members of an object."""
     return name.encode("utf-16-be")
 
 
@@ -65,16 +64,11 @@ def encode(value: Any, path: str = "$", levels: int = MAX_DEPTH) -> str:
 
 
 def decode(text: str | bytes) -> Any:
-    """Return the value of canonical (or any) JSON text.
-
-    Raises:
-        ValueError: the text is no JSON.
-    """
+    """Return the value of any JSON text, or raise ValueError."""
     return from_json(text, allow_inf_nan=False)
 
 
 def is_json(text: str) -> bool:
-    """Return whether a text is JSON."""
     try:
         decode(text)
     except ValueError:
@@ -83,12 +77,11 @@ def is_json(text: str) -> bool:
 
 
 def digest(value: Any) -> str:
-    """Return the SHA-256 of the canonical JSON of ``value`` as 64 hexadecimal digits."""
     return hashlib.sha256(encode(value).encode()).hexdigest()
 
 
 def assemble(members: Iterable[tuple[str, str]]) -> str:
-    """Return the canonical object whose members are given as (name, canonical JSON), without parsing them."""
+    """Return the canonical object of members given as (name, canonical JSON)."""
     ordered = sorted(members, key=lambda member: name_order(member[0]))
     return "{" + ",".join(f"{encode_basestring(name)}:{value}" for name, value in ordered) + "}"
 
@@ -98,7 +91,6 @@ class _Unusual(Exception):
 
 
 def _quick(value: Any, levels: int) -> str:
-    """Return the canonical JSON of what most values are made of."""
     kind = type(value)
     if kind is str:
         if not value.isascii():
@@ -126,11 +118,7 @@ def _quick(value: Any, levels: int) -> str:
 
 
 def _plain(value: Any, path: str, levels: int) -> Any:
-    """Return a value of the classes that :func:`_quick` knows.
-
-    Raises:
-        NotCanonical: it has no canonical form.
-    """
+    """Return a value of the classes that :func:`_quick` knows, or raise NotCanonical."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):

@@ -43,7 +43,7 @@ class Record(BaseModel):
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """The sort key of what no transaction has among the records of its owner, or of the instance."""
+        """The sort key of what no transaction has, among the records of its owner or of the instance."""
         return ()
 
 
@@ -60,7 +60,6 @@ class Fact(RecordedPart):
         return ()
 
     def row(self, owner: str, transaction_id: str, recorded_at: int) -> dict[str, Any]:
-        """Return the row of ``write.turn``: the node has its members, and when it was recorded."""
         properties = {**self.members, "owner": owner, "recorded_at": recorded_at}
         return {"transaction_id": transaction_id, "properties": properties}
 
@@ -89,7 +88,6 @@ class SchemaRecord(Record):
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """The sort key among the records of an owner."""
         return (0, self.entity_type, *version_order(self.version))
 
     def row(self, owner: str, transaction_id: str, recorded_at: int) -> dict[str, Any]:
@@ -120,12 +118,11 @@ class TransactionRecord(Record):
 
     @property
     def stored(self) -> dict[str, Any]:
-        """Its members as queries of dumps read them: ``by`` is a text."""
+        """Its members as queries of dumps read them."""
         return {name: value for name, value in self if name != "record"} | {"by": self.by and self.by.text}
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """The sort key among the records of an owner."""
         return (1, self.recorded_at, self.id)
 
 
@@ -150,14 +147,13 @@ class SourceRecord(Fact):
         cls, owner: str, content_hash: str, size: int, mime_type: str, name: str | None = None,
         declared_type: str | None = None, file_key: str | None = None,
     ) -> Self:  # fmt: skip
-        """Return the source of some bytes: the same bytes are one source of an owner."""
+        """Return the source of some bytes: one for an owner."""
         return cls.model_construct(
             id=ids.source_id(owner, content_hash), content_hash=content_hash, size=size, mime_type=mime_type,
             name=name, declared_type=declared_type, file_key=file_key,
         )  # fmt: skip
 
     def row(self, owner: str, transaction_id: str, recorded_at: int) -> dict[str, Any]:
-        """Return the row of ``write.turn``: the source, and the name that this store gives it."""
         # The index of keys holds only the stores that have one.
         key = {} if self.file_key is None else {"owner": owner, "file_key": self.file_key}
         stored = {"name": self.name, "declared_type": self.declared_type, "recorded_at": recorded_at, **key}
@@ -202,7 +198,6 @@ class InterpretationRecord(Fact):
 
     @property
     def config_hash(self) -> str:
-        """SHA-256 over the configuration, in hex."""
         return canonical.digest(canonical.decode(self.config))
 
     def row(self, owner: str, transaction_id: str, recorded_at: int) -> dict[str, Any]:
@@ -256,7 +251,7 @@ class Dismissal(Fact):
 
 
 class Renaming(Fact):
-    """A relationship type of the owner's own has another name as well, from then on."""
+    """A relationship type of the owner's own has another name as well."""
 
     record: Literal["renaming"] = "renaming"
     id: Annotated[str, Field(pattern=f"^{ids.RENAMING_ID.pattern}$")]
@@ -333,7 +328,6 @@ class Split(Fact):
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The two entities, and the relationships that it moves observations to."""
         return self.source, self.target, *sorted({each for each in self.subjects if ":" in each})
 
 
@@ -344,10 +338,7 @@ def columns(record: type[Record]) -> tuple[str, ...]:
 
 
 def line(members: Mapping[str, Any]) -> bytes:
-    """Return the canonical JSON of a record.
-
-    The text equals that of :func:`graphmem.model.canonical.encode`, and is made faster: names are ASCII.
-    """
+    """Return the canonical JSON of a record: faster than ``canonical.encode``, as names are ASCII."""
     exact = {name: _float(value) if isinstance(value, float) else value for name, value in members.items()}
     return orjson.dumps(exact, option=orjson.OPT_SORT_KEYS)
 

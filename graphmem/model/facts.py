@@ -64,19 +64,17 @@ NAME_FROM: Final = "name_from"
 
 
 def separated(fields: Mapping[str, str]) -> list[str]:
-    """Return the members that an unmerge separated its subject from; canonical JSON by field name."""
+    """Return the members that an unmerge separated its subject from."""
     named = canonical.decode(fields[SEPARATED]) if SEPARATED in fields else []
     return [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
 
 
 def merge_rule(kind: str, fields: Mapping[str, str], at: int) -> str | None:
-    """Return how a merge folds its source into its target: see ``reduction.merged_fold``.
+    """Return how a merge at a time (microseconds) folds its source into its target, if not by the first
+    version.
 
-    ``None`` for the first version, and for what is no merge. Rules sort: first those that keep the name of
-    the target, then those that take the name of the source, by their time.
-
-    Args:
-        at: microseconds since 1970.
+    Rules sort: those that keep the name of the target, then those that take that of the source, by their
+    time.
     """
     if kind != "merge" or canonical.decode(fields.get(RULE_VERSION, "1")) != 2:
         return None
@@ -84,16 +82,12 @@ def merge_rule(kind: str, fields: Mapping[str, str], at: int) -> str | None:
 
 
 def is_live(kind: str | None) -> bool:
-    """Whether a subject lives whose newest lifecycle observation is of this kind, or that has none."""
+    """Whether a subject lives whose newest lifecycle observation, if any, is of this kind."""
     return kind is None or _LIVE[kind] is not False
 
 
 def target(kind: str, fields: Mapping[str, str]) -> str | None:
-    """Return the other entity that an observation names, ``None`` where it names none.
-
-    Args:
-        fields: canonical JSON by field name.
-    """
+    """Return the other entity that an observation (canonical JSON by field) names, if it does."""
     text = fields.get(_TARGET_FIELDS[kind] or "")
     entity_id = canonical.decode(text) if text is not None else None
     return entity_id if isinstance(entity_id, str) and ids.ENTITY_ID.fullmatch(entity_id) else None

@@ -101,10 +101,7 @@ class Item:
         entity_type: str | None,
         alternatives: identity.Alternatives | None,
     ) -> Item:
-        """Return the item with another type and identified by other alternatives.
-
-        A ``target_id`` stays as it is.
-        """
+        """Return the item identified by another type and other alternatives, unless by ``target_id``."""
         item = replace(self, entity_type=entity_type, alternatives=alternatives)
         if self.basis == "target_id":
             return item
@@ -116,10 +113,6 @@ class Item:
             fields = {name: canonical.decode(value) for name, value in texts.items()}
             who = identity.identify(owner, entity_type, fields, alternatives)
         return replace(item, entity_id=who.entity_id, basis=who.basis, home=None)
-
-
-def no_alternatives(entity_type: str) -> identity.Alternatives | None:
-    return None
 
 
 @dataclass(slots=True)
@@ -135,7 +128,7 @@ class ItemReader:
     owner: str
     transaction_id: str
     defaults: Defaults = field(default_factory=Defaults)
-    alternatives: Callable[[str], identity.Alternatives | None] = no_alternatives
+    alternatives: Callable[[str], identity.Alternatives | None] = lambda entity_type: None
     vocabulary: Mapping[str, relationship.RelationshipKind] = field(
         default_factory=lambda: relationship.BUILTIN
     )
@@ -156,7 +149,7 @@ class ItemReader:
         self.issues.append(issue)
 
     def item(self, index: int, raw: object) -> Item | None:
-        """Return the observation of one element of ``entities``, ``None`` (and issues) if it is refused."""
+        """Return the observation of one element of ``entities``; issues say why it is refused."""
         path = f"$.entities[{index}]"
         if not isinstance(raw, Mapping):
             self.refuse("ERR_ITEM_NOT_OBJECT", path, "an item must be an object", index)
@@ -177,13 +170,11 @@ class ItemReader:
         given_fields: Mapping[Any, Any],
         kind: facts.Kind = "value",
     ) -> Item | None:
-        """Return one observation, ``None`` (and issues) if it is refused.
+        """Return one observation; issues say why it is refused.
 
         Args:
-            path, fields_path: where ``about`` and ``given_fields`` stand in the request, for issues.
-            about: the reserved keys.
-            given_fields: the fields, ``canonical_name`` among them.
-            kind: the kind of the observation; one that has values needs at least one field.
+            path, fields_path: where ``about``, the reserved keys, and the fields stand in the request.
+            given_fields: ``canonical_name`` among them.
         """
         before = self._refused
         fields, texts = self._fields(index, fields_path, given_fields, needed=kind in facts.VALUE_KINDS)
@@ -243,12 +234,11 @@ class ItemReader:
         path: str | None = None,
         kind: facts.Kind = "create",
     ) -> Link | None:
-        """Return the relationship of one element of ``relationships``, ``None`` (and issues) if refused.
+        """Return the relationship of one element of ``relationships``; issues say why it is refused.
 
         Args:
             count: the number of items that its ends may refer to.
-            path: where it stands in the request, for issues; by default ``$.relationships[index]``.
-            kind: create, delete or restore.
+            path: where it stands in the request; by default ``$.relationships[index]``.
         """
         path = f"$.relationships[{index}]" if path is None else path
         before = self._refused
@@ -274,7 +264,6 @@ class ItemReader:
         )  # fmt: skip
 
     def _meaning(self, index: int, path: str, type_name: str) -> relationship.Meaning | None:
-        """Return what the name of a relationship type says; a new one is a type of the owner's own."""
         try:
             suggests = self._unknown_types < relationship.SUGGESTIONS_LIMIT
             nearest = self.nearest_type if suggests else relationship.no_nearest

@@ -65,7 +65,7 @@ class Link:
 
     @property
     def variants(self) -> list[Link]:
-        """It and, if it is symmetric, the same with its ends swapped."""
+        """It and, if it is symmetric, the same swapped."""
         return [self, self.swapped] if self.is_symmetric else [self]
 
     @property

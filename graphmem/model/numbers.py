@@ -21,7 +21,7 @@ _SUFFIXES: Final = ("number", "no", "no.", "nr", "nr.", "num", "id", "ref", "cod
 
 
 def squeezed(label: str) -> str:
-    """Return the name of a field in lower case without blanks, hyphens and underscores; as in the queries."""
+    """Return the name of a field in lower case without blanks, hyphens and underscores; as in queries."""
     return label.lower().replace(" ", "").replace("-", "").replace("_", "")
 
 

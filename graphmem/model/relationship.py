@@ -83,12 +83,8 @@ def with_builtin(types: Iterable[str]) -> frozenset[str]:
 
 
 class UnknownRelationshipType(ValueError):
-    """A relationship type is not in the vocabulary.
-
-    Attributes:
-        nearest: the known name that was probably meant, if any.
-        inverse_of: the type that is read by that name from its target, if it is such a name.
-    """
+    """A relationship type is not in the vocabulary: ``nearest`` was probably meant, perhaps the inverse of a
+    type."""
 
     def __init__(self, name: str, nearest: str | None = None, inverse_of: str | None = None) -> None:
         advice = f"; did you mean {nearest}?" if nearest else ": GET /relationship_types lists the types"
@@ -100,7 +96,6 @@ class UnknownRelationshipType(ValueError):
 
     @property
     def proposal(self) -> dict[str, str]:
-        """What an issue says beside the message: ``nearest`` and ``inverse_of``, or nothing."""
         proposed = {"nearest": self.nearest, "inverse_of": self.inverse_of}
         return {name: value for name, value in proposed.items() if value}
 
@@ -133,19 +128,14 @@ def is_name(spelled: str) -> bool:
 
 
 def may_be_native(spelled: str) -> bool:
-    """Whether edges may have a type of this name, which then stands in the text of queries."""
     return spelled.isascii() and is_name(spelled)
 
 
 def meaning_of(name: str, kinds: Mapping[str, RelationshipKind], nearest: Nearest = no_nearest) -> Meaning:
     """Return what a name says: of a type, of its inverse, or another shipped name; in any spelling.
 
-    Args:
-        kinds: all types of the vocabulary, by name. Their own names count before other shipped names.
-        nearest: finds the type that was probably meant, for the error.
-
-    Raises:
-        UnknownRelationshipType: the name says nothing of a known type.
+    ``kinds`` are all types of the vocabulary; their own names count before other shipped ones. ``nearest``
+    finds the type that was probably meant, for the ``UnknownRelationshipType`` of a name that says nothing.
     """
     backwards = read_backwards(kinds)
     for spelled, is_past in readings(name).items():
@@ -166,7 +156,7 @@ def meaning_of(name: str, kinds: Mapping[str, RelationshipKind], nearest: Neares
 
 
 def own_meaning(name: str) -> Meaning | None:
-    """Return what a name says as a type of an owner's own; ``None`` where it is not well-formed."""
+    """Return what a name says as a type of an owner's own, if it is well-formed."""
     spelled, is_past = [*readings(name).items()][-1]
     ended: dict[str, str] = dict([ENDED]) if is_past and _can_end(spelled) else {}
     return Meaning(spelled, metadata=ended) if is_name(spelled) else None
@@ -199,7 +189,6 @@ def is_symmetric(kinds: Mapping[str, RelationshipKind], name: str) -> bool:
 
 
 def read_backwards(kinds: Mapping[str, RelationshipKind]) -> dict[str, str]:
-    """Return the type to which each inverse belongs, by the name of the inverse."""
     return {kind.inverse: kind.name for kind in kinds.values() if kind.inverse is not None}
 
 

@@ -72,17 +72,13 @@ class Change:
         return tuple(keys.get("aliases", ()))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the change as JSON, without empty parts. Idempotency keys are compared by this value."""
+        """Return the change as JSON, without empty parts: idempotency keys are compared by it."""
         parts = {**asdict(self), "remove": list(self.remove)}
         return {name: value for name, value in parts.items() if value}
 
 
 def registration(document: SchemaDocument, version: str | None = None) -> Change:
-    """Return the change that registers a whole document.
-
-    Raises:
-        SchemaInvalid: the version is not ``major.minor``.
-    """
+    """Return the change that registers a whole document."""
     issues = Issues()
     _check_version(version, issues)
     issues.settle()
@@ -100,7 +96,6 @@ def update(
     """Return the change that adds fields to a document, removes fields, or sets its other keys.
 
     Args:
-        entity_type: in its canonical spelling.
         new_fields: see :func:`graphmem.model.schema.schema_parsing.fields_of`.
         remove: a list of field names.
         settings: keys of a document, as clients write them.
@@ -146,7 +141,6 @@ def unregistered_document(entity_type: str, observed: Mapping[str, Shapes] | Non
 def effective(
     entity_type: str, active: Active | None, observed: Mapping[str, Shapes] | None
 ) -> SchemaDocument | None:
-    """Return the registered document of a type, else the shipped or discovered one, else ``None``."""
     return active.document if active is not None else unregistered_document(entity_type, observed)
 
 
@@ -195,10 +189,9 @@ def _updated(known: SchemaDocument, observed: Mapping[str, Shapes], change: Chan
     issues = Issues()
     known_json = known.as_json()
     settings = change.settings
-    if "canonical_name_fields" in settings:
-        known_json.pop("identity_opt_out", None)
-    if "identity_opt_out" in settings:
-        known_json.pop("canonical_name_fields", None)
+    for name, other in (pair := ("canonical_name_fields", "identity_opt_out")), pair[::-1]:
+        if name in settings:
+            known_json.pop(other, None)
     known_json |= settings
     fields: dict[str, Any] = dict(known_json["fields"])
     hidden = [name for name in known_json.get("hidden_fields", ()) if name not in change.fields]
@@ -245,7 +238,6 @@ def _next(before: Active | None, document: SchemaDocument) -> str:
 
 
 def _is_major(old: SchemaDocument, new: SchemaDocument) -> bool:
-    """Return whether a change may hide values that were shown, or identifies entities differently."""
     retyped = any(
         name not in new.fields or new.fields[name].type != old.fields[name].type for name in old.fields
     )
@@ -258,7 +250,6 @@ def _is_major(old: SchemaDocument, new: SchemaDocument) -> bool:
 
 
 def version_order(version: str) -> tuple[int, int]:
-    """Return the sort key of a version: ``(major, minor)``."""
     major, minor = version.split(".")
     return int(major), int(minor)
 

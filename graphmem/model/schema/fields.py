@@ -53,7 +53,7 @@ class Constraints:
     banned: tuple[Scalar, ...] | None = None
 
     def violation(self, value: Any) -> str | None:
-        """Return how a value violates the constraints, in words; ``None`` if it does not."""
+        """Return how a value violates the constraints, in words."""
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if is_number and self.min is not None and value < self.min:
             return f"less than the minimum, {canonical.encode(self.min)}"
@@ -98,7 +98,6 @@ class Field:
         return self.merge == "merge_array"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the declaration in a document; defaults are left out."""
         parts: dict[str, Any] = {
             "type": self.type,
             "required": self.required or None,
@@ -115,11 +114,9 @@ class Field:
     def findings(
         self, name: str, text: str, *, mismatch: Visibility, reject: bool
     ) -> Iterator[SchemaFinding]:
-        """Compare one value with the declaration; yield the deviations.
+        """Compare one value (canonical JSON; null always fits) with the declaration; yield the deviations.
 
         Args:
-            name: the field's name, for messages.
-            text: canonical JSON; null always fits.
             mismatch: the setting of the field, else of its document.
             reject: whether a violated constraint refuses the observation.
         """
@@ -159,18 +156,16 @@ class Field:
 
 @lru_cache(maxsize=32)
 def compiled(pattern: str) -> SchemaValidator:
-    """Compile a pattern with the Rust engine, whose time is linear in the length of the value.
+    """Compile a pattern with the Rust engine, whose time is linear in the length of the value, or raise
+    SchemaError.
 
     A compiled pattern may take 10 MB, so that only a few are cached.
-
-    Raises:
-        SchemaError: the text is not a valid pattern.
     """
     return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex", strict=True))
 
 
 def matches(pattern: str, value: str) -> bool:
-    """Return whether a pattern matches somewhere in a value of at most :data:`MATCHED_LIMIT` characters."""
+    """Return whether a pattern matches somewhere in a value, if that is not too long."""
     return len(value) <= MATCHED_LIMIT and compiled(pattern).isinstance_python(value)
 
 

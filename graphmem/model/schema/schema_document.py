@@ -34,7 +34,6 @@ class Temporal:
     event_type: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the entry of ``temporal_fields`` in a document."""
         return {"field": self.field} | ({"event_type": self.event_type} if self.event_type else {})
 
 
@@ -101,7 +100,6 @@ class SchemaDocument:
         return _read(text)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the document as it is stored and shown; defaults are left out."""
         parts: dict[str, Any] = {
             "entity_type": self.entity_type,
             "fields": {name: declared.as_json() for name, declared in self.fields.items()},
@@ -121,7 +119,6 @@ class SchemaDocument:
         return {**{n: v for n, v in parts.items() if v or n in always}, **self.kept}
 
     def mismatch_of(self, name: str) -> Visibility:
-        """Return whether a declared field hides or shows a value of another type."""
         return self.fields[name].mismatch or self.mismatch
 
     def shows(self, name: str) -> bool:
@@ -129,7 +126,6 @@ class SchemaDocument:
 
     @cached_property
     def rules(self) -> Rules:
-        """The rules by which observations of the type are reduced to snapshots."""
         policies: dict[str, Policy] = {}
         types: dict[str, FieldType] = {}
         converters: dict[str, tuple[Converter, ...]] = {}
@@ -141,6 +137,8 @@ class SchemaDocument:
                 types[name] = declared.type
                 if declared.converters:
                     converters[name] = declared.converters
+        own_kinds = {temporal.field: temporal.event_type for temporal in self.temporal_fields}
+        kinds = {n: kind or timeline_fields.event_type(self.entity_type, n) for n, kind in own_kinds.items()}
         sources = self.observation_source_priority
         listed = {name: len(sources) - place for place, name in enumerate(sources)}
         closed = self.additional_fields == "hide"
@@ -152,7 +150,7 @@ class SchemaDocument:
             hidden=frozenset() if closed else frozenset(self.hidden_fields),
             sources=listed if listed and _PRIORITISED & set(policies.values()) else None,
             filterable=frozenset(name for name, declared in self.fields.items() if declared.filterable),
-            temporal={} if self._has_usual_times() else self._temporal(),
+            temporal={} if self._has_usual_times() else kinds,
             identity=self._identity(),
         )
 
@@ -162,17 +160,10 @@ class SchemaDocument:
         is_overruled = len(identity.own_rule(self.entity_type)) > 1
         return registered if is_overruled or (len(registered) > 1 and not self.opted_out) else ()
 
-    def _temporal(self) -> dict[str, str]:
-        kinds = {temporal.field: temporal.event_type for temporal in self.temporal_fields}
-        return {
-            name: kind or timeline_fields.event_type(self.entity_type, name) for name, kind in kinds.items()
-        }
-
     def _has_usual_times(self) -> bool:
-        """Return whether the temporal fields are those of the shipped document.
+        """Return whether the temporal fields are those of the shipped document, which another one may extend.
 
-        A document that extends a shipped one inherits them without a choice of the client. Such a type keeps
-        the default rule, which recognises times by field names.
+        Such a type keeps the default rule, which recognises times by field names.
         """
         from graphmem.model.schema.shipped import shipped
 
@@ -182,7 +173,7 @@ class SchemaDocument:
     def alternatives(self) -> identity.Alternatives | None:
         """Return the identity alternatives in order; ``None`` if the type's default rule applies.
 
-        The whole content, by which other items are identified unless :attr:`strict`, is not among them.
+        The whole content, by which other items are identified, is not among them.
         """
         if self.opted_out:
             return tuple(names for names in identity.GENERAL if names != (identity.CONTENT,))
@@ -215,11 +206,9 @@ class SchemaDocument:
         return tuple(references)
 
     def findings(self, fields: Mapping[str, str]) -> list[SchemaFinding]:
-        """Compare one observation of kind value with the schema. Returns the deviations, sorted by field.
+        """Compare one observation of kind value (canonical JSON by name) with the schema.
 
-        Args:
-            fields: canonical JSON by name. Missing required fields are findings too; the caller decides
-                whether an observation must have all of them.
+        Returns the deviations, sorted by field. Missing required fields are among them; the caller decides.
         """
         findings: list[SchemaFinding] = []
         reject = self.constraint_violation_policy == "reject"
@@ -230,7 +219,9 @@ class SchemaDocument:
                     findings.append(self._unknown(name))
                 continue
             if declared.required and text == NULL:
-                findings.append(_missing(self.entity_type, name))
+                missing = f"{name} is required for every {self.entity_type} and is missing"
+                message = f"{missing}: store it when it is known"
+                findings.append(SchemaFinding("MISSING_REQUIRED_FIELD", name, message))
             findings += declared.findings(name, text, mismatch=self.mismatch_of(name), reject=reject)
         return findings
 
@@ -244,16 +235,11 @@ class SchemaDocument:
 
 
 def meaning_of(relationship_type: str) -> relationship.Meaning | None:
-    """Return what a name says of a relationship type: a built-in or an own one; ``None`` of no name."""
+    """Return what a name says of a relationship type, if it is a name: a built-in or an own one."""
     try:
         return relationship.meaning_of(relationship_type, relationship.BUILTIN)
     except relationship.UnknownRelationshipType:
         return relationship.own_meaning(relationship_type)
-
-
-def _missing(entity_type: str, name: str) -> SchemaFinding:
-    message = f"{name} is required for every {entity_type} and is missing: store it when it is known"
-    return SchemaFinding("MISSING_REQUIRED_FIELD", name, message)
 
 
 @lru_cache(maxsize=64)
@@ -262,28 +248,21 @@ def _read(text: str) -> SchemaDocument:
 
 
 def of_json(raw: Mapping[str, Any]) -> SchemaDocument:
-    """Build a document from its normal form, without checking it again."""
     parts = {
         name: _listed(value) for name, value in raw.items() if name in SchemaDocument.__dataclass_fields__
     }
     known = {*parts, "identity_opt_out", "canonical_name_strict"}
-    return SchemaDocument(
-        **{
-            **parts,
-            "fields": {name: field_of_json(spec) for name, spec in raw["fields"].items()},
-            "canonical_name_fields": tuple(
-                tuple(a["composite"]) for a in raw.get("canonical_name_fields", ())
-            ),
-            "opted_out": "identity_opt_out" in raw,
-            "strict": raw.get("canonical_name_strict", False),
-            "temporal_fields": tuple(Temporal(**temporal) for temporal in raw.get("temporal_fields", ())),
-            "kept": {name: value for name, value in raw.items() if name not in known},
-        }
-    )
+    parts |= {
+        "fields": {name: field_of_json(spec) for name, spec in raw["fields"].items()},
+        "canonical_name_fields": tuple(tuple(a["composite"]) for a in raw.get("canonical_name_fields", ())),
+        "temporal_fields": tuple(Temporal(**temporal) for temporal in raw.get("temporal_fields", ())),
+        "opted_out": "identity_opt_out" in raw, "strict": raw.get("canonical_name_strict", False),
+        "kept": {name: value for name, value in raw.items() if name not in known},
+    }  # fmt: skip
+    return SchemaDocument(**parts)
 
 
 def field_of_json(raw: Mapping[str, Any]) -> Field:
-    """Build a field from its normal form, without checking it again."""
     known = {name: value for name, value in raw.items() if name in Field.__dataclass_fields__}
     kept = {name: value for name, value in raw.items() if name not in known}
     limits = {name: _listed(value) for name, value in (raw.get("constraints") or {}).items() if value != []}

@@ -79,7 +79,7 @@ def parse(
 
 
 def settings_of(entity_type: str, raw: Mapping[str, Any], path: str, issues: Issues) -> dict[str, Any]:
-    """Return the keys of a document except ``fields``, in their normal form; defaults are not filled in."""
+    """Return the keys of a document except ``fields`` in their normal form, without defaults."""
     settings = validated(Shape, raw, path, issues)
     named = settings.pop("entity_type", None)
     if named is not None and canonical_type(named, f"{path}.entity_type", issues) not in (None, entity_type):
@@ -111,7 +111,7 @@ def settings_of(entity_type: str, raw: Mapping[str, Any], path: str, issues: Iss
 
 
 def canonical_type(name: str, path: str, issues: Issues) -> str | None:
-    """Return the canonical spelling of a type; ``None`` (and an issue) if it is not a type name."""
+    """Return the canonical spelling of a type; an issue says where it is none."""
     try:
         return identity.normalise_type(name)
     except ValueError as exc:
@@ -120,10 +120,9 @@ def canonical_type(name: str, path: str, issues: Issues) -> str | None:
 
 
 def fields_of(raw: object, path: str, issues: Issues) -> dict[str, dict[str, Any]]:
-    """Return the declarations of fields in their normal form, by name; defaults are not filled in.
+    """Return the declarations of fields in their normal form, by name, without defaults.
 
-    Args:
-        raw: ``{name: type}``, ``{name: {type, …}}``, or a list of ``{field_name, field_type, …}``.
+    ``raw`` is ``{name: type}``, ``{name: {type, …}}``, or a list of ``{field_name, field_type, …}``.
     """
     if not isinstance(raw, Mapping | list):
         issues.add(path, "an object of fields by name, or a list of {field_name, field_type}")
@@ -222,7 +221,7 @@ def _converters(raw: list[Any], path: str, issues: Issues) -> list[str]:
 
 
 def _alternatives(raw: list[Any], path: str, issues: Issues) -> list[list[str]]:
-    """Return the identity alternatives in order. A flat list of names is one alternative."""
+    """Return the identity alternatives in order; a flat list of names is one."""
     if raw and all(isinstance(item, str) for item in raw):
         raw = [{"composite": raw}]
     alternatives: list[list[str]] = []
@@ -243,7 +242,6 @@ def _alternatives(raw: list[Any], path: str, issues: Issues) -> list[list[str]]:
 
 
 def _reducer(raw: object, path: str, issues: Issues) -> tuple[dict[str, str], list[str] | None]:
-    """Return the merge policies by field and the order of observation sources of a ``reducer_config``."""
     config = members({} if raw is None else raw, path, issues)
     order = config.pop("observation_source_priority", None)
     if order is not None:

@@ -59,7 +59,7 @@ class Issues(list[Issue]):
     """Collects the faults of one request."""
 
     def add(self, path: str, message: str, code: str = "ERR_FORMAT") -> None:
-        """Add a fault; :data:`ISSUES_LIMIT` at most. Lone surrogates in names are replaced."""
+        """Add a fault; :data:`ISSUES_LIMIT` at most. Lone surrogates are replaced."""
         if len(self) < ISSUES_LIMIT:
             path, message = (text.encode(errors="replace").decode() for text in (path, message))
             self.append({"path": path, "message": message, "code": code})
@@ -143,7 +143,7 @@ class Shape(_Strict):
 
 
 def members(raw: object, path: str, issues: Issues) -> dict[str, Any]:
-    """Return the members of an object that are not null; ``{}`` (and an issue) if it is not an object."""
+    """Return the members of an object that are not null; an issue says where it is none."""
     if not isinstance(raw, Mapping):
         issues.add(path, "an object")
         return {}
@@ -159,7 +159,7 @@ def members(raw: object, path: str, issues: Issues) -> dict[str, Any]:
 
 
 def validated(model: type[BaseModel], raw: Mapping[str, Any], path: str, issues: Issues) -> dict[str, Any]:
-    """Return the keys that are set, as the model reads them; ``{}`` (and issues) if they are not valid."""
+    """Return the keys that are set, as the model reads them; issues say where they are not valid."""
     try:
         return model.model_validate(raw).model_dump(exclude_unset=True, exclude_none=True)
     except ValidationError as exc:
