@@ -115,12 +115,8 @@ class RestoreRequest(WriteRequest):
         for observation in self.observations:
             touched.observations.add(observation.id)
             rule = own_rule(self.owner, observation.entity_type, None) if observation.entity_type else None
-            parting.note(
-                touched.addresses,
-                observation.subject_id,
-                observation.entity_type,
-                parting.of_observation(observation),
-            )
+            form = parting.of_observation(observation)
+            parting.note(touched.addresses, observation.subject_id, observation.entity_type, form)
             if observation.kind in facts.MERGE_KINDS:
                 touched.entities.update(facts.separated(observation.fields))
             elif rule is not None:

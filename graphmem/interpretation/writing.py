@@ -83,7 +83,7 @@ async def write(
         part = entities[start : start + CHUNK]
         receipt = await writer.write(part, (), ends=False)
         # Behind its own items the receipt has those that reference fields made.
-        ids += [item.subject_id or item.entity_id for item in receipt.items[: len(part)]]
+        ids += [item.home_entity_id or item.entity_id for item in receipt.items[: len(part)]]
     assert len(ids) == len(entities)
     for start in range(0, len(relationships), CHUNK):
         await writer.write((), relationships[start : start + CHUNK], ids, ends=False)
@@ -160,7 +160,7 @@ class _ObservationWriter:
             return await self.write(entities, others, ids, ends=ends)
         self._made["observations"].update(part.observation_id for part in (*receipt.items, *receipt.links))
         self._made["entities"].update(item.entity_id for item in receipt.items)
-        self._made["relationships"].update(link.key for link in receipt.links)
+        self._made["relationships"].update(link.relationship_key for link in receipt.links)
         return receipt
 
     def _item(self, reader: ItemReader, index: int, proposed: ProposedEntity) -> Item | None:

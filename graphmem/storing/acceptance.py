@@ -262,21 +262,9 @@ def entries(receipt: Receipt) -> list[StoredEntity]:
     whole = sum(sizes) <= answers.ANSWER_CHARACTERS
     stored: list[StoredEntity] = []
     for index, (item, name, fold) in enumerate(zip(receipt.items, receipt.names, receipt.folds, strict=True)):
-        entry: StoredEntity = {
-            "entity_id": item.entity_id,
-            "entity_type": item.entity_type,
-            "canonical_name": name,
-            "action": item.action,
-            "version": item.version,
-            "observation_id": item.observation_id,
-            "observation_index": index,
-            "identity_basis": item.basis,
-            "deduplicated": item.known or receipt.replayed,
-        }
-        if item.subject_id:
-            entry["home_entity_id"] = item.subject_id
-        if item.resolved_by:
-            entry["resolved_by"] = item.resolved_by
+        parts = {column: value for column, value in item._asdict().items() if value != ""}
+        parts |= {"canonical_name": name, "observation_index": index}
+        entry = cast("StoredEntity", {**parts, "deduplicated": item.deduplicated or receipt.replayed})
         if whole or last[item.entity_id] == index:
             values = {name: orjson.Fragment(winner.value) for name, winner in reduction.snapshot_fields(fold)}
             entry["entity_snapshot_after"] = values
@@ -295,26 +283,23 @@ def created_counts(receipt: Receipt) -> CreatedCounts:
     outcomes = [] if receipt.replayed else receipt.items
     return {
         "entities_created": sum(each.action == "created" for each in outcomes),
-        "observations_created": sum(not each.known for each in outcomes),
+        "observations_created": sum(not each.deduplicated for each in outcomes),
     }
 
 
 def links(receipt: Receipt) -> list[StoredRelationship]:
     stored: list[StoredRelationship] = []
     for link in receipt.links:
-        relationship_type, source, target = link.key.split(":")
-        stored.append({
-            "relationship_key": link.key,
-            "relationship_id": ids.relationship_id(link.key),
+        relationship_type, source, target = link.relationship_key.split(":")
+        row = {
+            **link._asdict(),
+            "relationship_id": ids.relationship_id(link.relationship_key),
             "relationship_type": relationship_type,
             "source_entity_id": source,
             "target_entity_id": target,
-            "observation_id": link.observation_id,
-            "action": link.action,
-            "version": link.version,
-            "is_live": link.live,
-            "deduplicated": link.known or receipt.replayed,
-        })  # fmt: skip
+            "deduplicated": link.deduplicated or receipt.replayed,
+        }
+        stored.append(cast("StoredRelationship", row))
     return stored
 
 

@@ -145,6 +145,6 @@ class ReleaseRequest(StoreRequest):
         assert after is not None
         winner = after.fold[name].observation_id
         item = StoredItem(
-            after.subject_id, after.kind, winner, "extended", "target_id", after.version, known=False
+            after.subject_id, after.kind, winner, "extended", "target_id", after.version, deduplicated=False
         )
         return {"items": [item], "folds": [after.fold], "names": [after.name]}

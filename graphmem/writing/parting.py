@@ -70,6 +70,10 @@ def of_item(item: Item) -> AddressForm | None:
     return address_form(item.entity_type, item.basis, item.kind, texts) if item.alternatives is None else None
 
 
+def of_observation(observation: Observation) -> AddressForm | None:
+    return address_form(observation.entity_type, observation.basis, observation.kind, observation.fields)
+
+
 def note(
     addresses: dict[str, AddressForms], address_id: str, entity_type: str, identified: AddressForm | None
 ) -> None:
@@ -170,8 +174,7 @@ def placed_observations(observations: Iterable[Observation], state: State) -> li
     if not state.addresses.partings:
         return observations
     for each in observations:
-        form = address_form(each.entity_type, each.basis, each.kind, each.fields)
-        if part := _part(state, each.subject_id, each.entity_type, form):
+        if part := _part(state, each.subject_id, each.entity_type, of_observation(each)):
             parts[each.id] = part
     spoken = alone((each.subject_id, parts.get(each.id)) for each in observations)
     for each in observations:

@@ -10,33 +10,33 @@ from graphmem.model.reduction import Fold
 
 
 class StoredItem(NamedTuple):
-    """What became of one item.
+    """What became of one item, as answers name it.
 
-    ``known``: this observation was stored before. ``subject_id``: the entity that the observation is about,
-    where that is merged into ``entity_id``; else empty. ``resolved_by`` is ``rule`` where a rule merged it.
-    Transactions keep items by position, without the last where it is empty.
+    ``deduplicated``: this observation was stored before. ``home_entity_id``: the entity that the observation
+    is about, where that is merged into ``entity_id``; else empty. ``resolved_by`` is ``rule`` where a rule
+    merged it. Transactions keep items by position, without the last where it is empty.
     """
 
     entity_id: str
     entity_type: str
     observation_id: str
     action: str
-    basis: str
+    identity_basis: str
     version: int
-    known: bool
-    subject_id: str = ""
+    deduplicated: bool
+    home_entity_id: str = ""
     resolved_by: str = ""
 
 
 class StoredLink(NamedTuple):
-    """What became of one relationship. Transactions keep links by position."""
+    """What became of one relationship, as answers name it. Transactions keep links by position."""
 
-    key: str
+    relationship_key: str
     observation_id: str
     action: str
-    known: bool
+    deduplicated: bool
     version: int
-    live: bool
+    is_live: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,10 +62,10 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
         entity_type=after.kind,
         observation_id=observation.id,
         action=action,
-        basis=item.basis,
+        identity_basis=item.basis,
         version=after.version,
-        known=repeated,
-        subject_id="" if survivor_id == item.entity_id else item.entity_id,
+        deduplicated=repeated,
+        home_entity_id="" if survivor_id == item.entity_id else item.entity_id,
     )
 
 
@@ -89,7 +89,7 @@ def _warn_of_sharing(draft: Draft, item: Item) -> None:
 
 def settled(draft: Draft, index: int, item: StoredItem) -> StoredItem:
     """Return what became of an item after the merges by rule of its request."""
-    subject_id = item.subject_id or item.entity_id
+    subject_id = item.home_entity_id or item.entity_id
     survivor_id = draft.entities.root(subject_id)
     after = draft.survivor_view(subject_id)
     assert after is not None
@@ -102,7 +102,7 @@ def settled(draft: Draft, index: int, item: StoredItem) -> StoredItem:
         entity_id=survivor_id,
         action=action,
         version=after.version,
-        subject_id=subject_id if is_merged else "",
+        home_entity_id=subject_id if is_merged else "",
         resolved_by="rule" if by_rule else "",
     )
 

@@ -193,7 +193,7 @@ class StoreRequest(TransactionRequest):
         namesakes.forget_merged(draft)
         items = [store_items.settled(draft, index, item) for index, item in enumerate(items) if item]
         entities = [draft.survivor_view(item.entity_id) for item in self.items]
-        relationships = [draft.relationships.view(link.key) for link in links if link]
+        relationships = [draft.relationships.view(link.relationship_key) for link in links if link]
         return Receipt(
             transaction_id=self.transaction_id,
             recorded_at=draft.recorded_at,
@@ -355,7 +355,7 @@ def _counts(items: list[StoredItem | None], links: list[StoredLink | None]) -> d
     return {
         "observations": len({part.observation_id for part in (*items, *links) if part}),
         "entities": len({item.entity_id for item in items if item}),
-        "relationships": len({link.key for link in links if link}),
+        "relationships": len({link.relationship_key for link in links if link}),
     }
 
 
