@@ -125,7 +125,11 @@ class Stretch:
             turn_rows.count(self.counts, node, 1)
             if entity := self._entities.get(subject_id):
                 differences = self._of_entity(entity, node)
-                differences += self._of_vectors(entity, expected.get(subject_id))
+                stored_vectors = [vectors.StoredVector(*columns) for columns in entity.vectors]
+                differences += [
+                    AuditDifference(subject_id, "meaning", str(old), str(new))
+                    for old, new in vectors.differences(stored_vectors, expected.get(subject_id), self.owner)
+                ]
                 if entity.types not in ([], [kind := node.own.kind]):
                     is_fact = kind in (*entity.types, entity.properties.get("listed"))
                     self.detached.update(() if is_fact else [subject_id])
@@ -157,15 +161,6 @@ class Stretch:
         if stored_values != [[*value, True] for value in values]:
             differences.append(AuditDifference(subject_id, "values", stored_values, values))
         return differences + self._of_events(subject_id, node, stored.events)
-
-    def _of_vectors(
-        self, stored: AuditedEntity, expected: vectors.ExpectedVector | None
-    ) -> list[AuditDifference]:
-        stored_vectors = [vectors.StoredVector(*columns) for columns in stored.vectors]
-        return [
-            AuditDifference(stored.subject_id, "meaning", str(old), str(new))
-            for old, new in vectors.differences(stored_vectors, expected, self.owner)
-        ]
 
     def _of_relationship(self, stored: AuditedRelationship, node: turn_rows.Node) -> list[AuditDifference]:
         subject_id, into = stored.subject_id, node.own.into or None

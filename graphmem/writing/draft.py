@@ -268,8 +268,8 @@ class Draft:
         state.entities.accept(self.entities)
         state.relationships.accept(self.relationships)
         changed = [self.entities[each] for each in self.entities.changed()]
-        note_bearers(state.new.by_rule.bearers, changed)
-        note_names(state.new.by_rule.near, changed)
+        note_bearers(state.new.bearers, changed)
+        note_names(state.new.near, changed)
         state.observation_ids.update(self.new.observations)
         state.heads.update(self.heads)
         self.new.heads = dict.fromkeys(self.heads, self.recorded_at)

@@ -33,7 +33,10 @@ async def read(touched: Touched, queries: Queries) -> LookRow:
     params = touched.parameters
     if touched.merging is None and not (touched.interpretations or touched.moved or touched.subjects):
         look = await queries.only("write.look[plain]", LookRow, **_parameters("write.look[plain]", params))
-        if not has_merged(look):
+        # ``into`` is set in a member, ``own_state`` in a survivor that has members.
+        if all(
+            each.into is None and each.own_state is None for each in (*look.entities, *look.relationships)
+        ):
             return look
     return await queries.only("write.look", LookRow, **params)
 
@@ -96,13 +99,6 @@ async def _write_form(params: Mapping[str, Any], queries: Queries) -> bool:
     else:
         written = await queries.one("write.turn[plain]", int, **_parameters("write.turn[plain]", params))
     return written is not None
-
-
-def has_merged(look: LookRow) -> bool:
-    """Return whether a thing is merged with others: ``into`` is set in a member, ``own_state`` in a
-    survivor."""
-    things = (*look.entities, *look.relationships)
-    return any(thing.into is not None or thing.own_state is not None for thing in things)
 
 
 def _needs_whole(params: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from graphmem.model import identity_rules, person_names
 from graphmem.model.person_names import NameGroup, NearNames
 from graphmem.writing.draft import Draft
-from graphmem.writing.rule_state import RuleReads
+from graphmem.writing.state import Read
 from graphmem.writing.things import KEY_KIND, Thing, Things, note_names
 from graphmem.writing.write_requests import LookAgain, Touched
 
@@ -17,7 +17,7 @@ def bearers_of(rule: identity_rules.OwnRule, basis: str, entity_id: str) -> Touc
     return Touched(entities={entity_id}, borne={borne}, stored={entity_id})
 
 
-def more_bearers(reads: RuleReads, entity_id: str) -> Touched | None:
+def more_bearers(reads: Read, entity_id: str) -> Touched | None:
     """Return what to read for more bearers of an id; ``None`` where all are read."""
     limit = reads.looked.bearers_limit if reads.looked else 0
     return Touched(bearers_limit=2 * limit) if 0 < limit <= len(reads.bearers[entity_id]) else None
@@ -69,7 +69,7 @@ class KnownNames:
         }
 
     def _names_if_crossed(self, group: NameGroup, fresh: set[str], lost: set[str]) -> list[str]:
-        stored, new = self._stored(group, len(lost)), self._draft.state.new.by_rule.near.get(group, ())
+        stored, new = self._stored(group, len(lost)), self._draft.state.new.near.get(group, ())
         if stored is not None and len(stored) + len(new) + len(fresh) + len(lost) <= person_names.LIMIT:
             return []
         texts = self._now(group, lost)
@@ -87,7 +87,7 @@ class KnownNames:
         stored = self._stored(group, len(lost))
         if stored is None:
             return None
-        texts = {*stored, *draft.state.new.by_rule.near.get(group, ()), *self._texts.get(group, ())}
+        texts = {*stored, *draft.state.new.near.get(group, ()), *self._texts.get(group, ())}
         return texts - self._gone(group, texts) if len(texts) > person_names.LIMIT else texts
 
     def _gone(self, group: NameGroup, texts: set[str]) -> set[str]:
@@ -106,19 +106,19 @@ class KnownNames:
             return False
         name_id, bearers = (
             rule.id_of_name(rule.level(group.basis), name),
-            self._draft.state.rule_reads.bearers,
+            self._draft.state.read.bearers,
         )
         if name_id not in bearers:
             raise LookAgain(bearers_of(rule, group.basis, name_id))
         if any(self._draft.entities.get(row.entity_id) is None for row in bearers[name_id]):
             return True
-        if further := more_bearers(self._draft.state.rule_reads, name_id):
+        if further := more_bearers(self._draft.state.read, name_id):
             raise LookAgain(further)
         return False
 
     def _stored(self, group: NameGroup, more: int = 0) -> frozenset[str] | None:
         """Return the stored texts of a group; ``None`` for more than the limit and ``more``."""
-        reads = self._draft.state.rule_reads
+        reads = self._draft.state.read
         if group not in reads.near:
             raise LookAgain(Touched(near={group}))
         limit = person_names.LIMIT + 1 + more

@@ -281,7 +281,7 @@ async def of_observations(
 
 
 def need(state: State, subject_ids: Iterable[str]) -> None:
-    looked, further = state.rule_reads.looked, Touched()
+    looked, further = state.read.looked, Touched()
     further.add_subjects(each for each in subject_ids if state.thing(each) is None)
     if looked and not (further.entities <= looked.entities and further.relationships <= looked.relationships):
         raise LookAgain(further)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -207,9 +207,13 @@ async def refold(queries: Queries, state: State) -> None:
     Raises:
         LookAgain: the look has not read an entity whose version counts what is folded again.
     """
-    subject_ids = {*state.withdrawn(), *_folded_otherwise(state)}
+    subject_ids = set(state.withdrawn())
+    for survivor_id in state.stale():
+        key = state.rules(state.entities[survivor_id].kind).key
+        members = state.entities.members(survivor_id)
+        subject_ids |= {member.subject_id for member in members if member.projection != key}
     entity_ids = {subject_id for subject_id in subject_ids if ":" not in subject_id}
-    reader = EvidenceReader(queries, state.owner, state.rule_reads.off)
+    reader = EvidenceReader(queries, state.owner, state.read.off)
     merges = await reader.membership(entity_ids)
     if more := {each for rule in merges.rules for each in (rule.subject_id, rule.into)} - entity_ids:
         # The versions of all that a rule ever merged with them are counted again.
@@ -236,22 +240,14 @@ def settle(state: State) -> None:
     changed = [each for each in state.entities if state.entities_before.get(each) != state.entities[each]]
     if not any(state.entities[each].has_rule for each in changed):
         return
-    note_bearers(state.new.by_rule.bearers, [state.entities[each] for each in changed])
-    note_names(state.new.by_rule.near, [state.entities[each] for each in changed])
+    note_bearers(state.new.bearers, [state.entities[each] for each in changed])
+    note_names(state.new.near, [state.entities[each] for each in changed])
     request = RefoldRequest(owner=state.owner, transaction_id="", entity_ids=())
     draft = Draft.of(state, request, state.read.recorded_at)
     # Their versions count these merges already.
     draft.bumped.update(state.recounted)
     rule_merging.settle_from(draft, state.entities_before, changed)
     draft.accept(None)
-
-
-def _folded_otherwise(state: State) -> Iterator[str]:
-    for survivor_id in state.stale():
-        rules = state.rules(state.entities[survivor_id].kind)
-        for member in state.entities.members(survivor_id):
-            if member.projection != rules.key:
-                yield member.subject_id
 
 
 async def refold_history(

@@ -60,11 +60,6 @@ class _StatementRow(NamedTuple):
     values: list[Json]
     basis: str | None
 
-    def statement(self, entity_id: str, rule: OwnRule) -> Statement:
-        texts = dict(zip(self.names, self.values, strict=True))
-        evidence = evidence_of(rule, texts, self.basis)
-        return Statement(entity_id, evidence, self.recorded_at, tuple(self.toggles))
-
 
 class _MergeFactRow(NamedTuple):
     """An observation of kind merge or unmerge; ``fields`` and ``values`` name the target of a merge."""
@@ -77,20 +72,6 @@ class _MergeFactRow(NamedTuple):
     fields: list[str]
     values: list[Json]
     toggles: list[int]
-
-    @property
-    def merge_fact(self) -> MergeFact:
-        fields = dict(zip(self.fields, self.values, strict=True))
-        return MergeFact(
-            self.subject_id,
-            self.at,
-            self.recorded_at,
-            self.observation_id,
-            facts.target(self.kind, fields),
-            tuple(self.toggles),
-            tuple(facts.separated(fields)),
-            facts.merge_rule(self.kind, fields, self.at),
-        )
 
 
 class _EntityRow(NamedTuple):
@@ -278,7 +259,12 @@ class EvidenceReader:
             at_ingested=self.at_ingested, limit=_NAMED_LIMIT,
         )  # fmt: skip
         registered = {kind: SchemaDocument.read(document).alternatives() for kind, document in documents}
-        rules = {kind: self._rule(kind, registered.get(kind)) for kind in {row.kind for row in entities}}
+        rules = {
+            kind: identity_rules.own_rule(
+                self.owner, kind, registered.get(kind), self.off.get(kind, frozenset())
+            )
+            for kind in {row.kind for row in entities}
+        }
         fields = {name for rule in rules.values() if rule is not None for name in rule.fields}
         if not fields <= self._fields:
             # A registered rule has fields of its own: what is asked for is read again, with these.
@@ -306,13 +292,19 @@ class EvidenceReader:
             )
             raise InvalidInput(message, issues=[{"path": "$", "message": message}])
 
-    def _rule(self, kind: str, registered: identity.Alternatives | None) -> OwnRule | None:
-        return identity_rules.own_rule(self.owner, kind, registered, self.off.get(kind, frozenset()))
-
     def _add(self, row: _EntityRow, rule: OwnRule | None) -> None:
-        statements = [each.statement(row.entity_id, rule) for each in row.statements if rule]
+        statements: list[Statement] = []
+        for each in row.statements if rule else ():
+            evidence = evidence_of(rule, dict(zip(each.names, each.values, strict=True)), each.basis)
+            statements.append(Statement(row.entity_id, evidence, each.recorded_at, tuple(each.toggles)))
         states = rule_history.states(statements)
-        merges = [each.merge_fact for each in row.facts]
+        merges: list[MergeFact] = []
+        for each in row.facts:
+            fields = dict(zip(each.fields, each.values, strict=True))
+            into, separated = facts.target(each.kind, fields), tuple(facts.separated(fields))
+            rule_of_fact = facts.merge_rule(each.kind, fields, each.at)
+            known = each.subject_id, each.at, each.recorded_at, each.observation_id
+            merges.append(MergeFact(*known, into, tuple(each.toggles), separated, rule_of_fact))
         self._known[row.entity_id] = _Known(row, rule, merges, states)
         self._statements += statements
         for borne_id, level in ((*each,) for every in states if rule for each in rule.borne(every).items()):

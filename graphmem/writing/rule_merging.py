@@ -15,7 +15,7 @@ from graphmem.model.person_names import NearNames
 from graphmem.model.rule_merges import RuleMerge
 from graphmem.writing.draft import Draft
 from graphmem.writing.known_names import KnownNames, bearers_of, more_bearers
-from graphmem.writing.rule_state import BearerRow
+from graphmem.writing.state import BearerRow
 from graphmem.writing.things import Thing, Things, note_bearers
 from graphmem.writing.write_requests import LookAgain, Needs, Touched
 
@@ -53,7 +53,7 @@ def _is_apart(draft: Draft, created: Thing, names: KnownNames) -> bool:
 
     So it is with most of what is stored. If what bears its id was created beside it, that one is not apart.
     """
-    reads, new_bearers = draft.state.rule_reads, draft.state.new.by_rule.bearers
+    reads, new_bearers = draft.state.read, draft.state.new.bearers
     rule = created.rule
     if created.into is not None or not draft.entities.is_alone(created.subject_id):
         return False
@@ -128,7 +128,7 @@ class _DraftMerges(rule_merges.Merges):
         return near
 
     def bearers(self, entity_id: str) -> Collection[str]:
-        reads, new_bearers = self._draft.state.rule_reads, self._draft.state.new.by_rule.bearers
+        reads, new_bearers = self._draft.state.read, self._draft.state.new.bearers
         if entity_id not in reads.bearers:
             self._need_bearers(entity_id)
         bearers: set[str] = set()
@@ -223,7 +223,7 @@ class _DraftMerges(rule_merges.Merges):
         return chained
 
     def _need_entity(self, entity_id: str) -> None:
-        looked = self._draft.state.rule_reads.looked
+        looked = self._draft.state.read.looked
         if self._thing(entity_id) is None and looked is not None and entity_id not in looked.entities:
             raise LookAgain(Touched(entities={entity_id}))
 
@@ -240,7 +240,7 @@ class _DraftMerges(rule_merges.Merges):
     def _need_relationships(self, moved: list[Thing], entity_id: str, onto: str | None) -> None:
         """Have relationships read that were stored before the turn and move now."""
         state = self._draft.state
-        looked = state.rule_reads.looked
+        looked = state.read.looked
         if looked is None or (entity_id, onto) in looked.moved:
             return
         if looked.merging is not None and (looked.merging.source, looked.merging.target) == (entity_id, onto):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from graphmem.database.left_out import Json
@@ -48,7 +47,8 @@ class Head:
         shapes = {name: frozenset(text.split("|")) if text else frozenset() for name, text in pairs}
         if row.document is None or row.version is None:
             return cls(row.entity_type, shapes)
-        parsed, rules = _read(row.document)
+        parsed = SchemaDocument.read(row.document)
+        rules = parsed.rules
         if (row.projection or "") != rules.key:
             # Written before the key told rules of identity apart; it changes with the next version.
             rules = replace(rules, identity=())
@@ -99,9 +99,3 @@ class Head:
                 "filterable": sorted(self.rules.filterable) or None,
             },
         }
-
-
-@lru_cache(maxsize=256)
-def _read(document: str) -> tuple[SchemaDocument, Rules]:
-    parsed = SchemaDocument.read(document)
-    return parsed, parsed.rules

@@ -14,7 +14,7 @@ from graphmem.database.queries import Queries
 from graphmem.model import ids, membership
 from graphmem.model.dismissals import Pair, pair_of
 from graphmem.model.fact_records import Split
-from graphmem.writing import rule_merging, store_items, withdrawing
+from graphmem.writing import parting, rule_merging, store_items, withdrawing
 from graphmem.writing.dismissing_duplicates import dismiss, dismissed_with
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
@@ -124,7 +124,10 @@ class SplitRequest(StoreRequest):
         target = self.target or "".join(item.entity_id for item in created if item)
         members = {each.subject_id for each in draft.entities.members(source)}
         moved = [(each, target) for each in self.selected.selected]
-        moved += [(each, _moved_key(key, members, target)) for each, key in self.selected.linked]
+        moved += [
+            (each, parting.moved_subject(key, dict.fromkeys(members, target)))
+            for each, key in self.selected.linked
+        ]
         loops = sorted(key for _, key in moved if ":" in key and ids.is_loop(key))
         if loops:
             draft.stop(REFUSED, "$.relationships", f"{loops[0]} would join {target} with itself")
@@ -188,12 +191,6 @@ class SplitRequest(StoreRequest):
         else:
             return
         draft.stop(REFUSED, "$.predicate", message)
-
-
-def _moved_key(key: str, members: set[str], target: str) -> str:
-    """Return a relationship's key with another entity in place of one of the members of the old one."""
-    ends = [target if end in members else end for end in ids.ends(key)]
-    return ids.relationship_key(key.partition(":")[0], *ends)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from graphmem.database import left_out
 from graphmem.errors import AuthInvalid
 from graphmem.model import fact_table, identity, ids, state_hash
-from graphmem.model.identity_rules import OwnRule, own_rule
+from graphmem.model.identity_rules import Evidence, OwnRule, own_rule
+from graphmem.model.person_names import NameGroup
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import Rules
 from graphmem.writing import parting
 from graphmem.writing.parting import Addresses
-from graphmem.writing.rule_state import BearerRow, NearRow, RuleChanges, RuleReads
 from graphmem.writing.schema_heads import Head, HeadRow
-from graphmem.writing.things import Thing, ThingRow, Things
+from graphmem.writing.things import NEAR_KIND, Thing, ThingRow, Things, stored_evidence
 from graphmem.writing.write_requests import Touched
 
 
@@ -44,11 +44,28 @@ class NamesakeRow(NamedTuple):
     date: str | None
 
 
+class BearerRow(NamedTuple):
+    """An entity that bears the id of another, with its identifying fields."""
+
+    entity_id: str
+    borne_id: str
+    is_alone: bool  # whether it is merged with no others
+    evidence: str | None
+    names: list[str]
+    values: list[str]
+    separated: list[str] | None
+
+    def evidence_by(self, rule: OwnRule) -> Evidence:
+        return stored_evidence(rule, self.evidence, dict(zip(self.names, self.values, strict=True)))
+
+
 @dataclass(slots=True)
 class Read:
-    """What a turn read of its owner; the turn changes none of it.
+    """What a turn read of its owner.
 
     Attributes:
+        unread: the ids of which the bearers were not read, because no entity has the id.
+        near: the stored names of persons by groups, ``None`` for more than were asked for.
         transactions: those that earlier attempts wrote, by id.
         toggles: the times at which subjects of withdrawals, by id, were withdrawn and reinstated.
         namesakes: stored entities by the names that the turn may give to new ones, three for each name.
@@ -66,6 +83,11 @@ class Read:
     types_in_use: Sequence[str] = ()  # types of the owner that begin as those that the turn names
     writings: Sequence[WrittenSpan] = ()  # those of the turn's writers that were ever withdrawn
     withdrawn: frozenset[str] = frozenset()
+    looked: Touched | None = None
+    off: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the alternatives that merge nothing
+    bearers: dict[str, list[BearerRow]] = field(default_factory=dict)  # stored, by the ids that they bear
+    unread: set[str] = field(default_factory=set)
+    near: dict[NameGroup, frozenset[str] | None] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -87,7 +109,8 @@ class Additions:
     heads: dict[str, int] = field(default_factory=dict)
     aliases: dict[str, str | None] = field(default_factory=dict)
     names: dict[NameKey, list[str]] = field(default_factory=dict)
-    by_rule: RuleChanges = field(default_factory=RuleChanges)
+    bearers: dict[str, set[str]] = field(default_factory=dict)  # what it changed, by the ids that they bear
+    near: dict[NameGroup, set[str]] = field(default_factory=dict)  # the names of persons that it changed
 
     def add(self, further: Additions) -> None:
         """Add what one request adds, without its transaction and its merges by rule."""
@@ -119,7 +142,6 @@ class State:
 
     owner: str = ""
     read: Read = field(default_factory=Read)
-    rule_reads: RuleReads = field(default_factory=RuleReads)
     entities: Things = field(default_factory=Things)
     relationships: Things = field(default_factory=Things)
     entities_before: Things = field(default_factory=Things)
@@ -143,7 +165,7 @@ class State:
         return self.head(entity_type).rules
 
     def own_rule(self, entity_type: str) -> OwnRule | None:
-        off = self.rule_reads.off.get(entity_type, frozenset[str]())
+        off = self.read.off.get(entity_type, frozenset[str]())
         return own_rule(self.owner, entity_type, self.head(entity_type).alternatives, off)
 
     def may_have_keys(self, entity_type: str) -> bool:
@@ -219,7 +241,7 @@ class LookRow(NamedTuple):
     aliases: list[tuple[str, str]]  # another name, and its type
     namesakes: list[NamesakeRow]
     bearers: list[BearerRow]
-    near: list[NearRow]
+    near: list[tuple[str, str, list[str] | None]]  # the names of each group, null for too many
     types_in_use: list[str]
     sources: list[SubjectHead]
     file_keys: list[tuple[str, str]]  # an idempotency key of files, and a source
@@ -263,6 +285,13 @@ def of_look(
         namesakes.setdefault((row.kind, row.key, row.entity_type), []).append(row)
     subjects: list[SubjectHead] = [each for name in fact_table.SUBJECTS for each in getattr(look, name)]
     subjects += look.subjects
+    looked = touched or Touched()
+    borne = {borne_id for _, borne_id, _ in looked.borne}
+    # Of an entity that is neither there nor to be created, the bearers are not read.
+    unread = borne - looked.stored - {row.subject_id for row in look.entities}
+    bearers: dict[str, list[BearerRow]] = {borne_id: [] for borne_id in borne - unread}
+    for bearer in look.bearers:
+        bearers.setdefault(bearer.borne_id, []).append(bearer)
     relationships = Things(row.thing(whole=whole) for row in look.relationships)
     state = State(
         owner,
@@ -278,9 +307,14 @@ def of_look(
             types_in_use=look.types_in_use,
             writings=look.writings,
             withdrawn=frozenset(each for each, is_withdrawn in look.observations if is_withdrawn),
-        ),
-        RuleReads.of_look(
-            touched, rules_off or {}, look.bearers, look.near, {row.subject_id for row in look.entities}
+            looked=touched,
+            off=rules_off or {},
+            bearers=bearers,
+            unread=unread,
+            near={
+                NameGroup(kind.removeprefix(NEAR_KIND), prefix): None if texts is None else frozenset(texts)
+                for kind, prefix, texts in look.near
+            },
         ),
         relationships=relationships,
         relationships_before=relationships.copy(),
@@ -292,7 +326,7 @@ def of_look(
     )
     state.entities = Things(row.entity(state.own_rule(row.kind), whole=whole) for row in look.entities)
     state.entities_before = state.entities.copy()
-    parting.know(state, touched.addresses if touched else {})
+    parting.know(state, looked.addresses)
     return state
 
 
@@ -305,12 +339,10 @@ def empty(
 ) -> State:
     """Return the state of an owner who has written nothing yet; see :func:`of_look`."""
     looked = touched or Touched()
-    reads = RuleReads(
-        touched,
-        rules_off or {},
-        {each: [] for _, each, _ in looked.borne},
-        near={each: frozenset() for each in looked.near},
-    )
-    state = State(owner, Read(hash=state_hash.EMPTY), reads)
+    read = Read(
+        hash=state_hash.EMPTY, looked=touched, off=rules_off or {},
+        bearers={each: [] for _, each, _ in looked.borne}, near={each: frozenset() for each in looked.near},
+    )  # fmt: skip
+    state = State(owner, read)
     parting.know(state, looked.addresses)
     return state

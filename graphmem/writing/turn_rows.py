@@ -175,7 +175,8 @@ class Node:
             survivor = things.view(things.root(subject_id)) or own
         live = survivor.live and not survivor.unmade and (not is_entity or survivor.made)
         if not is_entity:
-            live = live and own.into is None and _is_observed(survivor)
+            is_observed = bool(survivor.observation_count) and not ids.is_loop(survivor.subject_id)
+            live = live and own.into is None and is_observed
         projection = own.projection
         if is_entity and not alone and own.into is None:
             projections = {member.projection for member in things.members(subject_id)}
@@ -300,10 +301,6 @@ class Node:
         return set(self.own.named or ()) - self.names
 
 
-def _is_observed(relationship: Thing) -> bool:
-    return bool(relationship.observation_count) and not ids.is_loop(relationship.subject_id)
-
-
 def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int) -> None:
     if node is None or node.absent:
         return
@@ -325,7 +322,10 @@ def _entity_row(
     old_into, new_into = before.own.into if before else None, after.own.into
     is_moved = (old_into, before.own.merged_by if before else None) != (new_into, after.own.merged_by)
     # Which keys are stored is not known where they were written under another rule, or before there were any.
-    is_rekeyed = before is not None and may_have_keys and _is_renewed(before, after)
+    is_folded_again = before is not None and (
+        before.own.projection != after.own.projection or before.own.refold > after.own.refold
+    )
+    is_rekeyed = may_have_keys and is_folded_again
     if is_rekeyed:
         old = {pair for pair in old if not pair[0].startswith(KEY_KIND)}
     text_changed = after.embedded_text != (before.embedded_text if before else None)
@@ -388,11 +388,6 @@ def _with_former_keys(
         "former_added": [*(former["former_added"] or ()), *sorted(map(list, keys))],
         "former_removed": removed,
     }
-
-
-def _is_renewed(before: Node, after: Node) -> bool:
-    """Return whether all observations of an entity were folded again."""
-    return before.own.projection != after.own.projection or before.own.refold > after.own.refold
 
 
 def _changed_values(before: Node | None, after: Node, rules: Rules) -> list[list[str]] | None:

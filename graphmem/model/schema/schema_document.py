@@ -96,8 +96,10 @@ class SchemaDocument:
         return canonical.encode(self.as_json())
 
     @staticmethod
+    @lru_cache(maxsize=256)
     def read(text: str) -> SchemaDocument:
-        return _read(text)
+        """Return the document of its normal form; one that was read before is not read again."""
+        return of_json(canonical.decode(text))
 
     def as_json(self) -> dict[str, Any]:
         parts: dict[str, Any] = {
@@ -240,11 +242,6 @@ def meaning_of(relationship_type: str) -> relationship.Meaning | None:
         return relationship.meaning_of(relationship_type, relationship.BUILTIN)
     except relationship.UnknownRelationshipType:
         return relationship.own_meaning(relationship_type)
-
-
-@lru_cache(maxsize=64)
-def _read(text: str) -> SchemaDocument:
-    return of_json(canonical.decode(text))
 
 
 def of_json(raw: Mapping[str, Any]) -> SchemaDocument:
