@@ -325,7 +325,7 @@ class Audit:
         return states.of_look(look, self.owner, touched, self.writers.rules_off, whole=False)
 
     async def _compare_heads(self) -> None:
-        """Compare the shapes seen with the heads of the schemas, and mend them if asked to, unless another
+        """Compare the shapes seen with the heads of the schemas, and mend them, unless another
         process wrote."""
         async with self._locked():
             if (await self._read_counts()).revision != self.revision:
@@ -368,8 +368,7 @@ class Audit:
         return written
 
     async def _compare_whole(self, entities: list[str], relationships: list[str]) -> Stretch:
-        """Compare a stretch once more at a revision that is seen whole, at last under the lock, and mend it
-        if asked to: a commit that is seen in part looks like damage."""
+        """Compare a stretch again at a revision that is seen whole, at last under the lock, and mend it."""
         for _ in range(READS_LIMIT if self._tx is None else 0):
             owner = await self.database.writes(self.owner).only("owner.lock", LockedOwner)
             with contextlib.suppress(Torn):

@@ -98,13 +98,10 @@ class _Source(NamedTuple):
 async def pages(
     database: Database, owner: str, embedder: Embedder, at: tuple[int, str] | None
 ) -> AsyncIterator[tuple[list[AuditDifference], tuple[int, str] | None]]:
-    """Yield the sources whose passages are wrong, each time with the place to go on after, if there may be
-    more.
+    """Yield the sources whose passages are wrong, after a time and id, each time with where to go on, if
+    there is more.
 
     Vectors are compared where this process makes them; where a service does, their length is.
-
-    Args:
-        at: the time and id of the source to begin after.
     """
     queries = database.reads(owner)
     while at is not None:

@@ -55,12 +55,10 @@ async def remove_unreferenced(
     database: Database, store: ObjectStore, modified_before: int, *, dry_run: bool, foreign: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Removal:  # fmt: skip
-    """Remove the objects that no source refers to and that were put before a time.
+    """Remove the objects that no source refers to and that were put before a time (microseconds).
 
-    Args:
-        modified_before: microseconds.
-        foreign: remove those of owners without any source as well.
-        progress: called with the number of objects that were looked at since the last call.
+    ``foreign``: also those of owners without any source. ``progress`` is called with the objects since its
+    last call.
     """
     removal = Removal(dry_run)
     owners = {owner_segment(owner): owner async for owner in every_owner(database)}

@@ -106,11 +106,7 @@ def writer_key(kind: str, name: str) -> str:
 
 
 def described(by: str | Mapping[str, Any] | None, client: str | None) -> str:
-    """Return who wrote as a person reads it, such as ``key `laptop` of ada, by rest``.
-
-    Args:
-        by: the members of an attribution, or their JSON.
-    """
+    """Return who wrote (an attribution, or its JSON) as a person reads it: key `laptop` of ada, by rest."""
     program = f", by {client}" if client else ""
     if by is None:
         return f"{UNATTRIBUTED}{program}"

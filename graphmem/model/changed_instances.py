@@ -55,12 +55,8 @@ def changes(values: Iterable[tuple[str, str]]) -> list[Change]:
 
 
 def taking_place(listed: Sequence[Change], name: str, text: str, start: str) -> str | None:
-    """Return when a time of a series takes place; ``None`` where another entry has it, or nothing does.
-
-    Args:
-        name: the field that has the time.
-        start: the start of the instance that the time is of.
-    """
+    """Return when a time in a field of a series takes place, if it does in this entry; ``start``: of its
+    instance."""
     written = dates.parse(start)
     if written is None or name not in _FIELDS:
         return text

@@ -46,8 +46,7 @@ def typed(value: Any) -> Typed | None:
 
 
 def sort_key(value: Any) -> str | None:
-    """Return a text, short enough for an index, that sorts as the value does among all kinds, if it has a
-    place.
+    """Return a text, short enough for an index, that sorts as the value does among all kinds, if it may.
 
     Numbers that share their first 150 digits, and texts their first 200 characters, are in arbitrary order.
     """

@@ -179,13 +179,8 @@ class Identity:
 
 
 def normalise_type(entity_type: str) -> str:
-    """Return the canonical spelling of an entity type: ``" Sales-Order"`` is ``sales_order``.
-
-    Lower case, runs of spaces and hyphens to one underscore; plurals of the shipped types become singular.
-
-    Raises:
-        ValueError: what comes out is not ``[a-z][a-z0-9_]{0,63}``.
-    """
+    """Return the canonical spelling of an entity type, or raise ValueError: ``" Sales-Order"`` is
+    ``sales_order``."""
     spelled = re.sub(r"[\s-]+", "_", entity_type.strip().lower()) if entity_type.isascii() else ""
     if TYPE_SHAPE.fullmatch(spelled) is None:
         raise ValueError("a type is a letter, then letters, digits and underscores, 64 characters at most")
@@ -240,8 +235,7 @@ _WITH_NUMBERS: dict[str, Alternatives] = {
 
 
 def alternatives(entity_type: str) -> Alternatives:
-    """Return the alternatives of a type with those of its own numbers; a number alone comes last for an
-    invoice."""
+    """Return the alternatives of a type with its own numbers; for an invoice a number alone comes last."""
     return _WITH_NUMBERS.get(entity_type) or rule(entity_type)
 
 
@@ -263,12 +257,8 @@ def own_rule(entity_type: str) -> Alternatives:
 def identify(
     owner: str, entity_type: str, fields: Mapping[str, Any], registered: Alternatives | None = None
 ) -> Identity:
-    """Return the entity that an item is about.
-
-    Args:
-        fields: the item's fields as given, ``canonical_name`` among them.
-        registered: those of a registered schema; ``None`` for the default.
-    """
+    """Return the entity of an item: ``fields`` as given, and the alternatives of a ``registered`` schema, if
+    any."""
     read = read_fields(entity_type, fields)
     for names in alternatives(entity_type) if registered is None else registered:
         if names == (CONTENT,):
@@ -282,8 +272,7 @@ def identify(
 
 @lru_cache(maxsize=1_000)
 def merging(entity_type: str) -> Alternatives:
-    """Return the alternatives by which entities are merged: contact points of a numbered thing are
-    of others."""
+    """Return the alternatives by which entities are merged, without contact points of a numbered thing."""
     if entity_type not in NUMBERED or entity_type in _BY_NAME:
         return own_rule(entity_type)
     return tuple(names for names in alternatives(entity_type) if names not in {*_CONTACT, (CONTENT,)})
@@ -296,8 +285,8 @@ def is_number(entity_type: str, names: tuple[str, ...], value: str | None) -> bo
 
 
 def identifying_value(entity_type: str, name: str, fields: Mapping[str, Any]) -> str | None:
-    """Return the normalised value of an identifying field; a number that nobody issues has letters and digits
-    alone."""
+    """Return the normalised value of an identifying field; of a number that nobody issues, letters and
+    digits."""
     value, numbered = identity_value(fields.get(name)), NUMBERED.get(entity_type)
     if value and numbered and name in numbered.numbers and not numbered.is_issued:
         return "".join(filter(str.isalnum, value)) or value

@@ -57,11 +57,7 @@ LOOSE: Final = frozenset({identity.CONTENT, *identity.NAME_FIELDS, "email", "url
 
 
 def alternatives(entity_type: str, registered: Alternatives | None) -> Alternatives:
-    """Return the alternatives of a type's own rule; the general order behind a shipped rule is left out.
-
-    Args:
-        registered: those of the type's registered schema, ``None`` where it has none.
-    """
+    """Return the alternatives of a type's own rule, without the general order behind a shipped one."""
     own = identity.merging(entity_type) if registered is None else registered
     if registered is None and ("title", "date_start") in own:
         own = (own[0], ("title", INSTANT), *own[TWIN_LEVEL:])
@@ -78,11 +74,7 @@ def evidence(entity_type: str, fields: Mapping[str, Any], alternatives: Alternat
 
 
 def joined(known: Evidence, more: Evidence) -> Evidence:
-    """Return the evidence of two sets of observations.
-
-    Of a field it keeps the smallest values, one more than :data:`VALUES_LIMIT`: so their order does not
-    count.
-    """
+    """Return the evidence of two sets: of a field the smallest values, one more than :data:`VALUES_LIMIT`."""
     if more <= known:
         return known
     by_field = _by_field(known | more)

@@ -62,15 +62,14 @@ def observation_id(
     source_id: str | None = None,
     interpretation_id: str | None = None,
 ) -> str:
-    """Return the id of an observation whose time was given: what it says, whoever brings it and when.
+    """Return the id of an observation whose time (microseconds) was given: what it says, whoever brings it
+    and when.
 
     Args:
         subject_id: id of the entity, or key of the relationship, that it is about.
-        observed_at: microseconds.
         fields: canonical JSON by field name.
         agent: thumbprint of the writer's key, ``anonymous`` without one.
-        source_id: the file that it was stored with, if any.
-        interpretation_id: the interpretation that made it, if any.
+        source_id, interpretation_id: the file that it was stored with, and the interpretation that made it.
     """
     content = canonical.assemble(fields.items())
     rest = [kind, priority, specificity, observation_source, agent, source_id, interpretation_id]
@@ -143,14 +142,11 @@ def withdrawal_id(transaction_id: str, index: int) -> str:
 
 
 def writing_id(writer: str, since: int, until: int) -> str:
-    """Return the id of what a writer wrote in a span of time, as the subject of withdrawals.
+    """Return the id of what a writer wrote in a span of time (microseconds as recorded), as the subject of
+    withdrawals.
 
-    It says what it is, so that a query finds the transactions by it: ``wrt_``, both times in 20 digits each,
-    and the key of the writer (:func:`graphmem.model.attribution.writer_key`).
-
-    Args:
-        since: microseconds, inclusive, as recorded; not before 1970.
-        until: exclusive.
+    It says what it is, so that a query finds the transactions by it: ``wrt_``, since (inclusive, not before
+    1970) and until (exclusive) in 20 digits each, and the key of the writer.
     """
     return f"{WRITING}{max(since, 0):020d}{max(until, 0):020d}{writer}"
 
@@ -186,6 +182,5 @@ def event_id(owner: str, entity_id: str, field: str, text: str) -> str:
 
 
 def request_hash(operation: str, arguments: Mapping[str, Any]) -> str:
-    """Return what an idempotency key stands for: SHA-256 over the operation and its canonical arguments,
-    without the key and what was not given."""
+    """Return what an idempotency key stands for: SHA-256 over the operation and its canonical arguments."""
     return canonical.digest([operation, dict(arguments)])

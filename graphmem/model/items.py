@@ -170,11 +170,10 @@ class ItemReader:
         given_fields: Mapping[Any, Any],
         kind: facts.Kind = "value",
     ) -> Item | None:
-        """Return one observation; issues say why it is refused.
+        """Return one observation; issues say why it is refused, by the paths of ``about``, the reserved keys,
+        and the fields.
 
-        Args:
-            path, fields_path: where ``about``, the reserved keys, and the fields stand in the request.
-            given_fields: ``canonical_name`` among them.
+        ``given_fields`` has ``canonical_name``.
         """
         before = self._refused
         fields, texts = self._fields(index, fields_path, given_fields, needed=kind in facts.VALUE_KINDS)
@@ -234,12 +233,8 @@ class ItemReader:
         path: str | None = None,
         kind: facts.Kind = "create",
     ) -> Link | None:
-        """Return the relationship of one element of ``relationships``; issues say why it is refused.
-
-        Args:
-            count: the number of items that its ends may refer to.
-            path: where it stands in the request; by default ``$.relationships[index]``.
-        """
+        """Return the relationship of one element of ``relationships``, between ``count`` items; issues say
+        why not."""
         path = f"$.relationships[{index}]" if path is None else path
         before = self._refused
         type_name = raw["relationship_type"]

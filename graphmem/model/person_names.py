@@ -101,8 +101,7 @@ def near(names: Iterable[PersonName], known: Known, id_of: Callable[[int, str], 
 
 
 def is_short_for_another(name: str, names: Iterable[str], meant: Collection[str]) -> bool:
-    """Return whether a name has initials, and a longer name of somebody says another given name than is
-    meant."""
+    """Return whether a name has initials, which stand for a given name that is not meant."""
     return any(
         near_names.is_short_for(name, longer)
         and not any(longer == each or near_names.are_near(longer, each) for each in meant)

@@ -65,8 +65,7 @@ def rank(
     observation_source: str | None,
     sources: Mapping[str, int] | None = None,
 ) -> str:
-    """Return the rank of an observation for a field under ``policy``; ``sources`` are ranks of observation
-    sources other than the default ones, 0 to 9."""
+    """Return the rank of an observation for a field; ``sources``: ranks of observation sources, 0 to 9."""
     parts = ["1" if correction else "0"]
     if policy == "most_specific":
         parts.append(number_rank(specificity))

@@ -277,8 +277,7 @@ def newest_lifecycle(known: Lifecycle | None, observation: Observation) -> Lifec
 
 
 class Stale(Exception):
-    """Some things must be folded again, then read again: their rules, or the observations that count, have
-    changed."""
+    """Some things must be folded again, then read again: their rules or their observations have changed."""
 
     def __init__(self, entity_ids: list[str], relationship_keys: list[str] | None = None) -> None:
         super().__init__()
@@ -325,8 +324,7 @@ def is_whole(
     own: str | None,
     name: str | None,
 ) -> bool:
-    """Return whether what was read of a node fits its checksum. Earlier versions wrote it without
-    the name."""
+    """Return whether what was read of a node fits its checksum, which once was without the name."""
     parts = version, fields, values, winners, own
     return check is None or check == checksum(*parts, name) or check == checksum(*parts)
 
@@ -339,8 +337,8 @@ def paired(thing: str, names: list[str], values: list[str]) -> list[tuple[str, s
 
 
 def snapshot_fields(folded: Fold, without: str | None = CANONICAL_NAME) -> list[tuple[str, Winner]]:
-    """Return the fields of a snapshot in canonical order: neither nulls nor ``without``, the canonical name
-    of an entity."""
+    """Return the fields of a snapshot in canonical order, without nulls and the canonical name of
+    an entity."""
     return [
         (name, folded[name])
         for name in sorted(folded, key=canonical.name_order)

@@ -83,8 +83,7 @@ def with_builtin(types: Iterable[str]) -> frozenset[str]:
 
 
 class UnknownRelationshipType(ValueError):
-    """A relationship type is not in the vocabulary: ``nearest`` was probably meant, perhaps the inverse of a
-    type."""
+    """A type is not in the vocabulary: ``nearest`` was probably meant, perhaps the inverse of a type."""
 
     def __init__(self, name: str, nearest: str | None = None, inverse_of: str | None = None) -> None:
         advice = f"; did you mean {nearest}?" if nearest else ": GET /relationship_types lists the types"

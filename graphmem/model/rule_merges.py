@@ -132,8 +132,8 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
 
 
 def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> tuple[set[str], set[str]]:
-    """Decide entities of one level again; return all members of the survivors that this changes, and the
-    entities made by content that may join the decided ones."""
+    """Decide entities of a level again; return all members that this moves, and what content made beside
+    them."""
     for entity_id in sorted(entity_ids):
         with merges.noting_needs():
             if merges.identified(entity_id) is not None:

@@ -91,8 +91,8 @@ PLAIN: Final = Rules()
 
 
 def convert(text: str, field_type: FieldType, further: tuple[Converter, ...] = ()) -> str | None:
-    """Return a value (canonical JSON, not null) converted to a type, by ``further`` converters before its
-    own; else ``None``."""
+    """Return a value (canonical JSON, not null) as one of a type, if it converts; ``further`` converters come
+    first."""
     value = canonical.decode(text)
     if fits(value, field_type):
         return text

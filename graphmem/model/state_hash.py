@@ -22,13 +22,8 @@ EMPTY: Final = "0" * 64
 def entry(
     subject_id: str, kind: str, live: bool, into: str | None, fields: Iterable[tuple[str, str, str]]
 ) -> int:
-    """Return the summand of one entity or relationship.
-
-    Args:
-        subject_id: id of an entity or key of a relationship; ``kind`` is its type.
-        into: the entity or relationship that it is merged into, if any.
-        fields: name, value (canonical JSON) and winner of each field, in canonical order.
-    """
+    """Return the summand of one subject: ``into`` another one or none, with name, value (JSON) and winner of
+    fields."""
     digest = hashlib.sha256(canonical.encode([subject_id, kind, live, into]).encode())
     for part in fields:
         for data in map(str.encode, part):

@@ -150,8 +150,7 @@ class _StatedDates:
         return max((each for each in self._starts if end is None or each < end), default=None)
 
     def period(self, group: Dated, *, of_values: bool) -> tuple[int | None, int | None]:
-        """Return when the period of observations begins and the first instant after it; without a start they
-        count from their times."""
+        """Return when the period of observations begins, if it says so, and the first instant after it."""
         start, stated_end = self._place(group), _earliest(group.says(ending.FIELDS))
         end = self._ends.get(start)
         if end is not None and start is not None and end <= start:

@@ -101,11 +101,7 @@ class Observing(Writing):
     observation_source: Source = None
 
     def defaults(self) -> items.Defaults:
-        """Return the values for all parts of the request that have none of their own.
-
-        Raises:
-            InvalidInput: the time is more than 24 hours in the future.
-        """
+        """Return the values for all parts without their own; InvalidInput for a time in the future."""
         if self.observed_at is not None and self.observed_at > times.now() + times.FUTURE_LIMIT_MICROSECONDS:
             message = "more than 24 hours in the future"
             issue = {"path": "$.observed_at", "message": message}
@@ -209,13 +205,11 @@ async def accept(
         parts: reads the items and links; the reader collects the issues.
         types: the relationship types that the links name.
         source: the file that they are stored with.
-        interpretation: the one that made them.
-        ends_interpretation: whether it ends with them.
+        interpretation: the one that made them; ``ends_interpretation``: it ends with them.
         defaults: the values of items that have none of their own; by default those of the arguments.
         released: an entity and a field whose corrections end.
 
-    Raises:
-        StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
+    Raises as :meth:`graphmem.writing.Writers.submit`.
     """
     owner = context.actor.owner
     if defaults is None:
@@ -255,8 +249,7 @@ async def accept(
 
 
 def entries(receipt: Receipt) -> list[StoredEntity]:
-    """Return the entity of each item of a receipt; if it would be too large, only the last of each has its
-    snapshot."""
+    """Return the entity of each item of a receipt; of too large ones the last of each has its snapshot."""
     sizes = [sum(len(winner.value) for winner in fold.values()) for fold in receipt.folds]
     last = {item.entity_id: index for index, item in enumerate(receipt.items)}
     whole = sum(sizes) <= answers.ANSWER_CHARACTERS
@@ -308,13 +301,8 @@ def refusals(*missing: str, faults: Collection[str] = (), **details: Any) -> Ite
     """Raise what the owner's writer refuses in a block as an error of the caller, by the codes of its issues.
 
     Args:
-        missing: the codes of what is not there; ``details`` are those of ``NotFound``.
-        faults: the codes of what is wrong with the arguments.
-
-    Raises:
-        InvalidInput: the first issue is a fault; the error has all of the issues.
-        NotFound: something is not there; the error has the message of that issue.
-        StoreRefused: the issues have other codes.
+        missing: the codes of what is not there: ``NotFound`` with the message of that issue and ``details``.
+        faults: the codes of what is wrong with the arguments: ``InvalidInput`` with all of the issues.
     """
     try:
         yield
@@ -331,9 +319,6 @@ async def apply_withdrawals(context: Context) -> int:
     """Fold again what waits for it, as far as a caller waits for that; return how many still wait.
 
     The withdrawals are written: where the database fails now, the worker folds later.
-
-    Raises:
-        Unavailable: the database cannot even say how many wait.
     """
     owner, services = context.actor.owner, context.services
     services.pending_refolds.forget(owner)

@@ -153,8 +153,8 @@ async def received(
 
 
 async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
-    """Return the file that arguments give, open at its first byte; the caller closes it. Raises
-    :data:`FILE_ERRORS`."""
+    """Return the file of arguments, open at its first byte; raises :data:`FILE_ERRORS`. The caller
+    closes it."""
     content = cast("str | Upload | None", arguments.file_content)
     settings = context.services.settings
     limit = settings.max_file_bytes
@@ -242,13 +242,8 @@ def decoded_size(characters: int, ending: bytes) -> int:
 
 
 def decoded(content: str | bytes | memoryview, limit: int) -> io.BytesIO:
-    """Return a file that is given in base64, at its first byte; it may have ``limit`` bytes.
-
-    Raises:
-        FileContentInvalid: it is no base64.
-        FileEmpty: it holds no byte.
-        FileTooLarge: it holds more bytes than the limit.
-    """
+    """Return a file that is given in base64, at its first byte; raises :data:`FILE_ERRORS`, also above the
+    limit."""
     ending = content[-2:]
     size = decoded_size(len(content), ending.encode() if isinstance(ending, str) else bytes(ending))
     if size > limit:

@@ -116,11 +116,8 @@ async def change(
     kind: Literal["exclude", "include"],
     subject: tuple[SubjectKind, str],
 ) -> WithdrawalResult:
-    """Withdraw a subject, given by kind and id, or reinstate it; in a dry run only answer what would change.
-
-    Raises:
-        NotFound: the caller's owner has none of this id, or it is withdrawn already, or not withdrawn.
-    """
+    """Withdraw a subject, given by kind and id, or reinstate it, or in a dry run only answer what would
+    change."""
     subject_kind, subject_id = subject
     request = WithdrawalRequest(
         **transaction(context, operation_name, arguments),
@@ -133,8 +130,7 @@ async def change(
 async def apply(
     context: Context, arguments: ChangeWithdrawal, request: WithdrawalRequest, **named: str
 ) -> WithdrawalResult:
-    """Withdraw or reinstate what a request names; in a dry run only answer what would change. An error tells
-    what is ``named`` beside its message."""
+    """Withdraw or reinstate what a request names, or in a dry run only answer what would change."""
     state = "counting" if request.is_reinstating else "withdrawn"
     with refusals("ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", **named):
         if arguments.is_preview:
@@ -157,11 +153,7 @@ async def _plan(
 ) -> WithdrawalResult:
     """Return a page of what a withdrawal would change: entities by id, then relationships by key.
 
-    What was touched and would be shown as before is left out, so a page may have fewer items than its limit.
-
-    Raises:
-        StoreRefused: the withdrawal would be refused.
-        InvalidCursor: the cursor belongs to another request.
+    What would be shown as before is left out, so a page may have fewer items than its limit.
     """
 
     @within_budget("entities", "relationships")

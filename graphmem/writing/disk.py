@@ -13,11 +13,7 @@ from graphmem.settings import Settings
 
 
 def check(settings: Settings) -> None:
-    """Refuse to write where the embedded database has little space left.
-
-    Raises:
-        DiskFull: less than ``Settings.disk_reserve`` is free.
-    """
+    """Raise ``DiskFull`` where less than ``Settings.disk_reserve`` is free."""
     if settings.neo4j_uri is not None:
         return
     free = shutil.disk_usage(settings.data_path).free

@@ -76,10 +76,7 @@ def dismiss(draft: Draft, kind: DismissalKind, pair: Pair, reason: str | None) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DismissalRequest(TransactionRequest):
-    """Two entities are two, or (``undo``) may be one again. ``pair`` has the lesser id first.
-
-    ``dismissed`` are the dismissals that hold, by pair, of the pairs with one of the two entities.
-    """
+    """Two entities (``pair``, the lesser id first) are two, or (``undo``) may be one again."""
 
     shares_turn = False
 

@@ -42,10 +42,8 @@ async def read(touched: Touched, queries: Queries) -> LookRow:
 
 
 async def write(params: Mapping[str, Any], queries: Queries) -> bool:
-    """Write a turn; return whether it is written: not if another process wrote meanwhile.
-
-    Withdrawals and splits are written by a statement of their own, after all others.
-    """
+    """Write a turn, with withdrawals and splits last; return whether it is written: not if another process
+    wrote."""
     if not any(params[name] for name in _OF_FORM["exclude"]):
         return await _write_turn(params, queries)
     subjects = {row["properties"]["subject"] for row in params["exclusions"]}

@@ -132,8 +132,7 @@ class MergeRequest(TransactionRequest):
 
 
 def restore_observation(draft: Draft, observation: Observation, *, is_newest: bool) -> None:
-    """Add a merge, or its end, of another database; one that is not the newest of its entity shows
-    nothing."""
+    """Add a merge, or its end, of another database; only the newest of its entity shows something."""
     entities = draft.entities
     source_id, into = observation.subject_id, facts.target(observation.kind, observation.fields)
     root = entities.root(source_id)

@@ -46,11 +46,8 @@ class AddressForm(NamedTuple):
 def address_form(
     entity_type: str | None, basis: str | None, kind: str, texts: Mapping[str, str]
 ) -> AddressForm | None:
-    """Return the address and the form of what its address identified; else ``None``.
-
-    Args:
-        texts: values as canonical JSON, by field.
-    """
+    """Return the address and the form of what (canonical JSON by field) its address identified; else
+    ``None``."""
     if (
         entity_type is None
         or basis is None
@@ -267,11 +264,7 @@ async def _read(
 async def of_observations(
     queries: Queries, owner: str, entity: Thing, part_ids: Iterable[str]
 ) -> Parting | None:
-    """Return the parting that the observations of an address come to; ``None`` for what is no address.
-
-    Args:
-        part_ids: the parts for which its observations count.
-    """
+    """Return the parting that the observations of an address and its parts come to, if it is one."""
     _, identified = await _read(queries, entity, part_ids)
     at_address = [*filter(None, identified.values())]
     if not at_address:

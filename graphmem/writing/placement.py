@@ -10,10 +10,7 @@ from graphmem.writing.things import UNUSED, Thing, Things
 
 
 def survivor_key(entities: Things, relationships: Things, key: str) -> str:
-    """Return the key of a relationship's survivor, which is between the survivors of both ends.
-
-    An end that the turn did not read is resolved from where the relationship was placed last.
-    """
+    """Return the key of a relationship's survivor; an end that was not read is where it was placed last."""
     kind, *ends = key.split(":")
     placed_ends = ids.ends(relationships.root(key))
     resolved = [
@@ -24,8 +21,7 @@ def survivor_key(entities: Things, relationships: Things, key: str) -> str:
 
 
 def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[str]:
-    """Place relationships between the survivors of their ends, which are made; return the keys of all that
-    this changes."""
+    """Place relationships between the survivors of their ends; return the keys of all that this changes."""
     changed: set[str] = set()
     touched: set[str] = set()
     for key in keys:

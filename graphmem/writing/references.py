@@ -41,8 +41,7 @@ class Referring(NamedTuple):
 
 
 def expanded(request: StoreRequest, items: list[Item], state: State) -> StoreRequest:
-    """Return a request with what its ``items``, as the caller sent them, refer to by the schemas of the
-    state."""
+    """Return a request with what the items that the caller sent refer to by the schemas of the state."""
     every, links = [*items], request.links[: request.given_links]
     further: dict[str, Any] = {"given_items": len(items), "given_links": len(links)}
     referring, ending, places = list[Referring](), set[str](), {item.entity_id: item.index for item in items}
@@ -71,8 +70,8 @@ def shown_before(draft: Draft, request: StoreRequest) -> dict[str, Shown]:
 
 
 def apply(draft: Draft, request: StoreRequest, before: dict[str, Shown]) -> list[StoredLink | None]:
-    """Add the relationships that references make, and the ends of those that they no more make; ``before``:
-    :func:`shown_before`."""
+    """Add the relationships that references make, and the ends of those that were
+    :func:`shown_before` alone."""
     stored: list[StoredLink | None] = []
     now = {item.entity_id: _all_shown(draft, request, item) for item in _referring_items(request)}
     for item_index, reference, start, end in request.referring:

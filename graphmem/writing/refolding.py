@@ -202,11 +202,7 @@ class RefoldRequest(WriteRequest):
 
 
 async def refold(queries: Queries, state: State) -> None:
-    """Fold again what is stale, in the state: under the rules of today, from the observations that count.
-
-    Raises:
-        LookAgain: the look has not read an entity whose version counts what is folded again.
-    """
+    """Fold again what is stale, from the observations that count; may raise :class:`LookAgain`."""
     subject_ids = set(state.withdrawn())
     for survivor_id in state.stale():
         key = state.rules(state.entities[survivor_id].kind).key
@@ -232,11 +228,7 @@ async def refold(queries: Queries, state: State) -> None:
 
 
 def settle(state: State) -> None:
-    """Merge by rule again what the folding of other observations changed in a state.
-
-    Raises:
-        LookAgain: the look has not read an entity that the rule needs.
-    """
+    """Merge by rule again what the folding of other observations changed; may raise :class:`LookAgain`."""
     changed = [each for each in state.entities if state.entities_before.get(each) != state.entities[each]]
     if not any(state.entities[each].has_rule for each in changed):
         return
@@ -257,13 +249,8 @@ async def refold_history(
     touched: Collection[int] | None,
     keys: frozenset[tuple[str, str]] = frozenset(),
 ) -> None:
-    """Fold one subject again, in a state.
-
-    Args:
-        every: the observations of the history.
-        touched: when transactions changed what an entity shows that was ever merged; ``None`` for others.
-        keys: those by which the rule ever found it.
-    """
+    """Fold one subject again from ``every`` observation; an entity that was ever merged is shown otherwise
+    since the times ``touched``, and ``keys`` are those by which the rule ever found it."""
     subject_id = history.subject_id
     is_entity = ":" not in subject_id
     things = state.entities if is_entity else state.relationships

@@ -129,11 +129,7 @@ class EvidenceReader:
     _wanted_keys: set[_Key] = field(default_factory=set)
 
     async def membership(self, entity_ids: Iterable[str]) -> Membership:
-        """Return the membership of some entities, and of all that were ever merged with them.
-
-        Raises:
-            InvalidInput: more than ``limit`` pieces of evidence decide it.
-        """
+        """Return the membership of some entities, and of all that were ever merged with them."""
         for entity_id in sorted(set(entity_ids)):
             self._ask(_Role.PAGE, entity_id)
         while self._agenda:

@@ -49,10 +49,7 @@ def settle_from(draft: Draft, stored: Things, entity_ids: Iterable[str]) -> None
 
 
 def _is_apart(draft: Draft, created: Thing, names: KnownNames) -> bool:
-    """Return whether nothing can be merged by rule into a new entity, nor the entity into anything.
-
-    So it is with most of what is stored. If what bears its id was created beside it, that one is not apart.
-    """
+    """Return whether nothing can be merged by rule with a new entity, as with most of what is stored."""
     reads, new_bearers = draft.state.read, draft.state.new.bearers
     rule = created.rule
     if created.into is not None or not draft.entities.is_alone(created.subject_id):

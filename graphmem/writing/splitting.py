@@ -69,10 +69,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitRequest(StoreRequest):
-    """Observations of the entity ``source_id`` count for another one: ``target_id``, or its one new item.
-
-    ``selected`` and ``dismissed`` are what it reads: its observations, and the dismissals with the entity.
-    """
+    """Observations of an entity count for another one: ``target``, or its one new item."""
 
     split_entity: str
     target: str | None

@@ -61,8 +61,7 @@ def _roles(relationship: Thing) -> dict[str, str]:
 
 
 def _as_stored(draft: Draft, request: StoreRequest, link: Link) -> Link:
-    """Return a link as its relationship is stored: a symmetric one may have its ends swapped. The first link
-    that has another name, or swapped ends, warns of it."""
+    """Return a link as its relationship is stored, and warn if it has another name, or swapped ends."""
     stored = link
     if link.is_symmetric and not _is_made(draft, request, link) and _is_made(draft, request, link.swapped):
         stored = link.swapped

@@ -80,11 +80,7 @@ class StoreRequest(TransactionRequest):
 
     @property
     def can_be_withheld(self) -> bool:
-        """Whether it only observes entities, and relates them within a store.
-
-        A newer reading of a file withdraws the older one. A correction, a deletion and a relationship by
-        itself change what others wrote.
-        """
+        """Whether it only observes entities, and relates them: it withdraws and changes nothing of others."""
         return (
             type(self) is StoreRequest
             and not (self.interpretation and self.interpretation.replaces)
@@ -206,11 +202,7 @@ class StoreRequest(TransactionRequest):
         )
 
     def _add_source(self, draft: Draft, source: SourceRecord) -> dict[str, Any]:
-        """Add the file; return what the receipt says of it.
-
-        Raises:
-            IdempotencyMismatch: its key was used for other bytes.
-        """
+        """Add the file; return what the receipt says of it."""
         key = source.file_key
         known = draft.state.file_keys.get(key, set()) if key is not None else set[str]()
         if known and source.id not in known:
@@ -267,11 +259,10 @@ class StoreRequest(TransactionRequest):
         return self._placed_ids()[item.index]
 
     def link_observation_id(self, link: Link, key: str | None = None, place: int = 0) -> str:
-        """Return the id of the observation that a link makes; links count on after the items.
+        """Return the id of an observation that a link makes of a relationship, by default the one that it
+        names.
 
-        Args:
-            key: the relationship that it is about, where that is another than the link names.
-            place: counts the relationships that one link acts on.
+        ``place`` counts the relationships that one link acts on. Links count on after the items.
         """
         number = len(self.items) + (link.index if place == 0 else len(self.links) + place)
         if key in (None, self.link_key(link)) and place == 0:
@@ -289,8 +280,7 @@ class StoreRequest(TransactionRequest):
         return self._ids
 
     def _unplaced_id(self, part: Item | Link, subject_id: str, number: int) -> str:
-        """Return the id of the observation that a part makes; ``number`` tells those of the transaction
-        apart."""
+        """Return the id of the observation of a part; ``number`` tells those of a transaction apart."""
         if part.observed_at is None:
             return ids.unplaced_observation_id(self.transaction_id, number)
         observed = self._observed(part)
@@ -314,11 +304,8 @@ class StoreRequest(TransactionRequest):
     def link_observation(
         self, link: Link, key: str, recorded_at: int, place: int = 0, after: int | None = None
     ) -> Observation:
-        """Return the observation of relationship ``key`` that a link makes.
-
-        Args:
-            after: microseconds that it must lie after, where it takes its time from its transaction.
-        """
+        """Return the observation of relationship ``key`` that a link makes: ``after`` a time, if it says
+        none."""
         made = self._observation(
             link, self.link_observation_id(link, key, place), key, recorded_at, entity_type=""
         )
@@ -350,8 +337,8 @@ class StoreRequest(TransactionRequest):
 
 
 def _counts(items: list[StoredItem | None], links: list[StoredLink | None]) -> dict[str, int]:
-    """Return how many observations, entities and relationships an interpretation made; also in earlier
-    attempts."""
+    """Return how many observations, entities and relationships an interpretation made, also in
+    earlier tries."""
     return {
         "observations": len({part.observation_id for part in (*items, *links) if part}),
         "entities": len({item.entity_id for item in items if item}),

@@ -225,11 +225,7 @@ def naming_pairs(kind: str, texts: Mapping[str, str]) -> set[tuple[str, str]]:
 
 
 def evidence_of(rule: OwnRule | None, texts: Mapping[str, str], basis: str | None = None) -> Evidence:
-    """Return the evidence that values (canonical JSON by field) add.
-
-    Args:
-        basis: what identified the observation that has them.
-    """
+    """Return the evidence of values (canonical JSON by field) of an observation identified by a ``basis``."""
     if rule is None:
         return NO_EVIDENCE
     known = rule.fields
@@ -348,8 +344,7 @@ class Things:
         return chained
 
     def survivor(self, subject_id: str) -> Thing:
-        """Return the thing that shows another; in a damaged database without it, that other itself (or
-        KeyError)."""
+        """Return the thing that shows another; that other itself where a damaged database lacks it."""
         return self.get(self.root(subject_id)) or self[subject_id]
 
     def members(self, subject_id: str) -> list[Thing]:
@@ -444,11 +439,8 @@ class ThingRow(NamedTuple):
     projection: str | None
 
     def thing(self, *, whole: bool = True) -> Thing:
-        """Return the entity or relationship.
-
-        Raises:
-            Torn: a commit fell into the reading of it, and it is wanted ``whole``.
-        """
+        """Return the entity or relationship; :class:`Torn` if it is to be whole, and a commit fell into
+        reading it."""
         turn = self.lifecycle or None
         is_sound = turn is None or (len(turn) == len(Lifecycle._fields) and turn[-1] in facts.LIFECYCLE_KINDS)
         parts = self.version, self.fields, self.values, self.winners, self.own_state, self.name

@@ -23,8 +23,7 @@ EMBEDDED_AT_ONCE: Final = 64
 
 
 def row(node: Node) -> dict[str, Any]:
-    """Return the row of an entity's vector, with the text that :func:`embed` replaces; ``of`` is null without
-    one."""
+    """Return the row of an entity's vector, with a text for :func:`embed`; ``of`` is null without one."""
     text = node.embedded_text
     return {"of": None} if text is None else {"of": meaning.key(text), "text": text}
 
@@ -39,12 +38,8 @@ async def embed(params: dict[str, Any], embedder: Embedder) -> None:
 
 
 async def of_texts(texts: Sequence[str], embedder: Embedder) -> list[bytes | None]:
-    """Return the vectors of each text, ``None`` where the model knows nothing in it.
-
-    Raises:
-        EmbeddingRefused: the service refuses one of the texts.
-        EmbeddingUnavailable: the service does not answer as it should.
-    """
+    """Return the vectors of each text, ``None`` where the model knows nothing in it; may raise
+    EmbeddingError."""
     parts = [meaning.passages(text) for text in texts]
     vectors = await embedder.embed([part for each in parts for part in each]) if texts else []
     of_parts = iter(meaning.packed(vectors))

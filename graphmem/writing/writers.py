@@ -41,10 +41,8 @@ class Writers:
         self._known = Known()
 
     def registered(self, owner: str, entity_type: str) -> SchemaDocument | None:
-        """Return the registered schema of a type, as the last turn of this process that touched it read it.
-
-        Every turn reads whether its identity rule still holds.
-        """
+        """Return the registered schema of a type, as the last turn of this process that touched it
+        read it."""
         return self._known.documents.get((owner, entity_type))
 
     def alternatives(self, owner: str, entity_type: str) -> Alternatives | None:

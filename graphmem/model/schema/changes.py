@@ -93,15 +93,10 @@ def update(
     settings: Mapping[str, Any] | None = None,
     version: str | None = None,
 ) -> Change:
-    """Return the change that adds fields to a document, removes fields, or sets its other keys.
+    """Return the change that adds fields to a document, removes fields, or sets its other keys; may raise
+    SchemaInvalid.
 
-    Args:
-        new_fields: see :func:`graphmem.model.schema.schema_parsing.fields_of`.
-        remove: a list of field names.
-        settings: keys of a document, as clients write them.
-
-    Raises:
-        SchemaInvalid: the change is not valid, or is empty.
+    ``new_fields`` are as ``fields_of`` reads them, ``settings`` keys of a document, as clients write them.
     """
     issues = Issues()
     _check_version(version, issues)
@@ -124,11 +119,8 @@ def update(
 def unregistered_document(entity_type: str, observed: Mapping[str, Shapes] | None) -> SchemaDocument | None:
     """Return the document of a type without a registered schema: the shipped one, else the discovered one.
 
-    A discovered document does not declare a field that was observed with several types, or only as null; the
-    field is shown all the same.
-
-    Args:
-        observed: the observed types of each field; ``None`` if the type has no observations.
+    ``observed`` are the types of each field. One with several types, or only null, is not declared, but
+    shown.
     """
     known = shipped(entity_type)
     if known is not None or observed is None:
@@ -145,15 +137,11 @@ def effective(
 
 
 def decide(active: Active | None, observed: Mapping[str, Shapes] | None, change: Change) -> Active:
-    """Return the registered schema after a change.
-
-    Args:
-        active: the current registered schema; ``None`` if the type has none.
-        observed: the observed types of each field; ``None`` if the type has no observations.
+    """Return the registered schema after a change, from the ``active`` one and the ``observed`` types of each
+    field.
 
     Raises:
-        SchemaInvalid: the new document is not valid or equals the current one, or the requested version is
-            not greater than the current one.
+        SchemaInvalid: the document is not valid or equals the current one, or its version is not greater.
         UnknownType: the type has no schema to update.
     """
     if change.kind == "register":

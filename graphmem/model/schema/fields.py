@@ -116,9 +116,7 @@ class Field:
     ) -> Iterator[SchemaFinding]:
         """Compare one value (canonical JSON; null always fits) with the declaration; yield the deviations.
 
-        Args:
-            mismatch: the setting of the field, else of its document.
-            reject: whether a violated constraint refuses the observation.
+        ``reject``: a violated constraint refuses the observation.
         """
         if text == NULL:
             return
@@ -156,8 +154,7 @@ class Field:
 
 @lru_cache(maxsize=32)
 def compiled(pattern: str) -> SchemaValidator:
-    """Compile a pattern with the Rust engine, whose time is linear in the length of the value, or raise
-    SchemaError.
+    """Compile a pattern with the Rust engine, whose time is linear, or raise SchemaError.
 
     A compiled pattern may take 10 MB, so that only a few are cached.
     """

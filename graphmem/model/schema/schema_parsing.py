@@ -41,16 +41,10 @@ def parse(
     path: str = "$.schema",
     reducer_path: str = "$.reducer_config",
 ) -> SchemaDocument:
-    """Return the document that a client wrote, in its normal form.
+    """Return the document that a client wrote, in its normal form; SchemaInvalid names every fault by path.
 
-    Args:
-        entity_type: in its canonical spelling.
-        raw: the document; if it has an ``entity_type``, that must be the same.
-        reducer_config: merge policies and the order of observation sources, if they are not in the document.
-        path, reducer_path: the paths of ``raw`` and ``reducer_config`` in the request, for issues.
-
-    Raises:
-        SchemaInvalid: the document is not valid; ``issues`` names every fault by path.
+    ``reducer_config`` has merge policies and the order of observation sources, if the document has none. The
+    paths are those in the request.
     """
     issues = Issues()
     parts = members(raw, path, issues)
