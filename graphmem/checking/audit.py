@@ -255,13 +255,13 @@ class Audit:
                 parted = await parting.of_observations(self._queries, self.owner, entity, sorted(homes))
                 derived.entities.put(replace(entity, parting=parted or entity.parting))
 
-    async def _expected_vectors(self, stretch: Stretch) -> dict[str, vectors.ExpectedVector]:
+    async def _expected_vectors(self, stretch: Stretch) -> dict[str, vectors.EntityVector]:
         """Return the vectors that entities should have; others have the event loop meanwhile."""
         nodes = list((await asyncio.to_thread(lambda: stretch.nodes)).items())
-        expected: dict[str, vectors.ExpectedVector] = {}
+        expected: dict[str, vectors.EntityVector] = {}
         for start in range(0, len(nodes), VECTORS_AT_ONCE):
             part = dict(nodes[start : start + VECTORS_AT_ONCE])
-            expected |= await vectors.expected(part, self.writers.embedder)
+            expected |= await vectors.expected(self.owner, part, self.writers.embedder)
             await asyncio.sleep(0)
         return expected
 

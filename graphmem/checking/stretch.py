@@ -117,7 +117,7 @@ class Stretch:
         """The subjects that differ and can be written as derived."""
         return self.differences.keys() - self.detached
 
-    def compare(self, stored: StoredNodes, expected: dict[str, vectors.ExpectedVector]) -> None:
+    def compare(self, stored: StoredNodes, expected: dict[str, vectors.EntityVector]) -> None:
         self._entities = {entity.subject_id: entity for entity in stored.entities}
         self._relationships = {relationship.subject_id: relationship for relationship in stored.relationships}
         for subject_id, node in self.nodes.items():
@@ -125,10 +125,10 @@ class Stretch:
             turn_rows.count(self.counts, node, 1)
             if entity := self._entities.get(subject_id):
                 differences = self._of_entity(entity, node)
-                stored_vectors = [vectors.StoredVector(*columns) for columns in entity.vectors]
+                stored_vectors = [vectors.EntityVector(*columns) for columns in entity.vectors]
                 differences += [
                     AuditDifference(subject_id, "meaning", str(old), str(new))
-                    for old, new in vectors.differences(stored_vectors, expected.get(subject_id), self.owner)
+                    for old, new in vectors.differences(stored_vectors, expected.get(subject_id))
                 ]
                 if entity.types not in ([], [kind := node.own.kind]):
                     is_fact = kind in (*entity.types, entity.properties.get("listed"))

@@ -7,25 +7,13 @@ kind has: ``Transaction`` is the label of a write.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
-DISPLAY_LABELS: Final[Mapping[str, str]] = MappingProxyType({
-    "company": "Company",
-    "contact": "Contact",
-    "conversation": "Conversation",
-    "document": "Document",
-    "event": "Event",
-    "invoice": "Invoice",
-    "location": "Location",
-    "message": "Message",
-    "note": "Note",
-    "person": "Person",
-    "project": "Project",
-    "task": "Task",
-    "transaction": "BankTransaction",
-})  # fmt: skip
+from graphmem.model import identity
+
+DISPLAY_LABELS: Final = {name: name.capitalize() for name in identity.SHIPPED} | {
+    "transaction": "BankTransaction"
+}
 """The label of each shipped type. The migration that labels older entities holds the same table."""
 
 

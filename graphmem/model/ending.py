@@ -8,21 +8,14 @@ answers as of a time.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from importlib import resources
 from typing import Final, NamedTuple
 
-from graphmem.model import canonical, dates, times
+from graphmem.model import canonical, dates, tables, times
 from graphmem.model.identity import squeezed
 
-_SPANS: Final = {
-    name: frozenset(words.split())
-    for name, words in tomllib.loads(
-        resources.files("graphmem.model").joinpath("spans.toml").read_text(encoding="utf-8")
-    ).items()
-}
+_SPANS: Final = {name: frozenset(words.split()) for name, words in tables.read("spans").items()}
 STARTS, FIELDS = _SPANS["starts"], _SPANS["ends"]
 """The fields that name a start, and those that name an end."""
 STARTS_OF_THINGS, OF_VALUES = _SPANS["of_things"], _SPANS["of_values"]

@@ -6,11 +6,11 @@ it identifies alone, until what is said beside it contradicts itself: the day, t
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any, Final
+
+from graphmem.model import tables
 
 VENDOR: Final = "vendor"
 CUSTOMER: Final = "customer"
@@ -45,8 +45,7 @@ class Numbered:
 
 
 def _read() -> dict[str, Numbered]:
-    file = resources.files("graphmem.model").joinpath("numbers.toml")
-    listed = tomllib.loads(file.read_text(encoding="utf-8"))
+    listed = tables.read("numbers")
     return {
         entity_type: _numbered(entity_type, group, listed["fields"])
         for group in listed["numbered"]

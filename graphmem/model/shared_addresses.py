@@ -15,16 +15,14 @@ part.
 
 from __future__ import annotations
 
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib import resources
 from itertools import product
 from typing import Any, Final, NamedTuple
 
-from graphmem.model import canonical, dates, identity, ids, near_names, person_names
+from graphmem.model import canonical, dates, identity, ids, near_names, person_names, tables
 from graphmem.model.numbers import NUMBERED
 
 EMAIL: Final = "email"
@@ -39,13 +37,7 @@ _HONORIFICS: Final = frozenset({
     *person_names.HONORIFICS.split(),
     "hr", "fr", "mag", "ing", "med", "don", "dona", "sr", "srta", "sig", "dottssa",
 })  # fmt: skip
-_ROLES: Final = frozenset(
-    word
-    for words in tomllib.loads(
-        resources.files("graphmem.model").joinpath("role_addresses.toml").read_text(encoding="utf-8")
-    ).values()
-    for word in words.split()
-)
+_ROLES: Final = frozenset(word for words in tables.read("role_addresses").values() for word in words.split())
 _FAMILY_FIRST: Final = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
 """Scripts whose family names come first, as the names of their characters begin."""
 

@@ -5,12 +5,12 @@ Both are data: ``relationship_types.toml`` says what its entries are.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Final, NamedTuple
+
+from graphmem.model import tables
 
 SOURCE_ROLE: Final = "source_role"
 TARGET_ROLE: Final = "target_role"
@@ -92,12 +92,7 @@ class _Entry:
                     yield f"HAS_{word.upper()}", has._replace(metadata=metadata)
 
 
-_ENTRIES: Final = tuple(
-    _Entry(name, **entry)
-    for name, entry in tomllib.loads(
-        files("graphmem.model").joinpath("relationship_types.toml").read_text("utf-8")
-    ).items()
-)
+_ENTRIES: Final = tuple(_Entry(name, **entry) for name, entry in tables.read("relationship_types").items())
 BUILTIN: Final[Mapping[str, RelationshipKind]] = MappingProxyType(
     {entry.name: entry.kind for entry in _ENTRIES}
 )

@@ -11,11 +11,11 @@ Events are a pure function of an entity's fold and the rules of its type.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from graphmem.model import canonical, changed_instances, dates, ids, merged_arrays
+from graphmem.model import canonical, changed_instances, dates, ids, merged_arrays, tables
 from graphmem.model.dates import Precision
 from graphmem.model.reduction import Fold, Winner
 from graphmem.model.rules import Rules
@@ -23,54 +23,19 @@ from graphmem.model.rules import Rules
 EVENTS_LIMIT: Final = 100
 """Events of one entity: the first ones in the order of its fields, then of their lists."""
 
-TIME_NAMES: Final = frozenset({
-    "date", "dates", "datetime", "date_time", "timestamp", "time", "day", "when", "from", "to", "since",
-    "until", "start", "starts", "begin", "begins", "end", "ends", "finish", "finishes", "started",
-    "ended", "finished", "due", "deadline", "deadlines", "scheduled", "completed", "closed", "opened",
-    "published", "released", "issued", "signed", "sent", "received", "delivered", "shipped", "paid",
-    "founded", "departure", "arrival", "checkin", "checkout", "check_in", "check_out", "expires",
-    "expiry", "expiration", "renewal", "renews", "valid_from", "valid_to", "birthday", "birthdate",
-    "dob", "born", "died", "anniversary",
-})  # fmt: skip
+_TABLE: Final = tables.read("times")
+TIME_NAMES: Final = frozenset(_TABLE["names"].split())
 """Names of fields that are times, as :func:`folded` spells them."""
-NAME_ENDINGS: Final = (
-    "_date", "_dates", "_at", "_on", "_time", "_times", "_datetime", "_timestamp", "_day", "_due",
-    "_deadline", "_deadlines", "_since", "_until", "_expiry", "_birthday", "_birthdate", "_anniversary",
-)  # fmt: skip
+NAME_ENDINGS: Final = tuple(_TABLE["endings"].split())
 """Endings of further field names that are times."""
 NAME_BEGINNING: Final = "date_"
-BOOKKEEPING_NAMES: Final = frozenset({
-    "created_at", "updated_at", "computed_at", "deleted_at", "observed_at", "recorded_at", "ingested_at",
-    "last_observation_at",
-})  # fmt: skip
+BOOKKEEPING_NAMES: Final = frozenset(_TABLE["bookkeeping"].split())
 """Names of bookkeeping: they do not say when something happened."""
-
-_STARTS = ("start", "start_date", "start_time", "start_at", "starts_at", "date_start")
-_ENDS = ("end", "end_date", "end_time", "end_at", "ends_at", "date_end")
-_DUE = ("due", "due_date", "due_at", "due_on", "date_due", "deadline")
-_COMPLETED = ("completed", "completed_date", "completed_at", "completed_on", "date_completed")
-_DEPARTURE = ("departure", "departure_date", "departure_time", "departure_at", "departs_at")
-_ARRIVAL = ("arrival", "arrival_date", "arrival_time", "arrival_at", "arrives_at")
-_EVENT_TYPES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
-    "conversation": {
-        "ConversationStart": ("started_at", *_STARTS), "ConversationEnd": ("ended_at", *_ENDS),
-    },
-    "document": {"DocumentDate": ("date",)},
-    "event": {"EventStart": _STARTS, "EventEnd": _ENDS},
-    "flight": {"FlightDeparture": _DEPARTURE, "FlightArrival": _ARRIVAL},
-    "income": {"IncomeDate": ("date",)},
-    "invoice": {"InvoiceIssued": ("invoice_date", "issued", "issue_date"), "InvoiceDue": _DUE},
-    "message": {"MessageSent": ("sent_at", "sent", "sent_date")},
-    "note": {"NoteDate": ("date",)},
-    "project": {"ProjectStart": _STARTS, "ProjectEnd": _ENDS},
-    "task": {"TaskStart": _STARTS, "TaskDue": _DUE, "TaskCompleted": _COMPLETED},
-    "transaction": {"TransactionDate": ("date",)},
-}  # fmt: skip
 _BY_TYPE: Final = {
     (kind, name): event_type
-    for kind, event_types in _EVENT_TYPES.items()
+    for kind, event_types in _TABLE["event_types"].items()
     for event_type, names in event_types.items()
-    for name in names
+    for name in names.split()
 }
 _BY_NAME: Final = {"invoice_date": "InvoiceIssued", "date_due": "InvoiceDue"}
 

@@ -110,20 +110,6 @@ class Observing(Writing):
         return items.Defaults(self.observed_at, priority, self.observation_source or items.DEFAULT_SOURCE)
 
 
-class TransactionFields(TypedDict):
-    """The fields of :class:`graphmem.writing.transaction.TransactionRequest`."""
-
-    owner: str
-    account: str
-    transaction_id: str
-    operation: str
-    agent: str
-    client: str
-    by: str
-    idempotency_key: str | None
-    expected: dict[str, int]
-
-
 class StoredEntity(TypedDict):
     """The entity of a stored item.
 
@@ -166,7 +152,8 @@ class StoredRelationship(TypedDict):
     deduplicated: bool
 
 
-def transaction(context: Context, operation_name: str, arguments: Writing) -> TransactionFields:
+def transaction(context: Context, operation_name: str, arguments: Writing) -> dict[str, Any]:
+    """Return the fields of a :class:`graphmem.writing.transaction.TransactionRequest`."""
     actor = context.actor
     return {
         "owner": actor.owner,

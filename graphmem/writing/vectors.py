@@ -38,8 +38,8 @@ async def embed(params: dict[str, Any], embedder: Embedder) -> None:
 
 
 async def of_texts(texts: Sequence[str], embedder: Embedder) -> list[bytes | None]:
-    """Return the vectors of each text, ``None`` where the model knows nothing in it; may raise
-    EmbeddingError."""
+    """Return the vectors of each text, ``None`` where the model knows nothing in it, or raise an
+    EmbeddingRefused."""
     parts = [meaning.passages(text) for text in texts]
     vectors = await embedder.embed([part for each in parts for part in each]) if texts else []
     of_parts = iter(meaning.packed(vectors))
@@ -65,27 +65,18 @@ async def of_passages(texts: list[str], embedder: Embedder) -> bytes:
     return b"".join(each or bytes(meaning.DIMENSIONS) for each in meaning.packed(made))
 
 
-class StoredVector(NamedTuple):
-    """The vectors of an entity in the database: an item of ``audit.nodes``. ``of`` is the key of its text."""
+class EntityVector(NamedTuple):
+    """The vectors of an entity; not known are those that a service makes, and that should be there."""
 
     entity_id: str
     owner: str
     kind: str
-    of: str
+    of: str  # the key of its text
     model: str
     packed: bytes | None
 
 
-class ExpectedVector(NamedTuple):
-    """The vectors that an entity should have; known where this process makes them."""
-
-    kind: str
-    of: str
-    model: str
-    packed: bytes | None
-
-
-def _summary(vector: StoredVector | ExpectedVector) -> list[Any]:
+def _summary(vector: EntityVector) -> list[Any]:
     return [vector.kind, vector.of, vector.model, shown(vector.packed)]
 
 
@@ -99,7 +90,7 @@ def shown(packed: bytes | None) -> str | None:
     )
 
 
-async def expected(nodes: Mapping[str, Node], embedder: Embedder) -> dict[str, ExpectedVector]:
+async def expected(owner: str, nodes: Mapping[str, Node], embedder: Embedder) -> dict[str, EntityVector]:
     """Return the vectors that some entities should have, by id; without those that have no text."""
     texts = {
         subject_id: node.embedded_text
@@ -108,21 +99,25 @@ async def expected(nodes: Mapping[str, Node], embedder: Embedder) -> dict[str, E
     }
     made = await of_texts(list(texts.values()), embedder) if embedder.at_once else [None] * len(texts)
     return {
-        subject_id: ExpectedVector(nodes[subject_id].view.kind, meaning.key(text), embedder.model, packed)
+        subject_id: EntityVector(
+            subject_id, owner, nodes[subject_id].view.kind, meaning.key(text), embedder.model, packed
+        )
         for (subject_id, text), packed in zip(texts.items(), made, strict=True)
     }
 
 
 def differences(
-    stored: Sequence[StoredVector], expected: ExpectedVector | None, owner: str
+    stored: Sequence[EntityVector], expected: EntityVector | None
 ) -> list[tuple[list[Any] | None, list[Any] | None]]:
-    """Compare an entity's stored vector with the expected one; return the pairs that differ, as summaries.
-    One of another model is no difference: the worker will replace it."""
+    """Return the stored and the expected vectors of an entity, if they differ, as summaries.
+
+    A vector of another model is no difference: the worker will replace it.
+    """
     if not stored and expected is None:
         return []
     if not stored or expected is None:
         return [([*map(_summary, stored)] or None, _summary(expected) if expected else None)]
     first = stored[0]
-    same = (first.owner, first.kind, first.of) == (owner, expected.kind, expected.of)
-    same = same and (first.model != expected.model or expected.packed in (None, first.packed))
+    is_made = first.model != expected.model or expected.packed in (None, first.packed)
+    same = first[1:4] == expected[1:4] and is_made
     return [] if same else [(_summary(first), _summary(expected))]
