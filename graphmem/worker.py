@@ -154,10 +154,8 @@ async def _embed(services: Services, texts: list[str]) -> list[bytes | None]:
 
 
 async def refold_stale(services: Services) -> int:
-    """Fold stale entities of some types again; return how many.
-
-    The types are chosen at random, so that a type that always fails keeps no other waiting.
-    """
+    """Fold stale entities of some types again; return how many. The types are chosen at random, so that a
+    type that always fails keeps no other waiting."""
     pending = await services.database.reads(None).only(
         "schema.pending", list[tuple[str, str, str | None]], limit=PENDING_TYPES_LIMIT
     )

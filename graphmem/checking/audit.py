@@ -346,10 +346,8 @@ class Audit:
                 self.report.fixed += len(state.new.heads)
 
     async def _mend(self, stretch: Stretch) -> bool:
-        """Write the derived state, if asked to; return false where another write was faster.
-
-        Counters and the state hash stay: the damage did not change them.
-        """
+        """Write the derived state, if asked to; return false where another write was faster. Counters and the
+        state hash stay: the damage did not change them."""
         mendable = stretch.mendable
         if not self.fix or not mendable:
             return True

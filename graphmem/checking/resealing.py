@@ -86,9 +86,7 @@ async def reseal(database: Database, store: ObjectStore, keys: InstanceKeys, *, 
 
 async def reseal_accounts(database: Database, sealer: RowSealer) -> int:
     """Seal for its owner what belongs to an account, if it is in clear or sealed otherwise; return how many.
-
-    Earlier versions sealed it with the key of the instance, or not at all.
-    """
+    Earlier versions sealed it with the key of the instance, or not at all."""
     declared = {label: cypher.query(name).sealing.params for label, name in _WRITTEN_BY.items()}
     declared["Subscription"] = shape_of("subscription").members
     rows: list[dict[str, Any]] = []

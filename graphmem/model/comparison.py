@@ -131,9 +131,7 @@ class Filter:
     @property
     def ranges(self) -> list[list[str]]:
         """Ranges of index keys with all matching values, and maybe others: (from, to, substring of the key).
-
-        Keys that are cut match by what is left of them.
-        """
+        Keys that are cut match by what is left of them."""
         if self.op in ("contains", "contains_word"):
             # The key of a time does not hold its text.
             texts = [[f"{mark}{_TEXT}", f"{mark}{_BOOLEAN}", fold_text(self.value)] for mark in ("", ELEMENT)]
@@ -148,10 +146,8 @@ class Filter:
         return [[str(scalar.kind), key + LAST_CHARACTER, ""]]
 
     def matches(self, value: Any) -> bool:
-        """Return whether a decoded JSON value matches; a list matches if one of its elements does.
-
-        ``gt``, ``lt``, ``gte`` and ``lte`` match no list.
-        """
+        """Return whether a decoded JSON value matches; a list matches if one of its elements does. ``gt``,
+        ``lt``, ``gte`` and ``lte`` match no list."""
         if isinstance(value, list):
             return self.op not in _COMPARE and any(map(self._test, value))
         return self._test(value)

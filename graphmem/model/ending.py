@@ -71,10 +71,8 @@ def ending_fields(metadata: Iterable[tuple[str, str]], now: int) -> list[str]:
 
 
 def _ends(metadata: Iterable[tuple[str, str]], now: int) -> list[tuple[str, Ending]]:
-    """Return the fields that say that a relationship ended before a time, each with that end.
-
-    An end that lies before the start is that of an earlier time: who left and came back is there.
-    """
+    """Return the fields that say that a relationship ended before a time, each with that end. An end that
+    lies before the start is that of an earlier time: who left and came back is there."""
     fields = list(metadata)
     ends = ((name, _end(name, value)) for name, value in fields)
     last_start = max(_starts(fields), default=times.EARLIEST)

@@ -71,9 +71,7 @@ def separated(fields: Mapping[str, str]) -> list[str]:
 
 def merge_rule(kind: str, fields: Mapping[str, str], at: int) -> str | None:
     """Return how a merge at a time (microseconds) folds its source into its target, if not by version 1.
-
-    Rules sort: those that keep the name of the target, then those that take that of the source, by time.
-    """
+    Rules sort: those that keep the name of the target, then those that take that of the source, by time."""
     if kind != "merge" or canonical.decode(fields.get(RULE_VERSION, "1")) != 2:
         return None
     return f"2.{ranks.time_rank(at)}" if fields.get(NAME_FROM) == '"source"' else "2"

@@ -205,9 +205,7 @@ def identity_value(value: Any) -> str | None:
 
 def is_abbreviated(folded: str) -> bool:
     """Return whether a folded name of a person has initials and no more than one whole word: "s. grant".
-
-    Single characters of scripts without capitals are whole words.
-    """
+    Single characters of scripts without capitals are whole words."""
     parts = words(folded)
     whole = [part for part in parts if len(part) > 1 or part.upper() == part]
     return len(whole) < 2 and len(whole) < len(parts)

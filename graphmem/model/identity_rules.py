@@ -128,10 +128,8 @@ def _by_field(evidence: Evidence) -> dict[str, list[str]]:
 
 
 def in_conflict(evidence: Evidence, other: Evidence) -> bool:
-    """Return whether a field has values in both and none in common, or too many values to tell.
-
-    Names may differ where a number is in common.
-    """
+    """Return whether a field has values in both and none in common, or too many values to tell. Names may
+    differ where a number is in common."""
     by_field, others = _by_field(evidence), _by_field(other)
     if "counterparty" in by_field.keys() | others.keys():
         # The partner beside a number is who issued it, or to whom.
@@ -318,9 +316,7 @@ def own_rule(
     owner: str, entity_type: str, registered: Alternatives | None, off: frozenset[str] = frozenset()
 ) -> OwnRule | None:
     """Return the own rule of a type, ``None`` where nothing can be merged by it: it has less than two levels.
-
-    ``off`` are alternatives that merge nothing, as ``identity_basis`` names them.
-    """
+    ``off`` are alternatives that merge nothing, as ``identity_basis`` names them."""
     levels = alternatives(entity_type, registered)
     if len(levels) < 2:
         return None

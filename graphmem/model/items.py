@@ -171,10 +171,7 @@ class ItemReader:
         kind: facts.Kind = "value",
     ) -> Item | None:
         """Return one observation; issues say why it is refused, by the paths of ``about``, the reserved keys,
-        and the fields.
-
-        ``given_fields`` has ``canonical_name``.
-        """
+        and the fields. ``given_fields`` has ``canonical_name``."""
         before = self._refused
         fields, texts = self._fields(index, fields_path, given_fields, needed=kind in facts.VALUE_KINDS)
         entity_type = self._entity_type(index, path, about)

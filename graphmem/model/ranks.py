@@ -46,10 +46,8 @@ def corrected_at(rank: str) -> int | None:
 
 
 def number_rank(number: float) -> str:
-    """Return 16 hexadecimal digits that sort as finite floats do.
-
-    The bits of an IEEE 754 double sort so once the sign bit is turned over, and all bits of a negative one.
-    """
+    """Return 16 hexadecimal digits that sort as finite floats do. The bits of an IEEE 754 double sort so once
+    the sign bit is turned over, and all bits of a negative one."""
     (bits,) = struct.unpack(">Q", struct.pack(">d", number + 0.0))
     bits = bits ^ 0xFFFF_FFFF_FFFF_FFFF if bits >> 63 else bits | 1 << 63
     return f"{bits:016x}"

@@ -75,10 +75,8 @@ def no_nearest(spelled: str, names: Collection[str]) -> None:
 
 
 def with_builtin(types: Iterable[str]) -> frozenset[str]:
-    """Return these types and all built-in ones.
-
-    A query's text holds the types, and each text is planned anew: this way most queries share one text.
-    """
+    """Return these types and all built-in ones. A query's text holds the types, and each text is planned
+    anew: this way most queries share one text."""
     return frozenset(BUILTIN).union(types)
 
 
@@ -117,9 +115,7 @@ def spell(name: str) -> str:
 
 def is_name(spelled: str) -> bool:
     """Whether a type may have this name: :data:`NAME_RULE` allows it, and no edge of the graph's own has it.
-
-    The marks of letters, such as vowel signs, are parts of these.
-    """
+    The marks of letters, such as vowel signs, are parts of these."""
     if spelled.isascii():
         return NAME_SHAPE.fullmatch(spelled) is not None and spelled not in INTERNAL
     is_sound = all(c == "_" or c.isalnum() or unicodedata.category(c)[0] == "M" for c in spelled)
@@ -163,9 +159,7 @@ def own_meaning(name: str) -> Meaning | None:
 
 def readings(name: str) -> dict[str, bool]:
     """Return the canonical spellings that a name may mean, each with whether it tells of the past.
-
-    ``livesIn`` is LIVES_IN, "is the brother of" is BROTHER_OF, and "has a pet" is HAS_PET.
-    """
+    ``livesIn`` is LIVES_IN, "is the brother of" is BROTHER_OF, and "has a pet" is HAS_PET."""
     spellings: dict[str, bool] = {}
     for spelled in (spell(name), spell(_CASE_CHANGE.sub("_", name))):
         spellings.setdefault(spelled, False)

@@ -162,10 +162,8 @@ def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> tuple[set
 
 
 def merge_of(merges: Merges, entity_id: str) -> RuleMerge | None:
-    """Return the merge by rule of an entity, ``None`` where there is none.
-
-    Two entities that somebody separated do not meet in one survivor: neither is merged there.
-    """
+    """Return the merge by rule of an entity, ``None`` where there is none. Two entities that somebody
+    separated do not meet in one survivor: neither is merged there."""
     merge = _possible_merge(merges, entity_id)
     if merge is None:
         return None

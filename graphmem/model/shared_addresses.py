@@ -249,10 +249,8 @@ def _own_part_id(made: Mapping[str, str]) -> str:
 def _id_of_group(
     group: set[AnyForm], others: set[AnyForm], ids_of: Mapping[AnyForm, Mapping[str, str]]
 ) -> str:
-    """Return the smallest id that the forms of one person make, and none of the forms of others.
-
-    A father and a son of one name have birthdays, twins have names.
-    """
+    """Return the smallest id that the forms of one person make, and none of the forms of others. A father and
+    a son of one name have birthdays, twins have names."""
     made = {each for form in group for each in ids_of[form].values()}
     made -= {each for form in others for each in ids_of[form].values()}
     both = {ids_of[form]["both"] for form in group if "both" in ids_of[form]}
@@ -317,10 +315,8 @@ class _Groups:
         self.groups = self._components(linked)
 
     def _may_be_anybody(self, form: AnyForm, linked: list[AnyForm], forms: list[AnyForm]) -> bool:
-        """Return whether a birthday without a name may be that of somebody whose birthday is not known.
-
-        What is said beside a number may be said of others with whom it has nothing in common.
-        """
+        """Return whether a birthday without a name may be that of somebody whose birthday is not known. What
+        is said beside a number may be said of others with whom it has nothing in common."""
         others = [other for other in forms if other != form and contradiction(form, other) is None]
         if isinstance(form, NumberForm):
             return not linked and bool(others)

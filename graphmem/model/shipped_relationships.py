@@ -30,10 +30,8 @@ class RelationshipKind:
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether two entities have one relationship of it, whichever of them is given as the source.
-
-        What RELATED_TO says may stand in its metadata, and may have a direction there.
-        """
+        """Whether two entities have one relationship of it, whichever of them is given as the source. What
+        RELATED_TO says may stand in its metadata, and may have a direction there."""
         return self.inverse == self.name != "RELATED_TO"
 
 

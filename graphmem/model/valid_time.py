@@ -71,10 +71,8 @@ class Weighed(NamedTuple):
 
 
 def weighed(groups: Sequence[Dated], at: int, *, is_relationship: bool) -> Weighed:
-    """Return which observations of a subject count at a time (microseconds).
-
-    An entity is there from its first observation on, also if it begins later: it may be a plan.
-    """
+    """Return which observations of a subject count at a time (microseconds). An entity is there from its
+    first observation on, also if it begins later: it may be a plan."""
     dated = [group for group in groups if group.is_dated]
     if at == times.LATEST or not dated:
         return Weighed([group.by_then for group in groups], [True] * len(groups), is_there=True)
@@ -93,9 +91,7 @@ def weighed(groups: Sequence[Dated], at: int, *, is_relationship: bool) -> Weigh
 
 def periods(groups: Sequence[Dated], *, is_relationship: bool) -> list[tuple[int, int]]:
     """Return the start of the period of each of some groups, and the first instant after it (microseconds).
-
-    They say when values held; without a start or an end it is the earliest time or the latest.
-    """
+    They say when values held; without a start or an end it is the earliest time or the latest."""
     stated = _StatedDates(groups, is_relationship=is_relationship)
     spans = (stated.period(group, of_values=False) for group in groups)
     return [

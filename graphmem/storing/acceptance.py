@@ -169,10 +169,8 @@ def transaction(context: Context, operation_name: str, arguments: Writing) -> di
 
 
 async def submit(context: Context, request: WriteRequest) -> Receipt:
-    """Hand a request to its owner's writer; return its receipt with snapshots as of its transaction.
-
-    Raises as :meth:`graphmem.writing.Writers.submit`.
-    """
+    """Hand a request to its owner's writer; return its receipt with snapshots as of its transaction. Raises
+    as :meth:`graphmem.writing.Writers.submit`."""
     try:
         receipt = await context.services.writers.submit(request)
     except StoreRefused as exc:
@@ -303,10 +301,8 @@ def refusals(*missing: str, faults: Collection[str] = (), **details: Any) -> Ite
 
 
 async def apply_withdrawals(context: Context) -> int:
-    """Fold again what waits for it, as far as a caller waits for that; return how many still wait.
-
-    The withdrawals are written: where the database fails now, the worker folds later.
-    """
+    """Fold again what waits for it, as far as a caller waits for that; return how many still wait. The
+    withdrawals are written: where the database fails now, the worker folds later."""
     owner, services = context.actor.owner, context.services
     services.pending_refolds.forget(owner)
     try:

@@ -151,10 +151,8 @@ async def apply(
 async def _plan(
     context: Context, arguments: ChangeWithdrawal, request: WithdrawalRequest, state: str
 ) -> WithdrawalResult:
-    """Return a page of what a withdrawal would change: entities by id, then relationships by key.
-
-    What would be shown as before is left out, so a page may have fewer items than its limit.
-    """
+    """Return a page of what a withdrawal would change: entities by id, then relationships by key. What would
+    be shown as before is left out, so a page may have fewer items than its limit."""
 
     @within_budget("entities", "relationships")
     @read_fresh

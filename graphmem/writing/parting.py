@@ -108,10 +108,8 @@ def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
 
 
 def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -> bool:
-    """Return whether evidence of a person, with further forms, may contradict itself.
-
-    The evidence has values of corrections too: whether an address is shared is read from its observations.
-    """
+    """Return whether evidence of a person, with further forms, may contradict itself. The evidence has values
+    of corrections too: whether an address is shared is read from its observations."""
     basis = basis_of(entity.kind)
     if basis is None or state.head(entity.kind).alternatives is not None:
         return False

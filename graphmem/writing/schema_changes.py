@@ -21,10 +21,8 @@ _VISIBILITY_CODES: Final = frozenset({"TYPE_MISMATCH", "UNKNOWN_FIELD"})
 
 
 def check(draft: Draft, item: Item) -> None:
-    """Compare an item with its schema; violations become issues or, unless the schema rejects, warnings.
-
-    The own type says what the item must have, that of the survivor what the snapshot hides.
-    """
+    """Compare an item with its schema; violations become issues or, unless the schema rejects, warnings. The
+    own type says what the item must have, that of the survivor what the snapshot hides."""
     if item.kind not in facts.VALUE_KINDS or (item.entity_type is None and item.basis != "target_id"):
         return
     known = draft.entities.get(item.entity_id)

@@ -260,10 +260,7 @@ class StoreRequest(TransactionRequest):
 
     def link_observation_id(self, link: Link, key: str | None = None, place: int = 0) -> str:
         """Return the id of an observation that a link makes of a relationship, by default the one that it
-        names.
-
-        ``place`` counts the relationships that one link acts on. Links count on after the items.
-        """
+        names. ``place`` counts the relationships that one link acts on. Links count on after the items."""
         number = len(self.items) + (link.index if place == 0 else len(self.links) + place)
         if key in (None, self.link_key(link)) and place == 0:
             return self._placed_ids()[number]

@@ -58,9 +58,7 @@ async def suppose(
     relationship_keys: Iterable[str] = (),
 ) -> Supposition:
     """Return some entities and relationships, with what they are merged with, before and after a withdrawal.
-
-    The owner's lock is held meanwhile, and nothing is written. Raises as a write does.
-    """
+    The owner's lock is held meanwhile, and nothing is written. Raises as a write does."""
     touched = Touched()
     touched.add_subjects([*entity_ids, *relationship_keys])
     request.touch(touched)

@@ -359,10 +359,8 @@ class Things:
         return [member for member in members.values() if member is not None]
 
     def view(self, root: str) -> Thing | None:
-        """Return a survivor with the fold of all its members; ``None`` where no member has observations.
-
-        The liveness of an entity is its own; a relationship lives while one of its members does.
-        """
+        """Return a survivor with the fold of all its members; ``None`` where no member has observations. The
+        liveness of an entity is its own; a relationship lives while one of its members does."""
         members = self.members(root) if self._any_merged() else [each for each in [self.get(root)] if each]
         if len(members) == 1 and members[0].subject_id == root:
             return members[0]

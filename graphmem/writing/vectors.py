@@ -109,10 +109,8 @@ async def expected(owner: str, nodes: Mapping[str, Node], embedder: Embedder) ->
 def differences(
     stored: Sequence[EntityVector], expected: EntityVector | None
 ) -> list[tuple[list[Any] | None, list[Any] | None]]:
-    """Return the stored and the expected vectors of an entity, if they differ, as summaries.
-
-    A vector of another model is no difference: the worker will replace it.
-    """
+    """Return the stored and the expected vectors of an entity, if they differ, as summaries. A vector of
+    another model is no difference: the worker will replace it."""
     if not stored and expected is None:
         return []
     if not stored or expected is None:

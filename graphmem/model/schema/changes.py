@@ -203,10 +203,8 @@ def _updated(known: SchemaDocument, observed: Mapping[str, Shapes], change: Chan
 def _redeclared(
     known: Mapping[str, Any] | None, declaration: Mapping[str, Any], *, hides: bool
 ) -> dict[str, Any]:
-    """Merge a new declaration into the known one.
-
-    If the type changes, only ``required`` and ``description`` of the known one stay.
-    """
+    """Merge a new declaration into the known one. If the type changes, only ``required`` and ``description``
+    of the known one stay."""
     kept = dict(known or {})
     if known and known["type"] != declaration["type"]:
         kept = {name: known[name] for name in ("required", "description") if name in known}

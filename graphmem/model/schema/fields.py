@@ -115,9 +115,7 @@ class Field:
         self, name: str, text: str, *, mismatch: Visibility, reject: bool
     ) -> Iterator[SchemaFinding]:
         """Compare one value (canonical JSON; null always fits) with the declaration; yield the deviations.
-
-        ``reject``: a violated constraint refuses the observation.
-        """
+        ``reject``: a violated constraint refuses the observation."""
         if text == NULL:
             return
         value = canonical.decode(text)
@@ -154,10 +152,8 @@ class Field:
 
 @lru_cache(maxsize=32)
 def compiled(pattern: str) -> SchemaValidator:
-    """Compile a pattern with the Rust engine, whose time is linear, or raise SchemaError.
-
-    A compiled pattern may take 10 MB, so that only a few are cached.
-    """
+    """Compile a pattern with the Rust engine, whose time is linear, or raise SchemaError. A compiled pattern
+    may take 10 MB, so that only a few are cached."""
     return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex", strict=True))
 
 

@@ -164,19 +164,15 @@ class SchemaDocument:
 
     def _has_usual_times(self) -> bool:
         """Return whether the temporal fields are those of the shipped document, which another one may extend.
-
-        Such a type keeps the default rule, which recognises times by field names.
-        """
+        Such a type keeps the default rule, which recognises times by field names."""
         from graphmem.model.schema.shipped import shipped
 
         usual = shipped(self.entity_type)
         return usual is not None and self.temporal_fields == usual.temporal_fields
 
     def alternatives(self) -> identity.Alternatives | None:
-        """Return the identity alternatives in order; ``None`` if the type's default rule applies.
-
-        The whole content, by which other items are identified, is not among them.
-        """
+        """Return the identity alternatives in order; ``None`` if the type's default rule applies. The whole
+        content, by which other items are identified, is not among them."""
         if self.opted_out:
             return tuple(names for names in identity.GENERAL if names != (identity.CONTENT,))
         return self.canonical_name_fields or None
@@ -208,10 +204,8 @@ class SchemaDocument:
         return tuple(references)
 
     def findings(self, fields: Mapping[str, str]) -> list[SchemaFinding]:
-        """Compare one observation of kind value (canonical JSON by name) with the schema.
-
-        Returns the deviations, sorted by field. Missing required fields are among them; the caller decides.
-        """
+        """Compare one observation of kind value (canonical JSON by name) with the schema. Returns the
+        deviations, sorted by field. Missing required fields are among them; the caller decides."""
         findings: list[SchemaFinding] = []
         reject = self.constraint_violation_policy == "reject"
         for name in sorted({*fields, *self.fields}, key=canonical.name_order):

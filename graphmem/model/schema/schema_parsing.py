@@ -114,10 +114,8 @@ def canonical_type(name: str, path: str, issues: Issues) -> str | None:
 
 
 def fields_of(raw: object, path: str, issues: Issues) -> dict[str, dict[str, Any]]:
-    """Return the declarations of fields in their normal form, by name, without defaults.
-
-    ``raw`` is ``{name: type}``, ``{name: {type, …}}``, or a list of ``{field_name, field_type, …}``.
-    """
+    """Return the declarations of fields in their normal form, by name, without defaults. ``raw`` is ``{name:
+    type}``, ``{name: {type, …}}``, or a list of ``{field_name, field_type, …}``."""
     if not isinstance(raw, Mapping | list):
         issues.add(path, "an object of fields by name, or a list of {field_name, field_type}")
         return {}
