@@ -52,8 +52,6 @@ class DeclaredKind:
     rows: str | None = None
     form: Literal["plain", "sourced", "whole", "exclude"] | None = None
     is_subject: bool = False
-    derived: tuple[str, ...] = ()  # what is derived from it
-    audit: tuple[str, ...] = ()  # the queries with which the audit compares that
 
     @cached_property
     def name(self) -> str:
@@ -73,7 +71,6 @@ class DeclaredKind:
 
 SCHEMA: Final = DeclaredKind(
     SchemaRecord, "schemas", label="Schema", rows="versions", form="whole",
-    derived=("snapshots", "values", "events"), audit=("audit.nodes",),
 )  # fmt: skip
 TRANSACTION: Final = DeclaredKind(
     TransactionRecord, "transactions", label="Transaction", erased_by="owner.erase_transactions"
@@ -82,34 +79,23 @@ SOURCE: Final = DeclaredKind(
     SourceRecord, "sources", format=2, label="Source", form="sourced", is_subject=True
 )
 INTERPRETATION: Final = DeclaredKind(
-    InterpretationRecord,
-    "interpretations",
-    format=2,
-    label="Interpretation",
-    form="sourced",
-    is_subject=True,
+    InterpretationRecord, "interpretations", format=2, label="Interpretation", form="sourced", is_subject=True
 )
 # Code and answers say withdrawal; what is stored keeps the name that it had first.
 WITHDRAWAL: Final = DeclaredKind(
     Withdrawal, "exclusions", format=2, label="Exclusion", form="exclude",
-    derived=("Source.excluded", "Interpretation.excluded", "Observation.excluded"),
-    audit=("audit.exclusions", "audit.stamps", "audit.stamps_of_subject"),
 )  # fmt: skip
 DISMISSAL: Final = DeclaredKind(
     Dismissal, "dismissals", format=2, label="Dismissal", form="whole", is_counted=False,
-    derived=("Entity.distinct_from",), audit=("audit.nodes",),
 )  # fmt: skip
 OBSERVATION: Final = DeclaredKind(
     ObservationRecord, "observations", label="Observation", erased_by="owner.erase_transactions",
-    derived=("snapshots", "edges", "events", "counters"), audit=("entity.histories", "audit.counts"),
 )  # fmt: skip
 REPEAT: Final = DeclaredKind(
     Repeat, "repeats", format=2, erased_by="owner.erase_transactions", is_counted=False, rows="repeated",
 )  # fmt: skip
 SPLIT: Final = DeclaredKind(
     Split, "splits", format=3, label="Split", form="exclude", is_counted=False,
-    derived=("split_by", "OBSERVED", "Observation.moved_to", "Observation.moved_by"),
-    audit=("audit.stamps", "audit.stamps_of_subject"),
 )  # fmt: skip
 
 RENAMING: Final = DeclaredKind(

@@ -238,10 +238,7 @@ def alternatives(entity_type: str) -> Alternatives:
 
 
 TYPES_WITH_RULES: frozenset[str] = frozenset(
-    {
-        *(name for name, own in {**_BY_CONTENT, **_BY_NAME}.items() if len(own) > 1),
-        *NUMBERED,
-    }
+    {*(name for name, own in {**_BY_CONTENT, **_BY_NAME}.items() if len(own) > 1), *NUMBERED}
 )
 """The types by whose rules entities are merged without a registered schema."""
 

@@ -101,14 +101,6 @@ class WithdrawalResult(Budgeted):
     next_cursor: NotRequired[str]
 
 
-class _Touched(NamedTuple):
-    entities: list[str]
-    more: bool
-    observations: int
-    entity_count: int
-    relationship_count: int
-
-
 async def change(
     context: Context,
     operation_name: str,
@@ -164,37 +156,38 @@ async def _plan(
             place = cursors.decode(query, arguments.cursor, {"of": str, "after": str})
             phase, after = place["of"], place["after"]
         window = {"subjects": [each.subject for each in request.changes], "limit": arguments.limit}
-        touched = await context.graph.only(
-            "exclusion.touched", _Touched, after=after if phase == "entity" else cursors.LAST, **window
-        )
+        entity_ids, more_entities, observations, entity_count, relationship_count = await context.graph.only(
+            "exclusion.touched", tuple[list[str], bool, int, int, int],
+            after=after if phase == "entity" else cursors.LAST, **window,
+        )  # fmt: skip
         keys, more = list[str](), False
-        if not touched.more:
+        if not more_entities:
             after_key = after if phase == "relationship" else ""
             keys, more = await context.graph.only(
                 "exclusion.touched_relationships", tuple[list[str], bool], after=after_key, **window
             )
-        supposition = await suppose(context.services.database, request, touched.entities, keys)
-        entities, relationships = await changes(context, supposition, touched.entities, keys)
+        supposition = await suppose(context.services.database, request, entity_ids, keys)
+        entities, relationships = await changes(context, supposition, entity_ids, keys)
         answer: WithdrawalResult = {
             "success": True,
             "dry_run": True,
             "state": state,
-            "observations": touched.observations,
+            "observations": observations,
             "pending": await context.services.pending_refolds.withdrawn(context.actor.owner),
             "exclusion_id": None,
             "transaction_id": None,
             "recorded_at": None,
             "replayed": False,
             "counts": {
-                "observations": touched.observations,
-                "entities": touched.entity_count,
-                "relationships": touched.relationship_count,
+                "observations": observations,
+                "entities": entity_count,
+                "relationships": relationship_count,
             },
             "entities": entities,
             "relationships": relationships,
         }
-        if touched.more:
-            answer["next_cursor"] = cursors.encode(query, {"of": "entity", "after": touched.entities[-1]})
+        if more_entities:
+            answer["next_cursor"] = cursors.encode(query, {"of": "entity", "after": entity_ids[-1]})
         elif more:
             answer["next_cursor"] = cursors.encode(query, {"of": "relationship", "after": keys[-1]})
         return answer

@@ -100,10 +100,7 @@ class KnownNames:
         name, is_own = person_names.name_in(group, text)
         if is_own:
             return False
-        name_id, bearers = (
-            rule.id_of_name(rule.level(group.basis), name),
-            self._draft.state.read.bearers,
-        )
+        name_id, bearers = (rule.id_of_name(rule.level(group.basis), name), self._draft.state.read.bearers)
         if name_id not in bearers:
             raise LookAgain(bearers_of(rule, group.basis, name_id))
         if any(self._draft.entities.get(row.entity_id) is None for row in bearers[name_id]):

@@ -25,9 +25,7 @@ class RenamingRequest(TransactionRequest):
 
     def apply(self, draft: Draft) -> Receipt:
         fact = Renaming.model_construct(
-            id=ids.renaming_id(self.transaction_id),
-            relationship_type=self.relationship_type,
-            name=self.name,
+            id=ids.renaming_id(self.transaction_id), relationship_type=self.relationship_type, name=self.name
         )
         draft.add(fact, self.transaction_id)
         return Receipt(self.transaction_id, draft.recorded_at)

@@ -312,11 +312,7 @@ def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int
 
 
 def _entity_row(
-    before: Node | None,
-    after: Node,
-    rules: Rules,
-    observations: Iterable[Observation],
-    may_have_keys: bool,
+    before: Node | None, after: Node, rules: Rules, observations: Iterable[Observation], may_have_keys: bool
 ) -> dict[str, Any]:
     old, new = before.identifiers if before else set[tuple[str, str]](), after.identifiers
     old_into, new_into = before.own.into if before else None, after.own.into
@@ -361,10 +357,7 @@ def _former_names(
         return {"former_added": None, "former_removed": None}
     named = {pair for each in new for pair in naming_pairs(own.kind, each.fields)}
     if own.named is not None:
-        return {
-            "former_added": sorted(map(list, (named | own.named) - after.names)),
-            "former_removed": None,
-        }
+        return {"former_added": sorted(map(list, (named | own.named) - after.names)), "former_removed": None}
     before_names = before.names if before else set[tuple[str, str]]()
     current = after.names - before_names
     former = (named | before_names) - after.names

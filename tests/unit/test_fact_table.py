@@ -98,11 +98,6 @@ def test_the_look_reads_what_can_be_withdrawn() -> None:
         assert name in {field.name for field in dataclasses.fields(Touched)}
 
 
-def test_the_audit_has_the_queries_that_the_table_names() -> None:
-    assert {name for kind in TABLE for name in kind.audit} <= set(cypher.names())
-    assert [kind.name for kind in TABLE if kind.derived and not kind.audit] == []
-
-
 def test_every_kind_is_a_record_of_dumps_and_has_its_own_names() -> None:
     assert {kind.record for kind in TABLE} <= set(records.KINDS)
     for names in ([kind.name for kind in TABLE], [kind.plural for kind in TABLE]):
