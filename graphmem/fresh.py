@@ -14,8 +14,7 @@ from graphmem.database import left_out
 from graphmem.errors import DatabaseTimeout
 from graphmem.model.reduction import Stale, Torn
 
-READ_ATTEMPTS: Final = 20
-"""How often one read is tried while commits or changes of a schema fall into it."""
+READ_ATTEMPTS: Final = 20  # how often one read is tried while commits or changes of a schema fall into it
 
 P = ParamSpec("P")
 T = TypeVar("T")

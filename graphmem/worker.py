@@ -28,18 +28,13 @@ from graphmem.operations.subscriptions import deliver
 from graphmem.sandbox.wiping import look_after
 from graphmem.writing.vectors import of_texts
 
-INTERVAL_SECONDS: Final = 2.0
-"""Pause between two passes of one kind of work."""
-REFOLDED_LIMIT: Final = 200
-"""Entities that are folded again at once."""
-PENDING_TYPES_LIMIT: Final = 1_000
-"""Types with stale entities that one pass reads."""
-REFOLDED_TYPES_LIMIT: Final = 20
-"""Types that one pass folds again."""
+INTERVAL_SECONDS: Final = 2.0  # pause between two passes of one kind of work
+REFOLDED_LIMIT: Final = 200  # entities that are folded again at once
+PENDING_TYPES_LIMIT: Final = 1_000  # types with stale entities that one pass reads
+REFOLDED_TYPES_LIMIT: Final = 20  # types that one pass folds again
 WITHDRAWN_LIMIT: Final = 2_000
 """Things of one owner that one pass folds again because other observations count."""
-EMBEDDED_LIMIT: Final = 64
-"""Entities whose vectors one pass makes."""
+EMBEDDED_LIMIT: Final = 64  # entities whose vectors one pass makes
 
 _log = structlog.get_logger("graphmem.worker")
 

@@ -37,17 +37,13 @@ from graphmem.writing.state import LockedOwner, LookRow, State
 from graphmem.writing.things import Things
 from graphmem.writing.write_requests import LookAgain, Touched
 
-STRETCH_SUBJECTS: Final = 2_500
-"""Entities and relationships that are checked at once."""
+STRETCH_SUBJECTS: Final = 2_500  # entities and relationships that are checked at once
 STAMPED_SUBJECTS: Final = 5_000
 """Entities and relationships of which one statement compares when their observations count."""
-VECTORS_AT_ONCE: Final = 250
-"""Entities whose vectors are made in one callback of the event loop."""
-READS_LIMIT: Final = 5
-"""How often a stretch is read while commits change it."""
+VECTORS_AT_ONCE: Final = 250  # entities whose vectors are made in one callback of the event loop
+READS_LIMIT: Final = 5  # how often a stretch is read while commits change it
 
-_DAMAGE: Final = (*MET_DAMAGE, DataDamaged, Torn)
-"""What is raised that compares something damaged."""
+_DAMAGE: Final = (*MET_DAMAGE, DataDamaged, Torn)  # what is raised that compares something damaged
 _HALVED: Final = (*_DAMAGE, DatabaseFull, TransactionTooLarge)
 _log = structlog.get_logger("graphmem.audit")
 

@@ -17,8 +17,7 @@ from graphmem.writing.dismissing_duplicates import dismissed_pairs
 from graphmem.writing.state import Additions, State
 from graphmem.writing.things import Things
 
-Seen = dict[str, dict[str, discovery.Shapes]]
-"""The shapes of values by field, by entity type."""
+Seen = dict[str, dict[str, discovery.Shapes]]  # the shapes of values by field, by entity type
 
 
 async def derive(

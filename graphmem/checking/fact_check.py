@@ -22,8 +22,7 @@ from graphmem.model.fact_records import Dismissal, Record, Renaming, SourceRecor
 from graphmem.model.fact_table import PARTS, TRANSACTION, DeclaredKind
 from graphmem.writing import vectors
 
-PAGE_TRANSACTIONS: Final = 100
-"""Transactions that one query reads."""
+PAGE_TRANSACTIONS: Final = 100  # transactions that one query reads
 REASON_CHARACTERS: Final = 300
 
 
@@ -74,8 +73,7 @@ def _expected_ids(record: Record, owner: str, transaction_id: str, count: int) -
     return set()
 
 
-SOURCES_AT_ONCE: Final = 20
-"""Sources that one query reads."""
+SOURCES_AT_ONCE: Final = 20  # sources that one query reads
 
 
 class _Stored(NamedTuple):

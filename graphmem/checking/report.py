@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from graphmem.checking.stretch import AuditDifference, Stretch
 
-REPORTED_LIMIT: Final = 200
-"""Entities and relationships whose differences a report lists; all are counted."""
+REPORTED_LIMIT: Final = 200  # entities and relationships whose differences a report lists; all are counted
 
 
 @dataclass(slots=True)

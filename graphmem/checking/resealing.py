@@ -24,8 +24,7 @@ from graphmem.sealing import InstanceKeys, instance_keys
 from graphmem.sealing.opened_rows import NODE_IDS
 from graphmem.sealing.sealed_rows import RowSealer
 
-PAGE_ROWS: Final = 500
-"""Nodes that are sealed anew at once."""
+PAGE_ROWS: Final = 500  # nodes that are sealed anew at once
 GRACE_SECONDS: Final = 10.0
 """Seconds after the limit of a statement from which on none runs that an older key sealed."""
 _READS: Final[tuple[LiteralString, ...]] = (

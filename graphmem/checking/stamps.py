@@ -31,8 +31,7 @@ class _Stamp(NamedTuple):
 
 
 _Subjects = tuple[list[_Subject], int]
-_Stamps = tuple[list[_Stamp], int]
-"""What was read, and how many observations are not stamped yet."""
+_Stamps = tuple[list[_Stamp], int]  # what was read, and how many observations are not stamped yet
 
 
 @dataclass(slots=True)

@@ -13,8 +13,7 @@ from graphmem.model.display_labels import DISPLAY_LABELS
 from graphmem.writing import events, turn_rows, vectors
 from graphmem.writing.state import State
 
-REPORTED_CHARACTERS: Final = 500
-"""Characters of a value that a difference shows."""
+REPORTED_CHARACTERS: Final = 500  # characters of a value that a difference shows
 _LISTS: Final = ("fields", "values", "winners", "ranks")
 
 

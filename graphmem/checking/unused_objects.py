@@ -20,8 +20,7 @@ from graphmem.model.times import EARLIEST
 from graphmem.objects import ListedObject, ObjectStore
 from graphmem.objects.keys import owner_segment
 
-PAGE_OBJECTS: Final = 1_000
-"""Objects of a page; sources that one query reads."""
+PAGE_OBJECTS: Final = 1_000  # objects of a page; sources that one query reads
 
 
 @dataclass(slots=True)

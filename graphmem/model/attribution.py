@@ -15,10 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from graphmem.model import canonical, ids
 
-UNATTRIBUTED: Final = "unattributed"
-"""The writer of what was stored before transactions named theirs."""
-ANONYMOUS: Final = "anonymous"
-"""The agent of a transaction that no agent signed."""
+UNATTRIBUTED: Final = "unattributed"  # the writer of what was stored before transactions named theirs
+ANONYMOUS: Final = "anonymous"  # the agent of a transaction that no agent signed
 
 AttributedText = Annotated[str, Field(max_length=2_000)]
 _ID: Final = re.compile(r"(?:key|con)_[0-9a-f]{16}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

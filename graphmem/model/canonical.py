@@ -22,8 +22,7 @@ from pydantic_core import from_json
 MAX_INTEGER_DIGITS = 4300
 MAX_DEPTH = 128
 """Levels of lists and objects that anything may have; what holds values is a few levels deeper than they."""
-VALUE_DEPTH = 100
-"""Levels of lists and objects that one value may have."""
+VALUE_DEPTH = 100  # levels of lists and objects that one value may have
 _WORDS = {None: "null", True: "true", False: "false"}
 
 

@@ -20,8 +20,7 @@ from graphmem.model.identity import fold_text
 
 Op = Literal["eq", "in", "gt", "lt", "gte", "lte", "contains", "contains_word"]
 OPS: Final = get_args(Op)
-KEY_DIGITS: Final = 150
-"""Significant digits of a number in its key."""
+KEY_DIGITS: Final = 150  # significant digits of a number in its key
 
 _NUMBER, _TIME, _TEXT, _BOOLEAN = range(4)
 _EXACT: Final = Context(prec=10_000)
@@ -91,8 +90,7 @@ ELEMENT: Final = "e"
 MANY_ELEMENTS: Final = "f"
 INDEXED_ELEMENTS_LIMIT: Final = 100
 """Distinct elements of a list that an index holds; a longer list has one mark."""
-EXACT_KEY_LENGTH: Final = identity.KEY_LIMIT
-"""A longer key is cut and may stand for several texts."""
+EXACT_KEY_LENGTH: Final = identity.KEY_LIMIT  # a longer key is cut and may stand for several texts
 
 
 @dataclass(frozen=True)
@@ -176,10 +174,8 @@ def problem(op: Any, value: Any) -> tuple[str, str] | None:
     return None if typed(value) else ("value", _SCALAR)
 
 
-LAST_CHARACTER: Final = "\U0010ffff"
-"""The greatest character."""
-IN_LIMIT: Final = 100
-"""Values that ``in`` takes."""
+LAST_CHARACTER: Final = "\U0010ffff"  # the greatest character
+IN_LIMIT: Final = 100  # values that ``in`` takes
 _SCALAR: Final = "a string, a number or a boolean"
 
 

@@ -15,10 +15,8 @@ from typing import Final, Literal, NamedTuple
 
 from graphmem.model import times
 
-Precision = Literal["day", "minute", "second", "microsecond"]
-"""How fine a date was written."""
-LENGTH_LIMIT: Final = 64
-"""Characters of the longest text that may be a date."""
+Precision = Literal["day", "minute", "second", "microsecond"]  # how fine a date was written
+LENGTH_LIMIT: Final = 64  # characters of the longest text that may be a date
 
 _MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 DismissalKind = Literal["dismiss", "undo"]
-Pair = tuple[str, str]
-"""The ids of two entities, the lesser first."""
+Pair = tuple[str, str]  # the ids of two entities, the lesser first
 
 
 class DatedDismissal(NamedTuple):

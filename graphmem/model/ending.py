@@ -16,12 +16,10 @@ from graphmem.model import canonical, dates, tables, times
 from graphmem.model.identity import squeezed
 
 _SPANS: Final = {name: frozenset(words.split()) for name, words in tables.read("spans").items()}
-STARTS, FIELDS = _SPANS["starts"], _SPANS["ends"]
-"""The fields that name a start, and those that name an end."""
+STARTS, FIELDS = _SPANS["starts"], _SPANS["ends"]  # the fields that name a start, and those that name an end
 STARTS_OF_THINGS, OF_VALUES = _SPANS["of_things"], _SPANS["of_values"]
 """The starts that count for an entity, and the fields that say of one when its values held."""
-ROLES: Final = _SPANS["roles"]
-"""The fields that say what somebody is in a relationship."""
+ROLES: Final = _SPANS["roles"]  # the fields that say what somebody is in a relationship
 _ENDED_IF: Final = {
     "ended": "true", "isended": "true", "hasended": "true", "expired": "true", "terminated": "true",
     "current": "false", "iscurrent": "false", "active": "false", "isactive": "false", "ongoing": "false",
@@ -31,8 +29,7 @@ NAMES: Final = FIELDS | STARTS | _ENDED_IF.keys()
 """Every field that decides whether a relationship has ended, in the same spelling."""
 PERIODS: Final = "periods"
 """The field of a relationship that lists its periods, each with the fields that were said of it."""
-VALUE_LIMIT: Final = 80
-"""Characters of a value (JSON) that may be a date; longer ones are not read."""
+VALUE_LIMIT: Final = 80  # characters of a value (JSON) that may be a date; longer ones are not read
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"(\d{4})[-/](\d{2})|([A-Za-z]{3,9})\.? (\d{4})", re.ASCII)
 

@@ -23,10 +23,8 @@ from graphmem.model import canonical, ids, numbers
 from graphmem.model.numbers import NUMBERED, squeezed
 
 TYPE_SHAPE = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
-NAME_LIMIT = 64
-"""Characters of a type, a relationship type or a field name: indexes hold them."""
-KEY_LIMIT = 200
-"""Characters of an indexed text; a longer text is cut and gets a hash."""
+NAME_LIMIT = 64  # characters of a type, a relationship type or a field name: indexes hold them
+KEY_LIMIT = 200  # characters of an indexed text; a longer text is cut and gets a hash
 
 CANONICAL_NAME = "canonical_name"
 """The name of an entity. It is folded like a field, but snapshots leave it out."""

@@ -32,8 +32,7 @@ VALUES_LIMIT: Final = 20
 """Values of one field that are evidence; with more of them, no alternative uses the field."""
 BORNE_LIMIT: Final = 50
 """Ids of one alternative that an entity bears; where its values make more, it bears none of them."""
-INSTANT: Final = "instant"
-"""Stands in an alternative for the instant of a start that has a time and a zone."""
+INSTANT: Final = "instant"  # stands in an alternative for the instant of a start that has a time and a zone
 TWIN_LEVEL: Final = 1
 """The level of an event with such a start, and of the alternative of its title and instant: the events of
 one title and instant are one, the one with the smallest id."""
@@ -42,11 +41,9 @@ RENAMED_LEVEL: Final = 1
 CONTENT_LEVEL: Final = 50
 """The level of a person that its content made, although the content has a name; and of a thing with a number
 that something else made."""
-JOINING_LEVEL: Final = 100
-"""The least level of the entities of a type that is another name of another type."""
+JOINING_LEVEL: Final = 100  # the least level of the entities of a type that is another name of another type
 
-Evidence = frozenset[tuple[str, str]]
-"""Pairs of an identifying field and a normalised value."""
+Evidence = frozenset[tuple[str, str]]  # pairs of an identifying field and a normalised value
 NO_EVIDENCE: Final[Evidence] = frozenset()
 BY_CONTENT: Final[Evidence] = frozenset({(identity.CONTENT, "")})
 """Added by an observation that has a name or a number and made its entity by its whole content, or by a name

@@ -33,10 +33,8 @@ RELATIONSHIP_TYPE = r"[^\x00-@\[-\x7f\s][^\x00-/:-@\[-^`a-\x7f\s]{0,63}"
 RELATIONSHIP_KEY = re.compile(RELATIONSHIP_TYPE + r":ent_[0-9a-f]{24}:ent_[0-9a-f]{24}")
 SOURCE_ID = re.compile(r"src_[0-9a-f]{24}", re.ASCII)
 INTERPRETATION_ID = re.compile(r"int_[0-9a-f]{24}", re.ASCII)
-WRITING = "wrt_"
-"""How the id of a writing begins (:func:`writing_id`)."""
-WRITER_AT = 44
-"""Where the key of the writer begins in the id of a writing."""
+WRITING = "wrt_"  # how the id of a writing begins (:func:`writing_id`)
+WRITER_AT = 44  # where the key of the writer begins in the id of a writing
 WRITING_ID = re.compile(WRITING + r"[0-9]{40}.+", re.ASCII | re.DOTALL)
 WITHDRAWAL_ID = re.compile(r"exc_[0-9a-f]{24}", re.ASCII)
 DISMISSAL_ID = re.compile(r"dis_[0-9a-f]{24}", re.ASCII)

@@ -37,8 +37,7 @@ RESERVED: Final = frozenset({
 })  # fmt: skip
 OBSERVATION_SOURCES: Final = get_args(ranks.ObservationSource)
 PRIORITY_LIMIT: Final = 1e15
-ISSUES_LIMIT: Final = 100
-"""Faults of one request that an answer lists; the next attempt lists the others."""
+ISSUES_LIMIT: Final = 100  # faults of one request that an answer lists; the next attempt lists the others
 WRAPPERS = frozenset({"attributes", "properties", "fields", "data", "snapshot"})
 
 

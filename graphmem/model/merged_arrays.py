@@ -15,13 +15,11 @@ from typing import Any, Final
 from graphmem.model import canonical, ranks
 from graphmem.model.rules import convert
 
-_MARK: Final = "U"
-"""The first letter of the rank of a union; no other rank has it."""
+_MARK: Final = "U"  # the first letter of the rank of a union; no other rank has it
 _NOTHING: Final = "-"
 """In place of an element's index: the union is empty, and this is the newest observation without elements."""
 
-UnionWinner = tuple[str, str, str]
-"""Rank, observation ids (joined by commas) and value, as a fold holds them."""
+UnionWinner = tuple[str, str, str]  # rank, observation ids (joined by commas) and value, as a fold holds them
 
 
 def is_union(rank: str) -> bool:

@@ -14,8 +14,7 @@ from graphmem.model.identity import is_abbreviated
 from graphmem.model.nicknames import FULL_NAMES, are_forms_of_one_name
 
 WORDS_LIMIT: Final = 4
-LENGTH_LIMIT: Final = 100
-"""A name of more words or characters, or one with digits, is near no other."""
+LENGTH_LIMIT: Final = 100  # a name of more words or characters, or one with digits, is near no other
 _FAR: Final = 2
 
 

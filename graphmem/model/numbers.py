@@ -14,8 +14,7 @@ from graphmem.model import tables
 
 VENDOR: Final = "vendor"
 CUSTOMER: Final = "customer"
-BESIDE: Final = ("date", "counterparty", "currency")
-"""What may contradict itself beside one number."""
+BESIDE: Final = ("date", "counterparty", "currency")  # what may contradict itself beside one number
 _SUFFIXES: Final = ("number", "no", "no.", "nr", "nr.", "num", "id", "ref", "code", "#")
 """They make a number of the name of a type: ``order_no``."""
 
@@ -74,8 +73,7 @@ def _numbered(entity_type: str, group: Mapping[str, Any], fields: Mapping[str, s
     )
 
 
-NUMBERED: Final[Mapping[str, Numbered]] = _read()
-"""The types that have numbers of their own."""
+NUMBERED: Final[Mapping[str, Numbered]] = _read()  # the types that have numbers of their own
 FIELDS: Final = frozenset(number for each in NUMBERED.values() for number in each.numbers)
 _EVERY = [(each, name, field) for each in NUMBERED.values() for name, field in each.names.items()]
 VENDORS: Final = frozenset(name for _, name, field in _EVERY if field == VENDOR)

@@ -21,11 +21,9 @@ from graphmem.model.reduction import Fold, Observation, Winner, greatest
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.valid_time import Dated
 
-PARTS_LIMIT: Final = 200
-"""Parts with dates that one subject keeps: the latest."""
+PARTS_LIMIT: Final = 200  # parts with dates that one subject keeps: the latest
 
-Parts = Mapping[str, Fold]
-"""Folds by their dates, as :func:`part_key` has them."""
+Parts = Mapping[str, Fold]  # folds by their dates, as :func:`part_key` has them
 
 
 class PeriodFold(Mapping[str, Winner]):

@@ -17,8 +17,7 @@ HONORIFICS: Final = (
     "dottore señor señora senor senora sra phd esq dipl господин госпожа 先生 様 氏"
 )
 """What stands before or behind the name of a person and is no part of it: words."""
-LIMIT: Final = 200
-"""Texts of one group; with more of them, nobody in it is merged by the name alone."""
+LIMIT: Final = 200  # texts of one group; with more of them, nobody in it is merged by the name alone
 _OWN: Final = "own"
 _OTHER: Final = "other"
 

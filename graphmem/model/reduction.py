@@ -44,8 +44,7 @@ class Winner(NamedTuple):
         return ranks.corrected_at(self.rank)
 
 
-Fold = Mapping[str, Winner]
-"""The winner of each field, by field name."""
+Fold = Mapping[str, Winner]  # the winner of each field, by field name
 
 
 class Lifecycle(NamedTuple):

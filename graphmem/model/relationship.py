@@ -38,10 +38,8 @@ SUGGESTIONS_LIMIT: Final = 10
 """Unknown types of one request for which an answer names the nearest known one.
 
 To search a thousand types for it takes milliseconds."""
-DESCRIPTION_LIMIT: Final = 1_000
-"""Characters of a description."""
-OWN_LIMIT: Final = 200
-"""Relationship types of one owner's own."""
+DESCRIPTION_LIMIT: Final = 1_000  # characters of a description
+OWN_LIMIT: Final = 200  # relationship types of one owner's own
 REGISTERED_LIMIT: Final = 1_000
 """Registered types of one database: a walk along all types has them in its query text."""
 

@@ -26,8 +26,7 @@ Converter = Literal[
 NULL: Final = "null"
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
-_SETS: Final = ("only", "hidden", "filterable")
-"""The members of :class:`Rules` that are sets."""
+_SETS: Final = ("only", "hidden", "filterable")  # the members of :class:`Rules` that are sets
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,7 @@ class Rules:
         return convert(text, field_type, self.converters.get(name, ()))
 
 
-PLAIN: Final = Rules()
-"""The rules of a type without a registered schema."""
+PLAIN: Final = Rules()  # the rules of a type without a registered schema
 
 
 def convert(text: str, field_type: FieldType, further: tuple[Converter, ...] = ()) -> str | None:

@@ -29,8 +29,7 @@ EMAIL: Final = "email"
 NUMBER: Final = "number"
 FORMS_LIMIT: Final = 200
 """Names at one address; with more of them it joins nothing: each name is a part of its own."""
-CURRENCY_LENGTH: Final = 3
-"""Letters of the code of a currency; a sign such as $ may mean several."""
+CURRENCY_LENGTH: Final = 3  # letters of the code of a currency; a sign such as $ may mean several
 _SHORT_FORM_LEAST: Final = 3
 """Letters of a given name that may be the beginning of its long form: Alex of Alexandra."""
 _HONORIFICS: Final = frozenset({

@@ -15,8 +15,7 @@ from typing import Any, Final
 from graphmem.model import canonical
 
 _MODULUS: Final = 1 << 256
-EMPTY: Final = "0" * 64
-"""The hash of an owner who has nothing."""
+EMPTY: Final = "0" * 64  # the hash of an owner who has nothing
 
 
 def entry(

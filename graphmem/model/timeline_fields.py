@@ -26,8 +26,7 @@ EVENTS_LIMIT: Final = 100
 _TABLE: Final = tables.read("times")
 TIME_NAMES: Final = frozenset(_TABLE["names"].split())
 """Names of fields that are times, as :func:`folded` spells them."""
-NAME_ENDINGS: Final = tuple(_TABLE["endings"].split())
-"""Endings of further field names that are times."""
+NAME_ENDINGS: Final = tuple(_TABLE["endings"].split())  # endings of further field names that are times
 NAME_BEGINNING: Final = "date_"
 BOOKKEEPING_NAMES: Final = frozenset(_TABLE["bookkeeping"].split())
 """Names of bookkeeping: they do not say when something happened."""

@@ -13,14 +13,10 @@ from functools import lru_cache
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH = EPOCH.replace(tzinfo=None)
-EARLIEST = -62_135_596_800_000_000
-"""0001-01-01T00:00:00Z."""
-LATEST = 253_402_300_799_999_999
-"""9999-12-31T23:59:59.999999Z."""
-SECOND = 1_000_000
-"""Microseconds of a second."""
-DAY = 24 * 3600 * SECOND
-"""Microseconds of a day."""
+EARLIEST = -62_135_596_800_000_000  # 0001-01-01T00:00:00Z
+LATEST = 253_402_300_799_999_999  # 9999-12-31T23:59:59.999999Z
+SECOND = 1_000_000  # microseconds of a second
+DAY = 24 * 3600 * SECOND  # microseconds of a day
 FUTURE_LIMIT_MICROSECONDS = DAY
 """How far ahead of the clock an observation may lie, in microseconds: the skew of an honest clock."""
 

@@ -34,8 +34,7 @@ from graphmem.writing import Receipt
 NAME_LIMIT: Final = 1_000
 TYPE_LIMIT: Final = 255
 CHUNK_BYTES: Final = 1 << 20
-BASE64_CHARACTERS: Final = 4 << 18
-"""Characters of base64 that are decoded at once."""
+BASE64_CHARACTERS: Final = 4 << 18  # characters of base64 that are decoded at once
 _EMPTY: Final = "the file is empty: give at least one byte"
 FILE_ERRORS: Final[tuple[type[GraphmemError], ...]] = (
     FileContentInvalid, FileEmpty, FileUnreadable, FileIsDirectory, FilePathRefused, FileTooLarge,

@@ -26,8 +26,7 @@ from graphmem.writing.things import Thing
 from graphmem.writing.withdrawing import SubjectChange
 
 CHANGES_DEFAULT: Final = 20
-CHANGES_LIMIT: Final = 100
-"""Entities, and relationships, of one page."""
+CHANGES_LIMIT: Final = 100  # entities, and relationships, of one page
 
 
 class ChangeWithdrawal(Writing, Previewed):

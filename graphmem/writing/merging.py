@@ -22,8 +22,7 @@ from graphmem.writing.things import Thing
 from graphmem.writing.transaction import TransactionRequest
 from graphmem.writing.write_requests import Merging, Touched
 
-MEMBERS_LIMIT: Final = 200
-"""Entities that one survivor may show, itself among them."""
+MEMBERS_LIMIT: Final = 200  # entities that one survivor may show, itself among them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

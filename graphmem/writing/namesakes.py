@@ -15,8 +15,7 @@ from graphmem.writing.draft import Draft
 from graphmem.writing.state import NameKey
 from graphmem.writing.things import Thing
 
-KIND: Final = "name"
-"""The kind of identifier that is compared."""
+KIND: Final = "name"  # the kind of identifier that is compared
 DATE_FIELD: Final = "date_start"
 """The field that tells apart events of one name; also in ``write/look.cypher``."""
 NEAR_DATES_MICROSECONDS: Final = 48 * 3_600 * 1_000_000
@@ -24,8 +23,7 @@ NEAR_DATES_MICROSECONDS: Final = 48 * 3_600 * 1_000_000
 CREATED_LIMIT: Final = 3
 """Entities of one name that a turn creates and remembers, the newest; as many as ``write.look`` reads."""
 CODES: Final = frozenset({"SAME_NAME", "SAME_NAME_NEAR_DATE"})
-SERIES_LEAST: Final = 3
-"""Dated events of one name that are a series: another one is no surprise."""
+SERIES_LEAST: Final = 3  # dated events of one name that are a series: another one is no surprise
 
 
 def names_of(item: Item) -> set[NameKey]:

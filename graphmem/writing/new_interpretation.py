@@ -9,10 +9,8 @@ from typing import Any, Final
 
 from graphmem.model import canonical, fact_records, ids
 
-PRIORITY: Final = 0.0
-"""``source_priority`` of what an interpretation observes: less than what callers store."""
-SPECIFICITY: Final = 0.5
-"""``specificity_score`` of what an interpretation observes."""
+PRIORITY: Final = 0.0  # ``source_priority`` of what an interpretation observes: less than what callers store
+SPECIFICITY: Final = 0.5  # ``specificity_score`` of what an interpretation observes
 ENDED: Final = "ERR_INTERPRETATION_ENDED"
 """The code of the issue that refuses an interpretation that has ended already."""
 

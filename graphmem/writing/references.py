@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from graphmem.writing.store_request import StoreRequest
 
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
-Shown = dict[str, Link]
-"""What the reference fields of an entity show, as links by key of relationship."""
+Shown = dict[str, Link]  # what the reference fields of an entity show, as links by key of relationship
 
 
 class Referring(NamedTuple):

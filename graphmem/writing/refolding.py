@@ -22,10 +22,8 @@ from graphmem.writing.things import Thing, evidence_of, naming_pairs, note_beare
 from graphmem.writing.write_requests import LookAgain, Merging, Touched, WriteRequest
 
 OBSERVATIONS_PER_READ: Final = 2_000
-HISTORIES_PER_READ: Final = 2_500
-"""Entities and relationships whose histories one query reads."""
-HISTORY_OBSERVATIONS_LIMIT: Final = 200
-"""A longer history is read by itself, in pages."""
+HISTORIES_PER_READ: Final = 2_500  # entities and relationships whose histories one query reads
+HISTORY_OBSERVATIONS_LIMIT: Final = 200  # a longer history is read by itself, in pages
 
 
 class _ReplayedObservation(NamedTuple):

@@ -36,16 +36,13 @@ from graphmem.model.rule_history import RuleFacts, Statement
 from graphmem.model.schema import SchemaDocument
 from graphmem.writing.things import KEY_KIND, NEAR_KIND, evidence_of, keys_of
 
-EVIDENCE_LIMIT: Final = 5_000
-"""Pieces of evidence from which one page as of a time is worked out."""
+EVIDENCE_LIMIT: Final = 5_000  # pieces of evidence from which one page as of a time is worked out
 _LOOP_WORK_LIMIT: Final = 1_000
 """Merge facts and touches that are computed on the event loop; more are computed in a thread."""
-_NAMED_LIMIT: Final = 10 * EVIDENCE_LIMIT
-"""Entities named in one group that are read."""
+_NAMED_LIMIT: Final = 10 * EVIDENCE_LIMIT  # entities named in one group that are read
 
 _Result = TypeVar("_Result")
-_Key = tuple[str, str]
-"""The kind and the value of an identifier."""
+_Key = tuple[str, str]  # the kind and the value of an identifier
 
 
 async def off_loop(work: int, compute: Callable[[], _Result]) -> _Result:
@@ -115,8 +112,7 @@ class EvidenceReader:
     at_ingested: int = times.LATEST  # what was recorded later is left out (microseconds)
     limit: int | None = None  # so many pieces of evidence are read at most; ``None`` for all
     _fields: set[str] = field(default_factory=lambda: {*_shipped()[0]})
-    _joins: bool = False
-    """Whether there are entities of types that join others."""
+    _joins: bool = False  # whether there are entities of types that join others
     _known: dict[str, _Known | None] = field(default_factory=dict)
     _statements: list[Statement] = field(default_factory=list)
     _bearers_of_keys: dict[_Key, set[str]] = field(default_factory=dict)

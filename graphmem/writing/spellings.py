@@ -10,13 +10,10 @@ from graphmem.text import identifiers, spelling
 from graphmem.writing import schema_changes
 from graphmem.writing.draft import Draft
 
-FIELDS_COMPARED: Final = 50
-"""New fields of one item that are compared with those in use."""
-FIELDS_IN_USE_LIMIT: Final = 2_000
-"""Fields in use of a type beyond which new ones are not compared."""
+FIELDS_COMPARED: Final = 50  # new fields of one item that are compared with those in use
+FIELDS_IN_USE_LIMIT: Final = 2_000  # fields in use of a type beyond which new ones are not compared
 
-_CONTACTS: Final = ("email", "phone", "url")
-"""Kinds of identifiers that have fields of several names."""
+_CONTACTS: Final = ("email", "phone", "url")  # kinds of identifiers that have fields of several names
 
 
 def warn(draft: Draft, item: Item, entity_type: str) -> None:

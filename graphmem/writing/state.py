@@ -30,8 +30,7 @@ class WrittenTransaction(NamedTuple):
     answer: str
 
 
-NameKey = tuple[str, str, str]
-"""An identifier of entities of one type: kind, index key, entity type."""
+NameKey = tuple[str, str, str]  # an identifier of entities of one type: kind, index key, entity type
 
 
 class NamesakeRow(NamedTuple):

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from graphmem.writing.store_request import StoreRequest
 
 
-_SHARED_LIMIT: Final = 20
-"""People at one address that a warning names."""
+_SHARED_LIMIT: Final = 20  # people at one address that a warning names
 
 
 def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:

@@ -40,8 +40,7 @@ from graphmem.writing.turn_rows import parameters
 from graphmem.writing.waiting_requests import SETTLED, Decided, Waiting
 from graphmem.writing.write_requests import LookAgain, Needs, Touched, WriteRequest
 
-KNOWN_LIMIT: Final = 10_000
-"""Registered schemas, and owners' revisions, that a process remembers."""
+KNOWN_LIMIT: Final = 10_000  # registered schemas, and owners' revisions, that a process remembers
 
 _log = structlog.get_logger("graphmem.writer")
 

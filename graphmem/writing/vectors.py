@@ -18,8 +18,7 @@ from graphmem.errors import EmbeddingRefused
 if TYPE_CHECKING:
     from graphmem.writing.turn_rows import Node
 
-EMBEDDED_AT_ONCE: Final = 64
-"""Passages whose vectors one call of a remote service makes."""
+EMBEDDED_AT_ONCE: Final = 64  # passages whose vectors one call of a remote service makes
 
 
 def row(node: Node) -> dict[str, Any]:

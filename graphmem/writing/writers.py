@@ -23,8 +23,7 @@ from graphmem.writing.turn import TURN_LIMITS, Known, OwnerWriter, TurnLimits
 from graphmem.writing.waiting_requests import Waiting
 from graphmem.writing.write_requests import WriteRequest
 
-REFOLDED_LIMIT: Final = 200
-"""Entities and relationships that one turn folds again."""
+REFOLDED_LIMIT: Final = 200  # entities and relationships that one turn folds again
 
 
 class Writers:

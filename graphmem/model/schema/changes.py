@@ -20,8 +20,7 @@ from graphmem.model.schema.shapes import FIELDS_LIMIT, Issues, members
 from graphmem.model.schema.shipped import VERSION, shipped
 
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})", re.ASCII)
-FIRST_VERSION: Final = "1.0"
-"""The version of the first registration of a type."""
+FIRST_VERSION: Final = "1.0"  # the version of the first registration of a type
 
 
 class UnknownType(ValueError):

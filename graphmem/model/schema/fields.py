@@ -19,8 +19,7 @@ Code = Literal["UNKNOWN_FIELD", "MISSING_REQUIRED_FIELD", "TYPE_MISMATCH", "CONS
 Scalar = str | int | float | bool
 
 FIELD_TYPES: Final = get_args(FieldType)
-PATTERN_LIMIT: Final = 200
-"""Longest pattern, in characters."""
+PATTERN_LIMIT: Final = 200  # longest pattern, in characters
 MATCHED_LIMIT: Final = 1_000
 """Longest value that is matched against a pattern, in characters; a longer value does not match."""
 

@@ -21,8 +21,7 @@ OPT_OUT: Final = "heuristic_canonical_name"
 DETECTION_FIELDS: Final = "duplicate_detection_fields"
 DETECTION_THRESHOLD: Final = "duplicate_detection_threshold"
 REFERENCE_FIELDS: Final = "reference_fields"
-LEAST_THRESHOLD: Final = 0.5
-"""Least score that a schema may ask for."""
+LEAST_THRESHOLD: Final = 0.5  # least score that a schema may ask for
 _PRIORITISED: Final = frozenset({"highest_priority", "most_specific"})
 
 

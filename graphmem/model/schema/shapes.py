@@ -14,14 +14,10 @@ from graphmem.model.ranks import ObservationSource
 from graphmem.model.rules import FieldType, Policy
 from graphmem.model.schema.fields import PATTERN_LIMIT, Visibility
 
-FIELDS_LIMIT: Final = 500
-"""Most fields of one document, and most names in its ``hidden_fields``."""
-TEXT_LIMIT: Final = 250_000
-"""Longest document as canonical JSON, in characters."""
-LISTED_LIMIT: Final = 500
-"""Most values in ``enum`` or ``banned``."""
-VALUE_LIMIT: Final = 1_000
-"""Longest value in ``enum`` or ``banned``, in characters."""
+FIELDS_LIMIT: Final = 500  # most fields of one document, and most names in its ``hidden_fields``
+TEXT_LIMIT: Final = 250_000  # longest document as canonical JSON, in characters
+LISTED_LIMIT: Final = 500  # most values in ``enum`` or ``banned``
+VALUE_LIMIT: Final = 1_000  # longest value in ``enum`` or ``banned``, in characters
 ISSUES_LIMIT: Final = 100
 _INSTEAD: Final = {
     "preserveCase": "leave it out, values keep their case",

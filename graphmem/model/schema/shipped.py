@@ -13,8 +13,7 @@ from graphmem.model import canonical
 from graphmem.model.schema.schema_document import SchemaDocument
 from graphmem.model.schema.schema_parsing import parse
 
-VERSION: Final = "1.0"
-"""The version of every shipped document."""
+VERSION: Final = "1.0"  # the version of every shipped document
 
 
 @cache
