@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, NotRequired, TypedDict, cast, get_args
 
 from graphmem.model import canonical, discovery, facts, identity, ids, ranks, relationship, times
-from graphmem.model.links import DEFAULT_PRIORITY, DEFAULT_SOURCE, End, Link
+from graphmem.model.links import Defaults, End, Link, Part
 
 SUPERSEDES: Final = "supersedes_correction"
 EXPECTED: Final = "expected_version"
@@ -52,45 +52,18 @@ class ItemIssue(TypedDict):
     inverse_of: NotRequired[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Defaults:
-    """The values of a request that apply to all of its items; ``observed_at`` in microseconds."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item(Part):
+    """One observation of an entity to write, as far as the request alone determines it."""
 
-    observed_at: int | None = None
-    priority: float = DEFAULT_PRIORITY
-    observation_source: str = DEFAULT_SOURCE
-    specificity: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One observation to write, as far as the request alone determines it.
-
-    Attributes:
-        alternatives: those of the registered schema that identified it, ``None`` for the default ones.
-        expected_version: the version that its entity must have before the request; 0: there is none.
-        identifying: canonical JSON by name: what identifies it in place of its own fields.
-    """
-
-    index: int
     entity_type: str | None  # ``None`` where ``target_id`` alone names the entity
     entity_id: str
     basis: str
-    fields: Mapping[str, str]  # canonical JSON by name
     shapes: Mapping[str, str | None]  # the discovered type of each value
-    observed_at: int | None
-    priority: float
-    specificity: float
-    observation_source: str
-    kind: facts.Kind = "value"
-    path: str = ""  # where it stands in its request
-    alternatives: identity.Alternatives | None = None
+    alternatives: identity.Alternatives | None = None  # those of the registered schema that identified it
     stated: str = ""  # its basis by the default alternatives, which does not change with a schema
-    given_type: str | None = None  # the type as the request spells it, which may be an alias
-    places: str | None = None  # canonical JSON: where in a file the item and each of its fields stand
     supersedes: bool = False  # whether it ends the corrections that hold its fields
-    expected_version: int | None = None
-    identifying: Mapping[str, str] | None = None
+    identifying: Mapping[str, str] | None = None  # what identifies it in place of its own fields
     home: str | None = None  # the entity that it is stored for, where it counts for a part of it
 
     def identified(
@@ -248,8 +221,9 @@ class ItemReader:
         is_other_name = spelled != meaning.name and spelled not in self.vocabulary
         ends = (target, source) if meaning.is_swapped else (source, target)
         return Link(
-            index, meaning.name, *ends, fields, kind, path,
-            given_type=type_name if is_other_name else None, is_swapped=meaning.is_swapped,
+            index=index, relationship_type=meaning.name, source=ends[0], target=ends[1], fields=fields,
+            kind=kind, path=path, given_type=type_name if is_other_name else None,
+            is_swapped=meaning.is_swapped,
             is_symmetric=relationship.is_symmetric(self.vocabulary, meaning.name),
             expected_version=raw.get(EXPECTED), **asdict(self.defaults),
         )  # fmt: skip

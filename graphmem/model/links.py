@@ -1,4 +1,4 @@
-"""The relationships that a request stores, as far as the request alone determines them."""
+"""What the parts of a request have in common, and its relationships, as far as it alone determines them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,29 @@ DEFAULT_PRIORITY: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True)
+class Defaults:
+    """The values of a request that apply to all of its parts; ``observed_at`` in microseconds."""
+
+    observed_at: int | None = None
+    priority: float = DEFAULT_PRIORITY
+    observation_source: str = DEFAULT_SOURCE
+    specificity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part(Defaults):
+    """An item or a relationship: one observation to write."""
+
+    index: int
+    fields: Mapping[str, str]  # canonical JSON by name
+    kind: facts.Kind = "value"
+    path: str = ""  # where it stands in its request
+    given_type: str | None = None  # the type as the request spells it, where that is another name
+    places: str | None = None  # canonical JSON: where in a file it and each of its fields stand
+    expected_version: int | None = None  # the version before the request; 0: there is none, or it is deleted
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """One end of a relationship to write: the entity of an item by its index, or an entity by its id."""
 
@@ -29,32 +52,16 @@ class End:
         return items[self.index].entity_id
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One relationship to write; its ends are not resolved to entities yet.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link(Part):
+    """One relationship to write; its ends are not resolved to entities yet."""
 
-    ``given_type`` is the type as the request spells it, where that is another name; ``is_swapped``: whether
-    the ends are swapped. Its time (microseconds), priority, specificity and source are as those of an item. A
-    relationship that ``is_symmetric`` may be stored with its ends swapped already. ``expected_version`` is
-    the version that it must have before the request; 0: there is none, or it is deleted.
-    """
-
-    index: int
     relationship_type: str
     source: End
     target: End
-    fields: Mapping[str, str]
     kind: facts.Kind = "create"
-    path: str = ""
-    places: str | None = None
-    observed_at: int | None = None
-    priority: float = DEFAULT_PRIORITY
-    specificity: float = 1.0
-    observation_source: str = DEFAULT_SOURCE
-    given_type: str | None = None
-    is_swapped: bool = False
-    is_symmetric: bool = False
-    expected_version: int | None = None
+    is_swapped: bool = False  # whether the ends are swapped
+    is_symmetric: bool = False  # it may be stored with its ends swapped already
 
     @property
     def swapped(self) -> Link:

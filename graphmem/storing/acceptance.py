@@ -18,7 +18,7 @@ from graphmem.context import Context
 from graphmem.errors import InvalidInput, NotFound, StoreRefused, Unavailable
 from graphmem.model import fact_records, ids, items, membership, reduction, times
 from graphmem.model.items import Item, ItemIssue, ItemReader
-from graphmem.model.links import Link
+from graphmem.model.links import DEFAULT_PRIORITY, DEFAULT_SOURCE, Link
 from graphmem.model.ranks import ObservationSource
 from graphmem.model.reduction import Fold
 from graphmem.reading import answers, recomputed
@@ -106,8 +106,8 @@ class Observing(Writing):
             message = "more than 24 hours in the future"
             issue = {"path": "$.observed_at", "message": message}
             raise InvalidInput(f"$.observed_at: {message}", issues=[issue])
-        priority = items.DEFAULT_PRIORITY if self.source_priority is None else self.source_priority + 0.0
-        return items.Defaults(self.observed_at, priority, self.observation_source or items.DEFAULT_SOURCE)
+        priority = DEFAULT_PRIORITY if self.source_priority is None else self.source_priority + 0.0
+        return items.Defaults(self.observed_at, priority, self.observation_source or DEFAULT_SOURCE)
 
 
 class StoredEntity(TypedDict):

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from graphmem.database.queries import Queries
 from graphmem.model import ids, period_folds, times
-from graphmem.model.items import DEFAULT_PRIORITY
+from graphmem.model.links import DEFAULT_PRIORITY
 from graphmem.model.reduction import Fold, Observation
 from graphmem.writing import withdrawing
 from graphmem.writing.draft import Draft

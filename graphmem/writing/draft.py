@@ -11,8 +11,8 @@ from graphmem.model import canonical, facts, membership
 from graphmem.model.attribution import agent_row
 from graphmem.model.fact_records import Dismissal, Fact, SchemaRecord, Split
 from graphmem.model.fact_table import BY_RECORD, INTERPRETATION, SOURCE, DeclaredKind
-from graphmem.model.items import Item, ItemIssue
-from graphmem.model.links import Link
+from graphmem.model.items import ItemIssue
+from graphmem.model.links import Part
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
@@ -100,7 +100,7 @@ class Draft:
         self.refuse(code, path, message)
         raise StoreRefused(issues=self.issues)
 
-    def refuse_part(self, part: Item | Link, name: str, code: str, message: str) -> None:
+    def refuse_part(self, part: Part, name: str, code: str, message: str) -> None:
         """Note why an item or a link is refused; ``name`` is its key that is at fault."""
         self.refuse(code, f"{part.path}.{name}", message, part.index)
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from graphmem.model import facts, ids
-from graphmem.model.items import Item
-from graphmem.model.links import Link
+from graphmem.model.links import Part
 
 
 class _Claims(NamedTuple):
@@ -28,7 +27,7 @@ class RequestOrder:
 
     _claims: dict[tuple[str, int, facts.Kind], dict[str, _Claims]] = field(default_factory=dict)
 
-    def next_id(self, part: Item | Link, subject_id: str, unplaced: str) -> str:
+    def next_id(self, part: Part, subject_id: str, unplaced: str) -> str:
         """Return the id of the observation that the next part makes; ``unplaced`` is its id without
         a place."""
         if part.observed_at is None or part.kind not in facts.VALUE_KINDS:

@@ -146,7 +146,7 @@ def _link(request: StoreRequest, item: Item, reference: Reference, target: End, 
     meaning, source = reference.meaning, End(entity_id=item.entity_id)
     ends = (target, source) if meaning.is_swapped else (source, target)
     return Link(
-        index, meaning.name, *ends, meaning.metadata,
+        index=index, relationship_type=meaning.name, source=ends[0], target=ends[1], fields=meaning.metadata,
         path=f"{item.path}.{reference.field}", places=item.places, is_swapped=meaning.is_swapped,
         is_symmetric=reference.is_symmetric,
         **asdict(replace(request.defaults, observed_at=item.observed_at)),

@@ -12,7 +12,7 @@ from graphmem.model import facts, identity, ids, membership
 from graphmem.model.fact_records import SourceRecord
 from graphmem.model.identity_rules import own_rule
 from graphmem.model.items import Defaults, Item
-from graphmem.model.links import Link
+from graphmem.model.links import Link, Part
 from graphmem.model.reduction import Observation
 from graphmem.writing import (
     namesakes,
@@ -276,14 +276,14 @@ class StoreRequest(TransactionRequest):
                 self._ids.append(order.next_id(part, subject_id, unplaced))
         return self._ids
 
-    def _unplaced_id(self, part: Item | Link, subject_id: str, number: int) -> str:
+    def _unplaced_id(self, part: Part, subject_id: str, number: int) -> str:
         """Return the id of the observation of a part; ``number`` tells those of a transaction apart."""
         if part.observed_at is None:
             return ids.unplaced_observation_id(self.transaction_id, number)
         observed = self._observed(part)
         return ids.observation_id(subject_id=subject_id, observed_at=part.observed_at, **observed)
 
-    def _observed(self, part: Item | Link) -> dict[str, Any]:
+    def _observed(self, part: Part) -> dict[str, Any]:
         """Return what an observation has of its part and of the request."""
         names = "kind", "fields", "priority", "specificity", "observation_source"
         interpretation_id = self.interpretation.id if self.interpretation else None
@@ -313,7 +313,7 @@ class StoreRequest(TransactionRequest):
         return replace(made, observed_at=max(recorded_at, after + 1))
 
     def _observation(
-        self, part: Item | Link, observation_id: str, subject_id: str, recorded_at: int, **of_item: Any
+        self, part: Part, observation_id: str, subject_id: str, recorded_at: int, **of_item: Any
     ) -> Observation:
         return Observation(
             id=observation_id,

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.model import canonical, identity, ids, times
-from graphmem.model.items import DEFAULT_PRIORITY, ISSUES_LIMIT, RESERVED, Defaults, Item, ItemReader
+from graphmem.model.items import ISSUES_LIMIT, RESERVED, Defaults, Item, ItemReader
+from graphmem.model.links import DEFAULT_PRIORITY
 from tests.support.walks import walk_over
 
 OWNER = "00000000-0000-0000-0000-000000000000"

@@ -43,8 +43,9 @@ def nested(levels: int) -> Any:
 def test_each_end_is_an_item_or_an_entity():
     link = reader().link(4, {"relationship_type": "works-at", **ENDS}, 1)
     assert link == Link(
-        4, "WORKS_AT", End(index=0), End(entity_id=LONDON), {}, "create", "$.relationships[4]"
-    )
+        index=4, relationship_type="WORKS_AT", source=End(index=0), target=End(entity_id=LONDON), fields={},
+        path="$.relationships[4]",
+    )  # fmt: skip
 
 
 def test_an_end_is_resolved_to_its_entity():

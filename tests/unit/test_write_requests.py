@@ -25,7 +25,8 @@ def items() -> list[Item]:
 
 
 LINK = Link(
-    0, "KNOWS", End(0), End(1), {"n": "1"}, observed_at=5, priority=1.0, observation_source="human"
+    index=0, relationship_type="KNOWS", source=End(0), target=End(1), fields={"n": "1"}, observed_at=5,
+    priority=1.0, observation_source="human",
 )  # fmt: skip
 STORE = StoreRequest(
     **FIELDS, operation="store", items=items(), links=[LINK], defaults=Defaults(5, 1.0, "human")
