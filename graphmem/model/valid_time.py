@@ -11,7 +11,7 @@ until when, counts until then. The database puts observations with equal dates t
 - Of several ends of one start, that of the newest observation holds. A period without an end ends with no
   other: what is told later of an earlier one leaves it alone. A correction holds for the latest period.
 
-:func:`shown` says what holds without a time: what belongs to the period without an end, else to the last one.
+:mod:`graphmem.model.period_folds` has what holds without a time: the period without an end, else the last.
 """
 
 from __future__ import annotations
