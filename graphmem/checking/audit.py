@@ -64,24 +64,18 @@ Progress = Callable[[int], None]
 
 @dataclass(slots=True)
 class Audit:
-    """One pass over all entities and relationships of an owner.
-
-    ``writers``: the writers of the process; their embedder makes vectors, their disk check guards each write.
-    ``deep`` also reads every fact as a dump has it, and compares the fields of discovered schemas.
-    ``place`` is how far it has come. ``revision`` is that of the owner when the comparison of entities began,
-    with the writes of the audit since then; ``seen_revision`` is the last revision that was read.
-    """
+    """One pass over all entities and relationships of an owner."""
 
     database: Database
     owner: str
-    writers: Writers
+    writers: Writers  # their embedder makes vectors, their disk check guards each write
     fix: bool = False
-    deep: bool = False
+    deep: bool = False  # also read every fact as a dump has it, and compare the fields of discovered schemas
     progress: Progress | None = None
     report: Report = field(default_factory=Report)
-    place: Place = field(default_factory=lambda: Place("stamps"))
-    revision: int = 0
-    seen_revision: int = -1
+    place: Place = field(default_factory=lambda: Place("stamps"))  # how far it has come
+    revision: int = 0  # the owner's, with the writes of the audit since then
+    seen_revision: int = -1  # the last that was read
     moved: set[str] = field(default_factory=set)
     seen: Seen = field(default_factory=dict)
     _tx: Queries | None = None

@@ -12,20 +12,15 @@ REPORTED_LIMIT: Final = 200  # entities and relationships whose differences a re
 
 @dataclass(slots=True)
 class Report:
-    """The result of an audit.
-
-    ``unchecked`` counts the entities and relationships that commits changed during every read. ``settled``:
-    counters and the state hash could be compared. ``counted`` are subjects that ``stale_count`` counts
-    already, because of what is noted wrongly on their observations.
-    """
+    """The result of an audit."""
 
     checked: int = 0
-    unchecked: int = 0
+    unchecked: int = 0  # what commits changed during every read
     stale: dict[str, list[AuditDifference]] = field(default_factory=dict)
     stale_count: int = 0
-    counted: set[str] = field(default_factory=set)
+    counted: set[str] = field(default_factory=set)  # what ``stale_count`` counts already
     fixed: int = 0
-    settled: bool = True
+    settled: bool = True  # counters and the state hash could be compared
     counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     hash: int = 0
 

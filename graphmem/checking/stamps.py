@@ -36,17 +36,13 @@ _Stamps = tuple[list[_Stamp], int]  # what was read, and how many observations a
 
 @dataclass(slots=True)
 class StampCheck:
-    """One comparison of all that an owner's withdrawals note.
-
-    ``differences`` are by the id of the entity, the relationship or the withdrawn subject. While
-    ``unstamped`` observations of a large withdrawal do not say yet when they count, nothing is compared.
-    """
+    """One comparison of all that an owner's withdrawals note, once nothing is ``unstamped``."""
 
     database: Database
     owner: str
     fix: bool
-    differences: dict[str, list[AuditDifference]] = field(default_factory=dict)
-    unstamped: int = 0
+    differences: dict[str, list[AuditDifference]] = field(default_factory=dict)  # by subject
+    unstamped: int = 0  # observations that do not say yet when they count
 
     async def compare_withdrawn(self) -> None:
         """Compare what is noted on all that was withdrawn, and on the observations of each."""

@@ -127,20 +127,16 @@ class TransactionRecord(Record):
 
 
 class SourceRecord(Fact):
-    """A file that the transaction before it stored, under the name that the transaction gave it.
-
-    ``mime_type`` is what the bytes are, ``declared_type`` what the caller said; ``size`` is in bytes.
-    ``file_key`` is the idempotency key of the file.
-    """
+    """A file that the transaction before it stored, under the name that the transaction gave it."""
 
     record: Literal["source"] = "source"
     id: Annotated[str, Field(pattern=f"^{ids.SOURCE_ID.pattern}$")]
     content_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    size: Annotated[int, Field(ge=0)]
-    mime_type: ShortText
+    size: Annotated[int, Field(ge=0)]  # bytes
+    mime_type: ShortText  # what the bytes are
     name: str | None = None
-    declared_type: ShortText | None = None
-    file_key: ShortText | None = None
+    declared_type: ShortText | None = None  # what the caller said
+    file_key: ShortText | None = None  # the idempotency key of the file
 
     @classmethod
     def of(
@@ -217,10 +213,8 @@ class InterpretationRecord(Fact):
 
 
 class Withdrawal(Fact):
-    """A withdrawal by the transaction before it, or its end.
-
-    The observations of ``subject`` do not count from then on, or count again.
-    """
+    """A withdrawal by the transaction before it, or its end: what is stored with ``subject`` does
+    not count."""
 
     record: Literal["exclusion"] = "exclusion"
     id: Annotated[str, Field(pattern=f"^{ids.WITHDRAWAL_ID.pattern}$")]
@@ -260,29 +254,25 @@ class Renaming(Fact):
 
 
 class ObservationRecord(RecordedPart):
-    """An observation of one subject, an entity or a relationship.
-
-    ``fields`` and ``values`` are parallel lists: names in canonical order, and canonical JSON. A dump and the
-    database call ``subject_id`` ``home``. ``places`` is canonical JSON: where in its file it stands.
-    """
+    """An observation of one subject, an entity or a relationship."""
 
     record: Literal["observation"] = "observation"
     id: Annotated[str, Field(pattern=f"^{ids.OBSERVATION_ID.pattern}$")]
-    subject_id: Annotated[str, Field(alias="home", pattern=SUBJECT_ID)]
+    subject_id: Annotated[str, Field(alias="home", pattern=SUBJECT_ID)]  # a dump says ``home``
     kind: facts.Kind
     entity_type: Annotated[str, Field(pattern=ENTITY_TYPE)] | None = None
     identity_basis: str | None = None
     observed_at: Micros
     recorded_at: RecordedAt
-    fields: list[str]
-    values: list[str]
+    fields: list[str]  # names in canonical order
+    values: list[str]  # canonical JSON, parallel to ``fields``
     priority: float
     specificity: float
     observation_source: ShortText
     agent: ShortText
     source_id: Annotated[str, Field(pattern=f"^{ids.SOURCE_ID.pattern}$")] | None = None
     interpretation_id: Annotated[str, Field(pattern=f"^{ids.INTERPRETATION_ID.pattern}$")] | None = None
-    places: str | None = None
+    places: str | None = None  # canonical JSON: where in its file it stands
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse an observation that the database could not hold."""
@@ -296,10 +286,7 @@ class ObservationRecord(RecordedPart):
 
 
 class Repeat(RecordedPart):
-    """An observation that the transaction before it recorded as well; another one wrote it first.
-
-    ``id`` is that of the observation.
-    """
+    """An observation that the transaction before it recorded as well; another one wrote it first."""
 
     record: Literal["repeat"] = "repeat"
     id: Annotated[str, Field(pattern=f"^{ids.OBSERVATION_ID.pattern}$")]

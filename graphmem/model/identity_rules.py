@@ -143,17 +143,14 @@ def in_conflict(evidence: Evidence, other: Evidence) -> bool:
 
 @dataclass(frozen=True)
 class OwnRule:
-    """The own rule of one type of an owner.
-
-    ``off`` are the places of the alternatives that merge nothing. ``joins`` is the type of which this one is
-    another name; its levels begin at :data:`JOINING_LEVEL`, so that its entities are decided last.
-    """
+    """The own rule of one type of an owner. The levels of one that joins another type begin at
+    :data:`JOINING_LEVEL`, so that its entities are decided last."""
 
     owner: str
     entity_type: str
     alternatives: Alternatives
-    off: frozenset[int] = frozenset()
-    joins: str | None = None
+    off: frozenset[int] = frozenset()  # the places of the alternatives that merge nothing
+    joins: str | None = None  # the type of which this one is another name
 
     def __hash__(self) -> int:
         # An owner has few rules of one type, and caches hash rules often.
@@ -337,19 +334,13 @@ def _names(rule: OwnRule, entity_id: str, evidence: Evidence) -> tuple[PersonNam
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What the rule knows of an entity without its members.
-
-    ``is_off``: it is merged into nothing, because its alternative is off or its name is abbreviated. ``same``
-    is the id that its values make today, where another made it; ``twin`` what the events of its title and
-    instant have in common; ``number`` the id that its number makes alone. ``is_part``: it is one of several
-    that share a number.
-    """
+    """What the rule knows of an entity without its members."""
 
     level: int | None
     evidence: Evidence
-    is_off: bool = False
-    same: str | None = None
-    twin: str | None = None
-    number: str | None = None
+    is_off: bool = False  # it is merged into nothing: its alternative is off, or its name abbreviated
+    same: str | None = None  # the id that its values make today, where another made it
+    twin: str | None = None  # what the events of its title and instant have in common
+    number: str | None = None  # the id that its number makes alone
     level_of_number: int = 0
-    is_part: bool = False
+    is_part: bool = False  # it is one of several that share a number

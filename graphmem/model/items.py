@@ -89,24 +89,18 @@ class Item(Part):
 
 @dataclass(slots=True)
 class ItemReader:
-    """Reads the parts of one request and collects their faults in ``issues``.
-
-    ``alternatives`` returns the identity alternatives of a type's registered schema as this process last read
-    them; the writer checks whether they still hold. ``vocabulary`` has all relationship types by name, and
-    ``nearest_type`` proposes one of them for an unknown name. ``new_types`` are warnings of the relationship
-    types of the owner's own that it had not used before, by name.
-    """
+    """Reads the parts of one request and collects their faults in ``issues``."""
 
     owner: str
     transaction_id: str
     defaults: Defaults = field(default_factory=Defaults)
-    alternatives: Callable[[str], identity.Alternatives | None] = lambda entity_type: None
+    alternatives: Callable[[str], identity.Alternatives | None] = lambda entity_type: None  # as last read
     vocabulary: Mapping[str, relationship.RelationshipKind] = field(
         default_factory=lambda: relationship.BUILTIN
     )
-    nearest_type: relationship.Nearest = relationship.no_nearest
+    nearest_type: relationship.Nearest = relationship.no_nearest  # proposes a name for an unknown one
     issues: list[ItemIssue] = field(default_factory=list)
-    new_types: dict[str, dict[str, Any]] = field(default_factory=dict)
+    new_types: dict[str, dict[str, Any]] = field(default_factory=dict)  # warnings of the owner's own types
     _unknown_types: int = 0
     _refused: int = 0
 

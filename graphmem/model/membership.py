@@ -84,20 +84,16 @@ def counts(toggles: Iterable[int] | None, at_ingested: int = times.LATEST) -> bo
 
 
 class MergeFact(NamedTuple):
-    """A merge of ``subject_id`` into another entity, or its end (``into`` is ``None``); microseconds.
-
-    ``toggles`` are those of its observation. ``separated`` are the members that the end of a merge separated
-    its subject from. ``rule`` is :func:`graphmem.model.facts.merge_rule`.
-    """
+    """A merge of ``subject_id`` into another entity, or its end (``into`` is ``None``); microseconds."""
 
     subject_id: str
     at: int
     recorded_at: int
     observation_id: str
     into: str | None
-    toggles: tuple[int, ...] = ()
-    separated: tuple[str, ...] = ()
-    rule: str | None = None
+    toggles: tuple[int, ...] = ()  # those of its observation
+    separated: tuple[str, ...] = ()  # the members that the end of a merge separated it from
+    rule: str | None = None  # :func:`graphmem.model.facts.merge_rule`
 
     @property
     def place(self) -> tuple[int, str]:

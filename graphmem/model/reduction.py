@@ -63,13 +63,10 @@ class Lifecycle(NamedTuple):
 
 
 class OwnState(NamedTuple):
-    """What the own observations of one entity or relationship come to; times are microseconds.
-
-    ``created_at`` is when it was recorded first.
-    """
+    """What the own observations of one entity or relationship come to; times are microseconds."""
 
     observation_count: int = 0
-    created_at: int | None = None
+    created_at: int | None = None  # when it was recorded first
     last_observation_at: int | None = None
     lifecycle: Lifecycle | None = None
     fold: Fold = MappingProxyType({})
@@ -98,22 +95,15 @@ class OwnState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One immutable fact about one subject, an entity or a relationship, at one time.
-
-    ``observed_at`` and ``recorded_at`` are microseconds; ``fields`` holds canonical JSON by field name;
-    ``source_id`` is the file that it was stored with, or that its interpretation read. ``places`` is
-    canonical JSON: where in the file it stands, and each of its fields. ``excluded`` are the times at which
-    it stopped and began again to count; see :mod:`graphmem.model.membership`. ``home`` is the subject that it
-    was stored for, where it counts for a part of it; see :mod:`graphmem.model.shared_addresses`.
-    """
+    """One immutable fact about one subject, an entity or a relationship, at one time."""
 
     id: str
     subject_id: str
     entity_type: str
     kind: facts.Kind
-    observed_at: int
-    recorded_at: int
-    fields: Mapping[str, str]
+    observed_at: int  # microseconds
+    recorded_at: int  # microseconds
+    fields: Mapping[str, str]  # canonical JSON by field name
     transaction_id: str
     priority: float = 100.0
     specificity: float = 1.0
@@ -121,11 +111,11 @@ class Observation:
     agent: str = "anonymous"
     basis: str | None = None
     shapes: Mapping[str, str | None] = field(default_factory=dict)
-    source_id: str | None = None
+    source_id: str | None = None  # the file that it was stored with, or that was read
     interpretation_id: str | None = None
-    places: str | None = None
-    excluded: tuple[int, ...] = ()
-    home: str | None = None
+    places: str | None = None  # canonical JSON: where in the file it stands, and its fields
+    excluded: tuple[int, ...] = ()  # its toggles; see :mod:`graphmem.model.membership`
+    home: str | None = None  # what it was stored for, where it counts for a part of that
 
     @property
     def counts(self) -> bool:

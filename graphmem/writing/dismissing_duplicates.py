@@ -25,20 +25,16 @@ from graphmem.writing.write_requests import Touched
 
 
 class DismissedPair(NamedTuple):
-    """A pair that is dismissed, with the survivors of its ends and the newest dismissal of the pair.
-
-    ``pair`` are the two as they were named, ``survivors`` those that answers show. ``recorded_at`` is
-    microseconds; ``agent`` is the thumbprint of the writer.
-    """
+    """A pair that is dismissed, with the survivors of its ends and the newest dismissal of the pair."""
 
     entity_a: str
     entity_b: str
     survivor_a: str
     survivor_b: str
     dismissal_id: str
-    recorded_at: int
+    recorded_at: int  # microseconds
     reason: str | None
-    agent: str | None
+    agent: str | None  # the thumbprint of the writer
 
     @property
     def pair(self) -> Pair:

@@ -27,21 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Draft:
-    """One request before it is accepted.
-
-    ``heads`` are the heads of schemas that it changes, ``bumped`` the things whose version it has raised, and
-    ``new`` is what it adds. ``writings`` are the toggles of the writings that its transaction belongs to.
-    """
+    """One request before it is accepted."""
 
     state: State
     request: WriteRequest
     recorded_at: int
     entities: Things
     relationships: Things
-    heads: dict[str, Head] = field(default_factory=dict)
-    bumped: set[str] = field(default_factory=set)
-    new: Additions = field(default_factory=Additions)
-    writings: list[list[int]] = field(default_factory=list)
+    heads: dict[str, Head] = field(default_factory=dict)  # those of schemas that it changes
+    bumped: set[str] = field(default_factory=set)  # the things whose version it has raised
+    new: Additions = field(default_factory=Additions)  # what it adds
+    writings: list[list[int]] = field(default_factory=list)  # the toggles of those that it belongs to
     issues: list[ItemIssue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 

@@ -41,25 +41,19 @@ class StoredLink(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a request is answered with.
-
-    ``folds`` and ``names`` are those of the items' entities, ``link_folds`` those of the relationships, as of
-    the transaction; a replay has none, and reads them again. ``result`` is what a merge or a change of schema
-    answers. ``is_written`` is false where the request asks for what holds already: not even a transaction is
-    written.
-    """
+    """What a request is answered with. A replay has no folds and names, and reads them again."""
 
     transaction_id: str
     recorded_at: int
     items: list[StoredItem] = field(default_factory=list)
     links: list[StoredLink] = field(default_factory=list)
-    folds: list[Fold] = field(default_factory=list)
+    folds: list[Fold] = field(default_factory=list)  # those of the items' entities, as of the transaction
     names: list[str] = field(default_factory=list)
     link_folds: list[Fold] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
-    result: dict[str, Any] = field(default_factory=dict)
+    result: dict[str, Any] = field(default_factory=dict)  # what a merge or a change of schema answers
     replayed: bool = False
-    is_written: bool = True
+    is_written: bool = True  # not if it asks for what holds already
 
     def encode(self) -> str:
         """Return the answer as a transaction stores it: canonical JSON."""

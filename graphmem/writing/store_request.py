@@ -35,29 +35,22 @@ from graphmem.writing.write_requests import Touched
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRequest(TransactionRequest):
-    """Items and links that are stored together, or refused together, with the file that they came with.
-
-    ``defaults`` are those of the request, which its parts have already. With an ``interpretation``, it made
-    the items and links of its source; it ends with them, unless more transactions follow. ``warnings`` are
-    those of reading it. A plan (``commit`` false) is decided and not written. The caller sent the first
-    ``given_items`` and ``given_links`` (``None``: all). The others are what ``referring`` fields of schemas
-    made of them; ``ending`` are the keys of relationships that such fields may end.
-    ``spoken`` is the one part of each shared address that the items are about, by the id of the address.
-    """
+    """Items and links that are stored together, or refused together, with the file that they came with. A
+    plan (``commit`` false) is decided and not written."""
 
     items: list[Item] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    defaults: Defaults = field(default_factory=Defaults)
+    defaults: Defaults = field(default_factory=Defaults)  # those of the request, which its parts have already
     source: SourceRecord | None = None
-    interpretation: Interpretation | None = None
-    ends_interpretation: bool = True
-    warnings: list[dict[str, Any]] = field(default_factory=list)
+    interpretation: Interpretation | None = None  # it made the items and links of its source
+    ends_interpretation: bool = True  # unless more transactions follow
+    warnings: list[dict[str, Any]] = field(default_factory=list)  # those of reading it
     commit: bool = True
-    given_items: int | None = None
-    given_links: int | None = None
-    referring: list[references.Referring] = field(default_factory=list)
-    ending: set[str] = field(default_factory=set)
-    spoken: Mapping[str, str] = field(default_factory=dict)
+    given_items: int | None = None  # so many the caller sent (``None``: all)
+    given_links: int | None = None  # the others are those of ``referring``
+    referring: list[references.Referring] = field(default_factory=list)  # what made items and links
+    ending: set[str] = field(default_factory=set)  # relationships that they may end
+    spoken: Mapping[str, str] = field(default_factory=dict)  # of each shared address, the part that is meant
     _ids: list[str] = field(init=False, default_factory=list, repr=False, compare=False)
 
     @property

@@ -20,19 +20,14 @@ _WITHHELD: Final = "what this writer writes is kept, and does not count until PO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionRequest(WriteRequest):
-    """A request that writes one transaction, or refuses it.
-
-    ``agent`` is the thumbprint of the writer's key (``anonymous`` without one), ``client`` the name that the
-    writer gives itself, ``by`` the canonical JSON of its :class:`graphmem.model.attribution.Attribution`.
-    ``expected`` are versions that entities must have, by their ids.
-    """
+    """A request that writes one transaction, or refuses it."""
 
     operation: str
-    agent: str
-    client: str
-    by: str
+    agent: str  # the thumbprint of the writer's key, or ``anonymous``
+    client: str  # the name that the writer gives itself
+    by: str  # canonical JSON of an ``attribution.Attribution``
     idempotency_key: str | None = None
-    expected: Mapping[str, int] = field(default_factory=dict)
+    expected: Mapping[str, int] = field(default_factory=dict)  # versions that entities must have, by id
 
     @property
     @abstractmethod

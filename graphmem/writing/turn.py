@@ -68,22 +68,15 @@ TURN_LIMITS: Final = TurnLimits()
 
 @dataclass(slots=True)
 class Known:
-    """What the writers of a process remember of all owners.
+    """What the writers of a process remember of all owners."""
 
-    ``documents`` are the registered schemas by owner and type, ``revisions`` those up to which this process
-    sees every commit of an owner whole.
-    """
-
-    documents: dict[tuple[str, str], SchemaDocument] = field(default_factory=dict)
-    revisions: dict[str, int] = field(default_factory=dict)
+    documents: dict[tuple[str, str], SchemaDocument] = field(default_factory=dict)  # by owner and type
+    revisions: dict[str, int] = field(default_factory=dict)  # those up to which it sees every commit whole
 
 
 @dataclass(slots=True)
 class OwnerWriter:
-    """The writer of one owner.
-
-    ``further`` is what the decision of the turn has needed beside what its requests name.
-    """
+    """The writer of one owner."""
 
     database: Database
     owner: str
@@ -94,7 +87,7 @@ class OwnerWriter:
     waiting: deque[Waiting] = field(default_factory=deque)
     characters: int = 0
     task: asyncio.Task[None] | None = None
-    further: Touched = field(default_factory=Touched)
+    further: Touched = field(default_factory=Touched)  # what the decision needs beside what its requests name
 
     def add(self, waiting: Waiting) -> None:
         self.waiting.append(waiting)

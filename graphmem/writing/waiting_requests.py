@@ -18,20 +18,16 @@ SETTLED = frozenset({"committed", "nothing"})
 
 @dataclass(slots=True)
 class Waiting:
-    """A request that waits for a turn, with the trace, span and round trips of the call that brought it.
-
-    ``deadline`` (seconds of the event loop) is when it is refused if no turn has taken it; ``characters`` are
-    those of its values. ``in_doubt``: a write of it was not answered, so an error from then on must say so.
-    """
+    """A request that waits for a turn, with the trace, span and round trips of the call that brought it."""
 
     request: WriteRequest
     answer: asyncio.Future[Receipt]
     trace_id: str
     round_trips: list[int] | None
-    deadline: float
-    characters: int
+    deadline: float  # when it is refused if no turn has taken it, in seconds of the event loop
+    characters: int  # those of its values
     span: Any
-    in_doubt: bool = False
+    in_doubt: bool = False  # a write of it was not answered: an error from then on must say so
 
     def fail(self, exc: Exception) -> None:
         """Answer it with an error, unless it is answered, or its caller has left."""

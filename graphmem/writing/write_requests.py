@@ -39,16 +39,13 @@ class LookAgain(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """A merge of ``source`` into ``target``, or its end (``kind`` unmerge: ``target`` may be ``None``).
-
-    ``name_from`` is ``source`` where the name of the source is to be shown.
-    """
+    """A merge of ``source`` into ``target``, or its end, which may name no target."""
 
     kind: facts.Kind
     source: str
     target: str | None
     reason: str | None = None
-    name_from: str | None = None
+    name_from: str | None = None  # ``source`` where its name is to be shown
 
 
 _SETS_OF_TEXTS: Final = (
@@ -60,16 +57,8 @@ _SETS_OF_TEXTS: Final = (
 
 @dataclass(slots=True)
 class Touched:
-    """What the requests of a turn touch: the turn reads it with ``write.look``.
-
-    ``names`` are the names that a request may give to a new entity. ``borne`` are ids of entities that may be
-    merged by rule: what else bears them is read if the entity is there, or if it is one of ``stored``, which
-    a request may create; ``bearers_limit`` of each at most. ``moved`` are pairs of an entity and the one that
-    it is newly merged into by rule, ``None`` where a merge ends. ``near`` are groups of names: the names in
-    each are read, if these are ``near_limit`` at most. ``subjects`` are transactions, writings and splits to
-    withdraw or reinstate, ``writers`` the keys of the writers of the requests. ``addresses`` are what the
-    requests say of the people at addresses, by the id that each address makes.
-    """
+    """What the requests of a turn touch: the turn reads it with ``write.look``. What else bears an id of
+    ``borne`` is read if the entity is there, or if it is one of ``stored``."""
 
     keys: set[str] = field(default_factory=set)
     transactions: set[str] = field(default_factory=set)
@@ -80,17 +69,17 @@ class Touched:
     file_keys: set[str] = field(default_factory=set)
     interpretations: set[str] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
-    names: set[NameKey] = field(default_factory=set)
+    names: set[NameKey] = field(default_factory=set)  # the names that a request may give to a new entity
     merging: Merging | None = None
-    borne: set[Borne] = field(default_factory=set)
-    stored: set[str] = field(default_factory=set)
-    moved: set[tuple[str, str | None]] = field(default_factory=set)
-    near: set[NameGroup] = field(default_factory=set)
+    borne: set[Borne] = field(default_factory=set)  # ids of entities that may be merged by rule
+    stored: set[str] = field(default_factory=set)  # entities that a request may create
+    moved: set[tuple[str, str | None]] = field(default_factory=set)  # by rule, and into what
+    near: set[NameGroup] = field(default_factory=set)  # groups of names, read if few enough
     near_limit: int = field(default_factory=lambda: person_names.LIMIT + 1)
     bearers_limit: int = field(default_factory=lambda: rule_merges.BEARERS_LIMIT + 2)
-    subjects: set[str] = field(default_factory=set)
-    writers: set[str] = field(default_factory=set)
-    addresses: dict[str, AddressForms] = field(default_factory=dict)
+    subjects: set[str] = field(default_factory=set)  # transactions, writings and splits to turn
+    writers: set[str] = field(default_factory=set)  # the keys of who writes
+    addresses: dict[str, AddressForms] = field(default_factory=dict)  # who is at addresses, by their ids
 
     def add_relationship(self, key: str) -> None:
         self.relationships.add(key)
@@ -180,18 +169,16 @@ class Needs:
 class WriteRequest(ABC):
     """One unit that is accepted or refused: all of its observations are written, or none.
 
-    ``shares_turn``: whether other requests may be in its turn. A request whose change reaches further than
-    the things that it names is alone in its turn. ``account`` is the id of the account that acts, empty where
-    none acts that can be deleted: the first write of an account that is gone is refused. ``again`` says what
-    to do where it is not known whether it is written.
+    A request whose change reaches further than the things that it names is alone in its turn. The first write
+    of an account that is gone is refused.
     """
 
-    shares_turn: ClassVar[bool] = True
-    again: ClassVar[str] = "send it again with the same idempotency_key"
+    shares_turn: ClassVar[bool] = True  # whether other requests may be in its turn
+    again: ClassVar[str] = "send it again with the same idempotency_key"  # what to do if it is in doubt
 
     owner: str
     transaction_id: str
-    account: str = ""
+    account: str = ""  # the id of the account that acts, if that can be deleted
 
     @property
     def writes_facts(self) -> bool:
