@@ -35,15 +35,11 @@ class Amount:
 
 @dataclass(slots=True)
 class Removal:
-    """The objects that were looked at and removed. With ``dry_run``, ``removed`` is what would be.
-
-    Attributes:
-        recent: objects younger than the grace time; their sources were not looked up.
-    """
+    """The objects that were looked at and removed. With ``dry_run``, ``removed`` is what would be."""
 
     dry_run: bool
     used: Amount = field(default_factory=Amount)  # objects with a source
-    recent: Amount = field(default_factory=Amount)
+    recent: Amount = field(default_factory=Amount)  # younger than the grace time
     removed: Amount = field(default_factory=Amount)
     foreign: Amount = field(default_factory=Amount)  # objects of owners without any source; they stay
     foreign_segments: set[str] = field(default_factory=set)  # the path segments of these owners

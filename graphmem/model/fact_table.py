@@ -33,25 +33,18 @@ from graphmem.model.fact_records import (
 
 @dataclass(frozen=True)
 class DeclaredKind:
-    """What one kind of fact is, beside the fields that its record class declares.
-
-    Attributes:
-        label: of its nodes, which have its owner as ``owner``. A repeat is an edge, and has none.
-        form: the least form of ``write.turn`` that writes them, or ``exclude`` for ``write.exclude``. None
-            for what is written with entities and relationships.
-        is_subject: whether it can be withdrawn: the look reads when it was, and how many observations it has.
-    """
+    """What one kind of fact is, beside the fields that its record class declares."""
 
     record: type[Record]
     plural: str  # what dumps call many of them; so do the rows of a turn, unless ``rows`` says otherwise
     _: KW_ONLY
     format: int = 1  # the format of dumps that has them first
-    label: str | None = None
+    label: str | None = None  # of its nodes; a repeat is an edge
     erased_by: str = "owner.erase_names"  # the query that erases them with their owner
     is_counted: bool = True  # whether the manifest of a dump counts them even if there are none
     rows: str | None = None
-    form: Literal["plain", "sourced", "whole", "exclude"] | None = None
-    is_subject: bool = False
+    form: Literal["plain", "sourced", "whole", "exclude"] | None = None  # the least form of a turn with it
+    is_subject: bool = False  # whether it can be withdrawn
 
     @cached_property
     def name(self) -> str:

@@ -26,14 +26,10 @@ def squeezed(label: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """The numbers of a type.
-
-    Attributes:
-        names: the names of these fields, and of those that count beside them, by :func:`squeezed` name.
-    """
+    """The numbers of a type."""
 
     numbers: tuple[str, ...]  # the fields that hold them, the strongest first
-    names: Mapping[str, str]
+    names: Mapping[str, str]  # of these fields and of those that count beside them, :func:`squeezed`
     is_issued: bool  # a number counts with who issued it
     is_dated: bool  # what is said beside a number may contradict itself
 

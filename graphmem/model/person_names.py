@@ -47,17 +47,11 @@ class PersonName(NamedTuple):
 
 
 class NearNames(NamedTuple):
-    """What bears names near those of an entity.
+    """What bears names near those of an entity."""
 
-    Attributes:
-        weak: the entities that a name made which is near another name of the entity; with their level.
-        known: the ids of names near the one that made the entity, which others bear; with level and name.
-        crowded: the levels of names that made the entity and are in a group of more than :data:`LIMIT` texts.
-    """
-
-    weak: dict[str, int]
-    known: dict[str, tuple[int, str]]
-    crowded: set[int]
+    weak: dict[str, int]  # with their level, the entities made by names near another name of it
+    known: dict[str, tuple[int, str]]  # with level and name, the ids that others bear near its own
+    crowded: set[int]  # levels of names that made it, in groups of too many
 
 
 Known = Callable[[NameGroup], Collection[str] | None]

@@ -31,26 +31,16 @@ _SETS: Final = ("only", "hidden", "filterable")  # the members of :class:`Rules`
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of one type.
+    """The rules of one type. ``identity`` has the registered alternatives where they change what merges."""
 
-    Attributes:
-        policies: the merge policy of each field that has another than ``last_write``.
-        types: the type of each field whose values convert; a value that does not convert cannot win.
-        converters: further converters by field, tried in order before those of its type.
-        sources: the rank of each observation source, the greatest wins; ``None`` for the default ranks.
-        temporal: the fields that are times, each with the type of its events; empty goes by their names.
-        identity: the registered alternatives of identity, where the rule may merge by them, because there are
-            two or more, or where it may not merge any more by those of a shipped rule.
-    """
-
-    policies: Mapping[str, Policy] = field(default_factory=dict)
-    types: Mapping[str, FieldType] = field(default_factory=dict)
-    converters: Mapping[str, tuple[Converter, ...]] = field(default_factory=dict)
+    policies: Mapping[str, Policy] = field(default_factory=dict)  # of fields not by ``last_write``
+    types: Mapping[str, FieldType] = field(default_factory=dict)  # of fields that convert
+    converters: Mapping[str, tuple[Converter, ...]] = field(default_factory=dict)  # before those of the type
     only: frozenset[str] | None = None  # the fields that are shown; ``None`` shows all but ``hidden``
     hidden: frozenset[str] = frozenset()  # fields that are not shown
-    sources: Mapping[str, int] | None = None
+    sources: Mapping[str, int] | None = None  # the rank of each; ``None`` for the default ranks
     filterable: frozenset[str] = frozenset()  # the fields whose values are indexed
-    temporal: Mapping[str, str] = field(default_factory=dict)
+    temporal: Mapping[str, str] = field(default_factory=dict)  # the types of events by field; empty: by names
     identity: tuple[tuple[str, ...], ...] = ()
 
     @cached_property

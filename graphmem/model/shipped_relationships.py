@@ -36,15 +36,11 @@ class RelationshipKind:
 
 
 class Meaning(NamedTuple):
-    """What a name says of two entities.
-
-    Attributes:
-        metadata: canonical JSON by field, of what the name says beside the type.
-    """
+    """What a name says of two entities."""
 
     name: str  # the type
     is_swapped: bool = False  # whether what is given as the source is the target of the type
-    metadata: Mapping[str, str] = MappingProxyType({})
+    metadata: Mapping[str, str] = MappingProxyType({})  # canonical JSON by field
     can_end: bool = False  # whether the type may have ended, where the name says that it was
 
 

@@ -27,13 +27,9 @@ NAMES: Final = ending.STARTS | ending.FIELDS
 
 
 class Dated(NamedTuple):
-    """Observations of one subject that count and have equal dates; times are microseconds.
+    """Observations of one subject that count and have equal dates; times are microseconds."""
 
-    Attributes:
-        dates: fields and values (JSON) that may be dates; none for all observations without dates.
-    """
-
-    dates: list[list[str]]
+    dates: list[list[str]]  # fields and values (JSON) that may be dates
     is_correction: bool  # whether they are corrections
     by_then: bool  # whether they were made by the time that is asked for
     first: int | None  # the least time of observation, if they have dates

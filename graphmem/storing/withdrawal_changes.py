@@ -230,15 +230,11 @@ async def changes(
 
 
 class _Change(NamedTuple):
-    """How a thing would change.
-
-    Attributes:
-        fields: the old and the new value (canonical JSON) and the winner of each field that would change.
-    """
+    """How a thing would change."""
 
     name: str  # appears, disappears or changes
     thing: Thing  # the thing afterwards, or before where it disappears
-    fields: dict[str, tuple[str | None, str | None, Winner | None]]
+    fields: dict[str, tuple[str | None, str | None, Winner | None]]  # old and new value (JSON), and winner
 
 
 def _compare(sides: Sides) -> _Change | None:

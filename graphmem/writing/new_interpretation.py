@@ -33,16 +33,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpretation:
-    """One run of one interpreter over one source.
-
-    Attributes:
-        parser: name and version of the parser that made text of the bytes, empty if the interpreter read
-            them itself.
-        created_at: when it was asked for, if that was before it began; times are microseconds.
-        made: how many ``observations``, ``entities`` and ``relationships`` its transactions made; None if it
-            has one transaction.
-        request: what a caller asked for, if an idempotency key stands for that and not for what came of it.
-    """
+    """One run of one interpreter over one source."""
 
     owner: str
     source_id: str
@@ -51,14 +42,14 @@ class Interpretation:
     config: str = "{}"  # canonical JSON, what the interpreter was told
     run: int = 0  # 0, and one more for each repeat that was asked for
     model: str | None = None  # the language model, if there was one
-    parser: str = ""
+    parser: str = ""  # its name and version, if one made text of the bytes
     started_at: int
-    created_at: int | None = None
+    created_at: int | None = None  # when it was asked for, if that was before it began; microseconds
     error: str | None = None  # why it failed; None if it is completed
     warnings: tuple[str, ...] = ()
-    made: Mapping[str, int] | None = None
+    made: Mapping[str, int] | None = None  # what its transactions made, if they are several
     replaces: tuple[str, ...] = ()  # ids of interpretations that are withdrawn when it is completed
-    request: tuple[Any, ...] = ()
+    request: tuple[Any, ...] = ()  # what a caller asked for, if an idempotency key stands for that
 
     @property
     def config_hash(self) -> str:

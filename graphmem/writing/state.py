@@ -60,54 +60,37 @@ class BearerRow(NamedTuple):
 
 @dataclass(slots=True)
 class Read:
-    """What a turn read of its owner.
-
-    Attributes:
-        unread: the ids of which the bearers were not read, because no entity has the id.
-        near: the stored names of persons by groups, ``None`` for more than were asked for.
-        transactions: those that earlier attempts wrote, by id.
-        toggles: the times at which subjects of withdrawals, by id, were withdrawn and reinstated.
-        namesakes: stored entities by the names that the turn may give to new ones, three for each name.
-        withdrawn: the observations that the turn may repeat, and that do not count now.
-    """
+    """What a turn read of its owner."""
 
     sequence: int = 0
     revision: int = 0
     recorded_at: int = 0
     hash: str | None = None  # the state hash; ``None`` where the owner has none yet
-    transactions: Mapping[str, WrittenTransaction] = field(default_factory=dict)
-    toggles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    transactions: Mapping[str, WrittenTransaction] = field(default_factory=dict)  # of earlier attempts, by id
+    toggles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of subjects of withdrawals, by id
     aliases: Mapping[str, str] = field(default_factory=dict)  # types by their other names
-    namesakes: Mapping[NameKey, list[NamesakeRow]] = field(default_factory=dict)
+    namesakes: Mapping[NameKey, list[NamesakeRow]] = field(default_factory=dict)  # of names that it may give
     types_in_use: Sequence[str] = ()  # types of the owner that begin as those that the turn names
     writings: Sequence[WrittenSpan] = ()  # those of the turn's writers that were ever withdrawn
-    withdrawn: frozenset[str] = frozenset()
+    withdrawn: frozenset[str] = frozenset()  # observations that it may repeat, and that do not count
     looked: Touched | None = None
     off: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the alternatives that merge nothing
     bearers: dict[str, list[BearerRow]] = field(default_factory=dict)  # stored, by the ids that they bear
-    unread: set[str] = field(default_factory=set)
-    near: dict[NameGroup, frozenset[str] | None] = field(default_factory=dict)
+    unread: set[str] = field(default_factory=set)  # no entity has the id: its bearers were not read
+    near: dict[NameGroup, frozenset[str] | None] = field(default_factory=dict)  # names; none for too many
 
 
 @dataclass(slots=True)
 class Additions:
-    """What a turn, or one request of it, adds beside its entities and relationships.
-
-    Attributes:
-        repeated: (observation, transaction) of those that earlier transactions recorded.
-        facts: the rows of other facts, by parameter of ``write.turn`` (:mod:`graphmem.model.fact_table`).
-        heads: the types whose schema head changes, with the time (microseconds) of the change.
-        aliases: the names of types that it gives, or (``None``) takes away.
-        names: the ids of entities that it creates, by name.
-    """
+    """What a turn, or one request of it, adds beside its entities and relationships."""
 
     observations: dict[str, Observation] = field(default_factory=dict)
-    repeated: set[tuple[str, str]] = field(default_factory=set)
+    repeated: set[tuple[str, str]] = field(default_factory=set)  # with the transaction that repeats it
     transactions: list[dict[str, Any]] = field(default_factory=list)
-    facts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    heads: dict[str, int] = field(default_factory=dict)
-    aliases: dict[str, str | None] = field(default_factory=dict)
-    names: dict[NameKey, list[str]] = field(default_factory=dict)
+    facts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by parameter of ``write.turn``
+    heads: dict[str, int] = field(default_factory=dict)  # types whose schema changes, and when (microseconds)
+    aliases: dict[str, str | None] = field(default_factory=dict)  # that it gives, or takes away
+    names: dict[NameKey, list[str]] = field(default_factory=dict)  # the ids of what it creates, by name
     bearers: dict[str, set[str]] = field(default_factory=dict)  # what it changed, by the ids that they bear
     near: dict[NameGroup, set[str]] = field(default_factory=dict)  # the names of persons that it changed
 
@@ -129,29 +112,21 @@ class Additions:
 
 @dataclass(slots=True)
 class State:
-    """What a turn read, and what it decided so far.
-
-    Attributes:
-        entities, relationships: as of the last decision.
-        entities_before, relationships_before: as they were read.
-        known: the number of observations of each subject of withdrawals, by id.
-        file_keys: the ids of sources by the idempotency keys of files.
-        recounted: the entities whose versions were counted again from all facts.
-    """
+    """What a turn read, and what it decided so far."""
 
     owner: str = ""
     read: Read = field(default_factory=Read)
-    entities: Things = field(default_factory=Things)
+    entities: Things = field(default_factory=Things)  # as of the last decision
     relationships: Things = field(default_factory=Things)
-    entities_before: Things = field(default_factory=Things)
+    entities_before: Things = field(default_factory=Things)  # as they were read
     relationships_before: Things = field(default_factory=Things)
     observation_ids: set[str] = field(default_factory=set)
     by_key: dict[str, WrittenTransaction] = field(default_factory=dict)
     heads: dict[str, Head] = field(default_factory=dict)
-    known: dict[str, int] = field(default_factory=dict)
-    file_keys: dict[str, set[str]] = field(default_factory=dict)
+    known: dict[str, int] = field(default_factory=dict)  # observations of each subject of withdrawals, by id
+    file_keys: dict[str, set[str]] = field(default_factory=dict)  # the ids of sources, by key of a file
     new: Additions = field(default_factory=Additions)
-    recounted: set[str] = field(default_factory=set)
+    recounted: set[str] = field(default_factory=set)  # whose versions were counted again from all facts
     addresses: Addresses = field(default_factory=Addresses)
 
     def thing(self, subject_id: str) -> Thing | None:

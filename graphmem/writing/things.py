@@ -37,19 +37,7 @@ UNUSED: Final = ""
 
 @dataclass(frozen=True)
 class Thing:
-    """An entity or a relationship as its observations say; times are microseconds.
-
-    Attributes:
-        lifecycle: the newest observation of those that create, delete or restore; stored as ``turn``.
-        rule: the own rule of its type; ``None`` where none can merge it.
-        evidence: the values of its identifying fields in all of its observations that count.
-        merged_by: the alternative by which the rule merged it, as ``identity_basis`` names it.
-        distinct_from: the entities of which somebody said that they are no duplicates of it, sorted.
-        merge_rule: how the fact that merged it folds it; see :func:`graphmem.model.facts.merge_rule`.
-        named: the :func:`naming_pairs` of all of its observations that count, where these were read.
-        former_keys: the keys of all observations that ever counted for it, where these were read.
-        parting: the people who share the address that made its id, where its observations were read for that.
-    """
+    """An entity or a relationship as its observations say; times are microseconds."""
 
     subject_id: str
     kind: str
@@ -59,20 +47,21 @@ class Thing:
     created_at: int = 0
     last_observation_at: int | None = None
     fold: Mapping[str, Winner] = field(default_factory=dict)
-    lifecycle: Lifecycle | None = None
+    lifecycle: Lifecycle | None = None  # the newest that creates, deletes or restores; stored as ``turn``
     into: str | None = None  # the id of the thing that it is merged into; ``None`` for a survivor
     projection: str = ""  # the key of the rules that it was folded under
     unmade: bool = False  # the observations that gave it values are withdrawn
     refold: int = 0  # how often withdrawals changed which of its observations count since it was folded
-    rule: OwnRule | None = field(default=None, compare=False)
-    evidence: Evidence = NO_EVIDENCE
-    merged_by: str | None = None
+    rule: OwnRule | None = field(default=None, compare=False)  # that of its type, if it can merge
+    evidence: Evidence = NO_EVIDENCE  # its identifying values in all of its observations that count
+    merged_by: str | None = None  # the alternative by which the rule merged it
     separated: tuple[str, ...] = ()  # the entities that an unmerge separated it from, sorted
-    distinct_from: tuple[str, ...] = ()
-    merge_rule: str | None = None
+    distinct_from: tuple[str, ...] = ()  # those that are no duplicates of it, as somebody said
+    merge_rule: str | None = None  # how the fact that merged it folds it: ``facts.merge_rule``
+    # The :func:`naming_pairs` of the observations that count, and the keys of all that ever did, if read.
     named: frozenset[tuple[str, str]] | None = field(default=None, compare=False)
     former_keys: frozenset[tuple[str, str]] = field(default=frozenset(), compare=False)
-    parting: Parting | None = None
+    parting: Parting | None = None  # who shares the address that made its id, if that was read
 
     def changed(self, **changes: Any) -> Thing:
         """Return it with other attributes: ``dataclasses.replace`` takes eight times as long."""

@@ -47,20 +47,15 @@ _log = structlog.get_logger("graphmem.writer")
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """What one turn takes, and what may wait for one.
-
-    Attributes:
-        requests, observations, characters: a turn ends before it exceeds one of these; a single request may
-            be larger.
-        queue_characters: characters of values that may wait for one owner; more is refused with 503.
-        losses_before_lock: turns lost to another process before the next one takes the owner's lock first.
-    """
+    """What one turn takes, unless a single request is larger, and what may wait for one."""
 
     requests: int = 200
     observations: int = 1_000
     characters: int = 8_000_000
-    queue_characters: int = 64_000_000
-    losses_before_lock: int = 2
+    queue_characters: int = 64_000_000  # that may wait for one owner; more is refused with 503
+    losses_before_lock: int = (
+        2  # turns lost to another process before the next one takes the owner's lock first
+    )
 
 
 TURN_LIMITS: Final = TurnLimits()

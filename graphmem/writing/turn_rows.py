@@ -133,19 +133,12 @@ def _changed(before: Things, after: Things) -> set[str]:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """The properties of one thing's node, and what the thing adds to counters and hash.
-
-    Attributes:
-        live: whether answers may show it: a merged entity is as live as its survivor, a merged relationship
-            is never shown itself.
-        absent: no answer shows it, because no observation that counts makes it. A survivor that is absent is
-            stored as merged into nothing: ``merged_into`` is empty.
-    """
+    """The properties of one thing's node, and what the thing adds to counters and hash."""
 
     own: Thing  # the thing with its own state
     view: Thing  # what its node shows: its own state if it is merged, else it with all of its members
     is_entity: bool
-    live: bool
+    live: bool  # whether answers may show it: what is merged is as live as its survivor
     alone: bool
     projection: str
 
@@ -155,6 +148,7 @@ class Node:
 
     @property
     def absent(self) -> bool:
+        """Whether nothing that counts makes it. So it is not shown, and stored as merged into nothing."""
         return not self.view.made
 
     @classmethod

@@ -35,34 +35,24 @@ class UnknownType(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """The current registered schema of a type.
-
-    Attributes:
-        added, removed: the fields that the change to this version declared and removed.
-    """
+    """The current registered schema of a type."""
 
     version: str  # ``major.minor``
     document: SchemaDocument
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()  # fields that the change to this version declared
+    removed: tuple[str, ...] = ()  # and those that it removed
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A requested change in its normal form: plain JSON.
-
-    Attributes:
-        document: the whole document; a registration has one, an update has none.
-        fields: the declarations of the fields that an update adds or changes, by field name.
-        settings: the other keys of the document that an update sets.
-    """
+    """A requested change in its normal form: plain JSON."""
 
     kind: Literal["register", "update"]
     entity_type: str
-    document: Mapping[str, Any] | None = None
-    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    document: Mapping[str, Any] | None = None  # of a registration
+    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # declared by an update
     remove: tuple[str, ...] = ()  # the fields that an update removes
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # the other keys that it sets
     version: str | None = None  # the requested version; without one, the next version is computed
 
     @property

@@ -36,19 +36,15 @@ class SchemaFinding:
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """Constraints on the values of a field; a part that is ``None`` does not constrain.
+    """Constraints on the values of a field; a part that is ``None`` does not constrain. 1 and 1.0
+    are equal."""
 
-    Attributes:
-        min, max: bounds of a number, both included.
-        enum, banned: the allowed values, and the forbidden ones; 1 and 1.0 are equal.
-        pattern: a regular expression of linear time (no look-around, no back-references) that must match
-            somewhere in a string.
-    """
-
-    min: float | None = None
-    max: float | None = None
+    min: float | None = None  # included
+    max: float | None = None  # included
     enum: tuple[Scalar, ...] | None = None
-    pattern: str | None = None
+    pattern: str | None = (
+        None  # of linear time (no look-around, no back-references), found somewhere in a string
+    )
     banned: tuple[Scalar, ...] | None = None
 
     def violation(self, value: Any) -> str | None:
@@ -73,22 +69,18 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One declared field.
-
-    Attributes:
-        mismatch: "hide" converts a value of another type and hides it if that fails; "show" shows it
-            unchanged; ``None`` takes the setting of the document.
-        filterable: whether the values are indexed, so that filters and sorts read only matching rows.
-    """
+    """One declared field."""
 
     type: FieldType
     required: bool = False
-    filterable: bool = False
+    filterable: bool = False  # indexed, so that filters and sorts read only matching rows
     description: str | None = None
     merge: Policy = "last_write"
     converters: tuple[Converter, ...] = ()
     constraints: Constraints | None = None
-    mismatch: Visibility | None = None
+    mismatch: Visibility | None = (
+        None  # "hide" converts, or else hides, another type; ``None``: as the document says
+    )
     kept: str | None = None  # keys without effect that earlier versions stored, as canonical JSON
 
     @property

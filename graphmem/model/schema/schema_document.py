@@ -62,30 +62,21 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True)
 class SchemaDocument:
-    """The schema of one entity type.
-
-    Attributes:
-        mismatch: whether a value of another type than declared is hidden or shown; a field may override it.
-        canonical_name_fields: the identity alternatives in order; empty if none is declared.
-        constraint_violation_policy: whether a violated constraint causes a warning or refuses the item.
-        observation_source_priority: observation sources, highest first; empty for the default order.
-        kept: ``duplicate_detection_fields`` and its threshold, which :attr:`detection` reads,
-            ``reference_fields``, which :attr:`references` reads, and keys without effect that earlier
-            versions stored.
-    """
+    """The schema of one entity type. ``kept`` has what :attr:`detection` and :attr:`references` read, and
+    keys without effect that earlier versions stored."""
 
     entity_type: str  # in its canonical spelling
     fields: Mapping[str, Field] = field(default_factory=dict)
     additional_fields: Visibility = "hide"  # whether snapshots show undeclared fields
-    mismatch: Visibility = "hide"
+    mismatch: Visibility = "hide"  # of values of another type than declared; a field may override it
     hidden_fields: tuple[str, ...] = ()  # removed fields, hidden even if ``additional_fields`` is "show"
-    canonical_name_fields: identity.Alternatives = ()
+    canonical_name_fields: identity.Alternatives = ()  # the identity alternatives in order, if declared
     opted_out: bool = False  # whether the general identity order replaces the type's own rule
     strict: bool = False  # whether an item is refused that lacks the fields of every alternative
     constraint_violation_policy: Literal["warn", "reject"] = "warn"
     temporal_fields: tuple[Temporal, ...] = ()
     aliases: tuple[str, ...] = ()  # other names of the type, in their canonical spelling
-    observation_source_priority: tuple[str, ...] = ()
+    observation_source_priority: tuple[str, ...] = ()  # highest first; empty for the default order
     description: str | None = None
     kept: Mapping[str, Any] = field(default_factory=dict)
 
