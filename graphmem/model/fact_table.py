@@ -15,27 +15,14 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Final, Literal
 
-from graphmem.model.fact_records import (
-    Dismissal,
-    InterpretationRecord,
-    ObservationRecord,
-    Record,
-    Renaming,
-    Repeat,
-    SchemaRecord,
-    SourceRecord,
-    Split,
-    TransactionRecord,
-    Withdrawal,
-    columns,
-)  # fmt: skip
+from graphmem.model import fact_records as records
 
 
 @dataclass(frozen=True)
 class DeclaredKind:
     """What one kind of fact is, beside the fields that its record class declares."""
 
-    record: type[Record]
+    record: type[records.Record]
     plural: str  # what dumps call many of them; so do the rows of a turn, unless ``rows`` says otherwise
     _: KW_ONLY
     format: int = 1  # the format of dumps that has them first
@@ -54,7 +41,7 @@ class DeclaredKind:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of its fields in a dump: queries of dumps read them in this order."""
-        return columns(self.record)
+        return records.columns(self.record)
 
     @cached_property
     def parameter(self) -> str:
@@ -63,42 +50,48 @@ class DeclaredKind:
 
 
 SCHEMA: Final = DeclaredKind(
-    SchemaRecord, "schemas", label="Schema", rows="versions", form="whole",
+    records.SchemaRecord, "schemas", label="Schema", rows="versions", form="whole",
 )  # fmt: skip
 TRANSACTION: Final = DeclaredKind(
-    TransactionRecord, "transactions", label="Transaction", erased_by="owner.erase_transactions"
+    records.TransactionRecord, "transactions", label="Transaction", erased_by="owner.erase_transactions"
 )
 SOURCE: Final = DeclaredKind(
-    SourceRecord, "sources", format=2, label="Source", form="sourced", is_subject=True
+    records.SourceRecord, "sources", format=2, label="Source", form="sourced", is_subject=True
 )
 INTERPRETATION: Final = DeclaredKind(
-    InterpretationRecord, "interpretations", format=2, label="Interpretation", form="sourced", is_subject=True
+    records.InterpretationRecord,
+    "interpretations",
+    format=2,
+    label="Interpretation",
+    form="sourced",
+    is_subject=True,
 )
 # Code and answers say withdrawal; what is stored keeps the name that it had first.
 WITHDRAWAL: Final = DeclaredKind(
-    Withdrawal, "exclusions", format=2, label="Exclusion", form="exclude",
+    records.Withdrawal, "exclusions", format=2, label="Exclusion", form="exclude",
 )  # fmt: skip
 DISMISSAL: Final = DeclaredKind(
-    Dismissal, "dismissals", format=2, label="Dismissal", form="whole", is_counted=False,
+    records.Dismissal, "dismissals", format=2, label="Dismissal", form="whole", is_counted=False,
 )  # fmt: skip
 OBSERVATION: Final = DeclaredKind(
-    ObservationRecord, "observations", label="Observation", erased_by="owner.erase_transactions",
+    records.ObservationRecord, "observations", label="Observation", erased_by="owner.erase_transactions",
 )  # fmt: skip
 REPEAT: Final = DeclaredKind(
-    Repeat, "repeats", format=2, erased_by="owner.erase_transactions", is_counted=False, rows="repeated",
+    records.Repeat, "repeats", format=2, erased_by="owner.erase_transactions", is_counted=False,
+    rows="repeated",
 )  # fmt: skip
 SPLIT: Final = DeclaredKind(
-    Split, "splits", format=3, label="Split", form="exclude", is_counted=False,
+    records.Split, "splits", format=3, label="Split", form="exclude", is_counted=False,
 )  # fmt: skip
 
 RENAMING: Final = DeclaredKind(
-    Renaming, "renamings", format=3, label="Renaming", form="whole", is_counted=False
+    records.Renaming, "renamings", format=3, label="Renaming", form="whole", is_counted=False
 )
 
 PARTS: Final = (SOURCE, INTERPRETATION, WITHDRAWAL, DISMISSAL, OBSERVATION, REPEAT, SPLIT, RENAMING)
 """What belongs to a transaction, in the order in which a dump has it: a new kind comes last."""
 TABLE: Final = (SCHEMA, TRANSACTION, *PARTS)
-BY_RECORD: Final[Mapping[type[Record], DeclaredKind]] = {kind.record: kind for kind in TABLE}
+BY_RECORD: Final[Mapping[type[records.Record], DeclaredKind]] = {kind.record: kind for kind in TABLE}
 BY_NAME: Final[Mapping[str, DeclaredKind]] = {kind.name: kind for kind in TABLE}
 SUBJECTS: Final = tuple(kind.plural for kind in TABLE if kind.is_subject)
 """The columns of ``write.look`` with what can be withdrawn, and the sets of what requests touch."""

@@ -49,20 +49,14 @@ class MergeRequest(TransactionRequest):
         touched.add_merging(self.merging)
 
     def apply(self, draft: Draft) -> Receipt:
-        source = draft.entities.get(self.merging.source)
-        if source is None or not draft.exists(self.merging.source):
-            message = f"there is no entity {self.merging.source}"
-            draft.stop("ERR_TARGET_NOT_FOUND", "$.source_entity_id", message)
+        source = _entity(draft, self.merging.source, "$.source_entity_id")
         act = self._merge if self.merging.kind == "merge" else self._unmerge
         result = act(draft, source)
         rule_merging.settle(draft)
         return Receipt(self.transaction_id, draft.recorded_at, result=result)
 
     def _merge(self, draft: Draft, source: Thing) -> dict[str, Any]:
-        target = draft.entities.get(self.merging.target or "")
-        if target is None or not draft.exists(target.subject_id):
-            message = f"there is no entity {self.merging.target}"
-            draft.stop("ERR_TARGET_NOT_FOUND", "$.target_entity_id", message)
+        target = _entity(draft, self.merging.target or "", "$.target_entity_id")
         if source.subject_id == target.subject_id:
             message = "an entity is not merged into itself"
             draft.stop("ERR_MERGE_REFUSED", "$.target_entity_id", message)
@@ -128,6 +122,13 @@ class MergeRequest(TransactionRequest):
             transaction_id=self.transaction_id,
             agent=self.agent,
         )
+
+
+def _entity(draft: Draft, entity_id: str, path: str) -> Thing:
+    entity = draft.entities.get(entity_id)
+    if entity is None or not draft.exists(entity_id):
+        draft.stop("ERR_TARGET_NOT_FOUND", path, f"there is no entity {entity_id}")
+    return entity
 
 
 def restore_observation(draft: Draft, observation: Observation, *, is_newest: bool) -> None:
