@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import canonical, dates, identity, ids, near_names, person_names, tables
@@ -211,12 +211,14 @@ class Parting:
             return cls(of_roles if len({*of_roles.values()}) > 1 else dict.fromkeys(forms))
         if len(forms) > FORMS_LIMIT:
             return cls({form: _own_part_id(ids_of[form]) for form in forms[: FORMS_LIMIT + 1]})
-        groups = _Groups(forms)
-        if not groups.contradict:
+        if not any(contradiction(form, other) for form, other in combinations(forms, 2)):
             return cls(dict.fromkeys(forms))
-        parts: dict[AnyForm, str | None] = dict.fromkeys(groups.ambiguous)
-        for group in groups.groups:
-            others = set[AnyForm]().union(*(each for each in groups.groups if each != group))
+        linked = {form: [other for other in forms if _are_linked(form, other)] for form in forms}
+        ambiguous = [form for form in forms if _is_ambiguous(form, linked[form], forms)]
+        groups = _components([form for form in forms if form not in ambiguous], linked)
+        parts: dict[AnyForm, str | None] = dict.fromkeys(ambiguous)
+        for group in groups:
+            others = set[AnyForm]().union(*(each for each in groups if each != group))
             parts |= dict.fromkeys(group, _id_of_group(group, others, ids_of))
         return cls(parts)
 
@@ -293,49 +295,36 @@ class AddressForms:
     forms: set[AnyForm] = field(default_factory=set)
 
 
-class _Groups:
-    """Forms that are those of one person each.
+def _is_ambiguous(form: AnyForm, linked: list[AnyForm], forms: list[AnyForm]) -> bool:
+    """Return whether a form is linked with two that contradict each other, or may be anybody's.
 
-    Two forms are linked where they have a name or a birthday in common and contradict each other in nothing.
-    A form that is linked with two that contradict each other is ambiguous.
+    So is a birthday without a name, where a birthday is not known. What is said beside a number may be said of
+    others with whom it has nothing in common.
     """
+    if any(contradiction(other, further) for other, further in combinations(linked, 2)):
+        return True
+    others = [other for other in forms if other != form and contradiction(form, other) is None]
+    if isinstance(form, NumberForm):
+        return not linked and bool(others)
+    return not (form.name or linked) and any(isinstance(other, Form) and other.name for other in others)
 
-    def __init__(self, forms: list[AnyForm]) -> None:
-        self.contradict = any(
-            contradiction(form, other) for place, form in enumerate(forms) for other in forms[:place]
-        )
-        linked = {form: [other for other in forms if _are_linked(form, other)] for form in forms}
-        self.ambiguous = [
-            form
-            for form, others in linked.items()
-            if any(contradiction(other, further) for other in others for further in others)
-            or self._may_be_anybody(form, others, forms)
-        ]
-        self.groups = self._components(linked)
 
-    def _may_be_anybody(self, form: AnyForm, linked: list[AnyForm], forms: list[AnyForm]) -> bool:
-        """Return whether a birthday without a name may be that of somebody whose birthday is not known. What
-        is said beside a number may be said of others with whom it has nothing in common."""
-        others = [other for other in forms if other != form and contradiction(form, other) is None]
-        if isinstance(form, NumberForm):
-            return not linked and bool(others)
-        return not (form.name or linked) and any(isinstance(other, Form) and other.name for other in others)
-
-    def _components(self, linked: Mapping[AnyForm, list[AnyForm]]) -> list[set[AnyForm]]:
-        groups: list[set[AnyForm]] = []
-        waiting = [form for form in linked if form not in self.ambiguous]
-        while waiting:
-            group, reached = set[AnyForm](), [waiting[0]]
-            while reached:
-                form = reached.pop()
-                group.add(form)
-                reached += [each for each in linked[form] if each not in group and each in waiting]
-            waiting = [form for form in waiting if form not in group]
-            groups.append(group)
-        return groups
+def _components(waiting: list[AnyForm], linked: Mapping[AnyForm, list[AnyForm]]) -> list[set[AnyForm]]:
+    """Return the forms of each person: those that are linked, directly or through others."""
+    groups: list[set[AnyForm]] = []
+    while waiting:
+        group, reached = set[AnyForm](), [waiting[0]]
+        while reached:
+            form = reached.pop()
+            group.add(form)
+            reached += [each for each in linked[form] if each not in group and each in waiting]
+        waiting = [form for form in waiting if form not in group]
+        groups.append(group)
+    return groups
 
 
 def _are_linked(form: AnyForm, other: AnyForm) -> bool:
+    """Return whether two forms have something in common, and contradict each other in nothing."""
     if isinstance(form, NumberForm) or isinstance(other, NumberForm):
         has_shared = any(value and value == another for value, another in zip(form, other, strict=True))
         return form != other and has_shared and contradiction(form, other) is None
