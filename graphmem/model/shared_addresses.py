@@ -298,8 +298,8 @@ class AddressForms:
 def _is_ambiguous(form: AnyForm, linked: list[AnyForm], forms: list[AnyForm]) -> bool:
     """Return whether a form is linked with two that contradict each other, or may be anybody's.
 
-    So is a birthday without a name, where a birthday is not known. What is said beside a number may be said of
-    others with whom it has nothing in common.
+    So is a birthday without a name, where a birthday is not known. What is said beside a number may be
+    said of others with whom it has nothing in common.
     """
     if any(contradiction(other, further) for other, further in combinations(linked, 2)):
         return True
