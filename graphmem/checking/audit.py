@@ -315,8 +315,7 @@ class Audit:
         return states.of_look(look, self.owner, touched, self.writers.rules_off, whole=False)
 
     async def _compare_heads(self) -> None:
-        """Compare the shapes seen with the heads of the schemas, and mend them, unless another
-        process wrote."""
+        """Compare the shapes seen with the heads of schemas, and mend them, unless another process wrote."""
         async with self._locked():
             if (await self._read_counts()).revision != self.revision:
                 return

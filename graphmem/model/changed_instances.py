@@ -55,8 +55,7 @@ def changes(values: Iterable[tuple[str, str]]) -> list[Change]:
 
 
 def taking_place(listed: Sequence[Change], name: str, text: str, start: str) -> str | None:
-    """Return when a time in a field of a series takes place, if it does in this entry; ``start``: of its
-    instance."""
+    """Return when a time of an instance that begins at ``start`` takes place, if it does in this entry."""
     written = dates.parse(start)
     if written is None or name not in _FIELDS:
         return text

@@ -213,8 +213,7 @@ class InterpretationRecord(Fact):
 
 
 class Withdrawal(Fact):
-    """A withdrawal by the transaction before it, or its end: what is stored with ``subject`` does
-    not count."""
+    """What is stored with ``subject`` does not count from the transaction before it on, or again."""
 
     record: Literal["exclusion"] = "exclusion"
     id: Annotated[str, Field(pattern=f"^{ids.WITHDRAWAL_ID.pattern}$")]

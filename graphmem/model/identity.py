@@ -177,8 +177,7 @@ class Identity:
 
 
 def normalise_type(entity_type: str) -> str:
-    """Return the canonical spelling of an entity type, or raise ValueError: ``" Sales-Order"`` is
-    ``sales_order``."""
+    """Return the canonical spelling of a type, or raise ValueError: ``sales_order`` of "Sales-Order"."""
     spelled = re.sub(r"[\s-]+", "_", entity_type.strip().lower()) if entity_type.isascii() else ""
     if TYPE_SHAPE.fullmatch(spelled) is None:
         raise ValueError("a type is a letter, then letters, digits and underscores, 64 characters at most")
@@ -250,8 +249,7 @@ def own_rule(entity_type: str) -> Alternatives:
 def identify(
     owner: str, entity_type: str, fields: Mapping[str, Any], registered: Alternatives | None = None
 ) -> Identity:
-    """Return the entity of an item: ``fields`` as given, and the alternatives of a ``registered`` schema, if
-    any."""
+    """Return the entity of an item with some fields, by the alternatives of a ``registered`` schema."""
     read = read_fields(entity_type, fields)
     for names in alternatives(entity_type) if registered is None else registered:
         if names == (CONTENT,):
@@ -278,8 +276,7 @@ def is_number(entity_type: str, names: tuple[str, ...], value: str | None) -> bo
 
 
 def identifying_value(entity_type: str, name: str, fields: Mapping[str, Any]) -> str | None:
-    """Return the normalised value of an identifying field; of a number that nobody issues, letters and
-    digits."""
+    """Return the normalised value of an identifying field; a number without issuer is letters and digits."""
     value, numbered = identity_value(fields.get(name)), NUMBERED.get(entity_type)
     if value and numbered and name in numbered.numbers and not numbered.is_issued:
         return "".join(filter(str.isalnum, value)) or value

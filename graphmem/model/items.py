@@ -196,8 +196,7 @@ class ItemReader:
         path: str | None = None,
         kind: facts.Kind = "create",
     ) -> Link | None:
-        """Return the relationship of one element of ``relationships``, between ``count`` items; issues say
-        why not."""
+        """Return one relationship of ``relationships`` between ``count`` items; issues say why not."""
         path = f"$.relationships[{index}]" if path is None else path
         before = self._refused
         type_name = raw["relationship_type"]

@@ -179,8 +179,7 @@ class Membership:
     def changes(
         self, entity_id: str, touches: Touches, at: int = times.LATEST, at_ingested: int = times.LATEST
     ) -> set[int]:
-        """Return when transactions, up to two clocks, changed what an entity shows; merges and unmerges
-        count."""
+        """Return when transactions, up to two clocks, changed what an entity shows; merges count."""
         changed: set[int] = set()
         for span in (MemberSpan(entity_id, times.EARLIEST, times.LATEST), *self.spans(at).get(entity_id, ())):
             touched = touches.get(span.member_id, ())
@@ -221,8 +220,7 @@ def members(survivor_id: str, merged_into: MergedInto) -> list[str]:
 
 
 def surviving_key(key: str, merged_into: MergedInto) -> str:
-    """Return the key of a relationship between the survivors of its ends: perhaps a loop, which nothing
-    shows."""
+    """Return the key of a relationship between the survivors of its ends, which may be a loop."""
     if not merged_into:
         return key
     return ids.relationship_key(key.partition(":")[0], *(survivor(end, merged_into) for end in ids.ends(key)))
@@ -291,8 +289,7 @@ def _moves(facts: Collection[MergeFact], rules: Collection[RuleSpan]) -> Iterato
 
 
 class _State:
-    """What is merged into what, while facts become known; changes return whose survivor may be
-    another now."""
+    """What is merged into what, while facts become known; changes return whose survivor may change."""
 
     def __init__(self) -> None:
         self.merged: dict[str, str] = {}

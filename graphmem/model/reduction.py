@@ -326,8 +326,7 @@ def paired(thing: str, names: list[str], values: list[str]) -> list[tuple[str, s
 
 
 def snapshot_fields(folded: Fold, without: str | None = CANONICAL_NAME) -> list[tuple[str, Winner]]:
-    """Return the fields of a snapshot in canonical order, without nulls and the canonical name of
-    an entity."""
+    """Return the fields of a snapshot in canonical order, without nulls and the canonical name."""
     return [
         (name, folded[name])
         for name in sorted(folded, key=canonical.name_order)

@@ -132,8 +132,7 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
 
 
 def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> tuple[set[str], set[str]]:
-    """Decide entities of a level again; return all members that this moves, and what content made beside
-    them."""
+    """Decide entities of a level; return all members that this moves, and what content made beside them."""
     for entity_id in sorted(entity_ids):
         with merges.noting_needs():
             if merges.identified(entity_id) is not None:

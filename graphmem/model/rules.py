@@ -79,8 +79,7 @@ PLAIN: Final = Rules()  # the rules of a type without a registered schema
 
 
 def convert(text: str, field_type: FieldType, further: tuple[Converter, ...] = ()) -> str | None:
-    """Return a value (canonical JSON, not null) as one of a type, if it converts; ``further`` converters come
-    first."""
+    """Return a value (canonical JSON, not null) as one of a type, by ``further`` converters first."""
     value = canonical.decode(text)
     if fits(value, field_type):
         return text

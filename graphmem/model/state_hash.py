@@ -21,8 +21,8 @@ EMPTY: Final = "0" * 64  # the hash of an owner who has nothing
 def entry(
     subject_id: str, kind: str, live: bool, into: str | None, fields: Iterable[tuple[str, str, str]]
 ) -> int:
-    """Return the summand of one subject: ``into`` another one or none, with name, value (JSON) and winner of
-    fields."""
+    """Return the summand of a subject, merged ``into`` another or none; fields: name, value (JSON),
+    winner."""
     digest = hashlib.sha256(canonical.encode([subject_id, kind, live, into]).encode())
     for part in fields:
         for data in map(str.encode, part):

@@ -152,8 +152,8 @@ async def received(
 
 
 async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
-    """Return the file of arguments, open at its first byte; raises :data:`FILE_ERRORS`. The caller
-    closes it."""
+    """Return the file of arguments, which the caller closes, at its first byte; raises
+    :data:`FILE_ERRORS`."""
     content = cast("str | Upload | None", arguments.file_content)
     settings = context.services.settings
     limit = settings.max_file_bytes
@@ -241,8 +241,7 @@ def decoded_size(characters: int, ending: bytes) -> int:
 
 
 def decoded(content: str | bytes | memoryview, limit: int) -> io.BytesIO:
-    """Return a file that is given in base64, at its first byte; raises :data:`FILE_ERRORS`, also above the
-    limit."""
+    """Return a file that is given in base64, at its first byte; raises :data:`FILE_ERRORS`."""
     ending = content[-2:]
     size = decoded_size(len(content), ending.encode() if isinstance(ending, str) else bytes(ending))
     if size > limit:

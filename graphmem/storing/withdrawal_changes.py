@@ -107,8 +107,7 @@ async def change(
     kind: Literal["exclude", "include"],
     subject: tuple[SubjectKind, str],
 ) -> WithdrawalResult:
-    """Withdraw a subject, given by kind and id, or reinstate it, or in a dry run only answer what would
-    change."""
+    """Withdraw or reinstate a subject (kind and id); in a dry run only answer what would change."""
     subject_kind, subject_id = subject
     request = WithdrawalRequest(
         **transaction(context, operation_name, arguments),

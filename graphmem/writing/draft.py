@@ -61,8 +61,7 @@ class Draft:
         return any(not member.unmade for member in self.entities.members(self.entities.root(entity_id)))
 
     def before(self, subject_id: str) -> Thing | None:
-        """Return the survivor of an entity that was there before the request, or of a live relationship, as
-        it was."""
+        """Return the survivor of an entity, or of a live relationship, as it was before the request."""
         draft = Draft.of(self.state, self.request, self.recorded_at)
         if ":" in subject_id:
             known = draft.relationships.view(draft.survivor_key(subject_id))
@@ -192,8 +191,7 @@ class Draft:
     def place(
         self, entity: Thing, into: str | None, merged_by: str | None = None, merge_rule: str | None = None
     ) -> None:
-        """Merge an entity into another by an alternative of its rule (``merged_by``), or by a fact, or into
-        none."""
+        """Merge an entity into another by an alternative (``merged_by``), or by a fact, or into none."""
         self.entities.put(
             replace(self.entities[entity.subject_id], into=into, merged_by=merged_by, merge_rule=merge_rule)
         )
@@ -249,8 +247,7 @@ class Draft:
         return self.new.facts.get(kind.parameter, [])
 
     def accept(self, transaction: dict[str, Any] | None) -> None:
-        """Make what this draft holds part of the state; ``transaction``: the row to write of it, without its
-        place."""
+        """Make what this draft holds part of the state, and the row of its transaction, if it has one."""
         state, owner = self.state, self.request.owner
         state.entities.accept(self.entities)
         state.relationships.accept(self.relationships)

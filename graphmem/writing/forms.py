@@ -42,8 +42,7 @@ async def read(touched: Touched, queries: Queries) -> LookRow:
 
 
 async def write(params: Mapping[str, Any], queries: Queries) -> bool:
-    """Write a turn, with withdrawals and splits last; return whether it is written: not if another process
-    wrote."""
+    """Write a turn, withdrawals and splits last; return false if another process wrote meanwhile."""
     if not any(params[name] for name in _OF_FORM["exclude"]):
         return await _write_turn(params, queries)
     subjects = {row["properties"]["subject"] for row in params["exclusions"]}

@@ -42,8 +42,7 @@ class KnownNames:
         return None if texts is None or len(texts) > person_names.LIMIT else texts
 
     def crossed(self, stored: Things, entity_ids: Iterable[str]) -> set[str]:
-        """Return the entities named in groups that a change of ``stored`` entities made too large, or small
-        enough."""
+        """Return the entities named in groups that a change made too large, or small enough."""
         fresh: dict[NameGroup, set[str]] = {}
         lost: dict[NameGroup, set[str]] = {}
         rules: dict[NameGroup, identity_rules.OwnRule] = {}

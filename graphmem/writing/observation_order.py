@@ -28,8 +28,7 @@ class RequestOrder:
     _claims: dict[tuple[str, int, facts.Kind], dict[str, _Claims]] = field(default_factory=dict)
 
     def next_id(self, part: Part, subject_id: str, unplaced: str) -> str:
-        """Return the id of the observation that the next part makes; ``unplaced`` is its id without
-        a place."""
+        """Return the id of the observation that the next part makes; ``unplaced``: without a place."""
         if part.observed_at is None or part.kind not in facts.VALUE_KINDS:
             return unplaced
         claims = self._claims.setdefault((subject_id, part.observed_at, part.kind), {})

@@ -46,8 +46,7 @@ class AddressForm(NamedTuple):
 def address_form(
     entity_type: str | None, basis: str | None, kind: str, texts: Mapping[str, str]
 ) -> AddressForm | None:
-    """Return the address and the form of what (canonical JSON by field) its address identified; else
-    ``None``."""
+    """Return the address and the form of what (JSON by field) its address identified, if it did."""
     if (
         entity_type is None
         or basis is None

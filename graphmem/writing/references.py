@@ -69,8 +69,7 @@ def shown_before(draft: Draft, request: StoreRequest) -> dict[str, Shown]:
 
 
 def apply(draft: Draft, request: StoreRequest, before: dict[str, Shown]) -> list[StoredLink | None]:
-    """Add the relationships that references make, and the ends of those that were
-    :func:`shown_before` alone."""
+    """Add the relationships that references make; end those that were :func:`shown_before` alone."""
     stored: list[StoredLink | None] = []
     now = {item.entity_id: _all_shown(draft, request, item) for item in _referring_items(request)}
     for item_index, reference, start, end in request.referring:

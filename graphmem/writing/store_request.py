@@ -294,8 +294,8 @@ class StoreRequest(TransactionRequest):
     def link_observation(
         self, link: Link, key: str, recorded_at: int, place: int = 0, after: int | None = None
     ) -> Observation:
-        """Return the observation of relationship ``key`` that a link makes: ``after`` a time, if it says
-        none."""
+        """Return the observation of relationship ``key`` that a link makes, ``after`` a time if it
+        says none."""
         made = self._observation(
             link, self.link_observation_id(link, key, place), key, recorded_at, entity_type=""
         )
@@ -327,8 +327,7 @@ class StoreRequest(TransactionRequest):
 
 
 def _counts(items: list[StoredItem | None], links: list[StoredLink | None]) -> dict[str, int]:
-    """Return how many observations, entities and relationships an interpretation made, also in
-    earlier tries."""
+    """Return how much an interpretation made, also by earlier attempts of one transaction."""
     return {
         "observations": len({part.observation_id for part in (*items, *links) if part}),
         "entities": len({item.entity_id for item in items if item}),

@@ -426,8 +426,7 @@ class ThingRow(NamedTuple):
     projection: str | None
 
     def thing(self, *, whole: bool = True) -> Thing:
-        """Return the entity or relationship; :class:`Torn` if it is to be whole, and a commit fell into
-        reading it."""
+        """Return the thing; raise :class:`Torn` if it is to be whole, and a commit fell into reading it."""
         turn = self.lifecycle or None
         is_sound = turn is None or (len(turn) == len(Lifecycle._fields) and turn[-1] in facts.LIFECYCLE_KINDS)
         parts = self.version, self.fields, self.values, self.winners, self.own_state, self.name

@@ -378,8 +378,7 @@ def _with_former_keys(
 
 
 def _changed_values(before: Node | None, after: Node, rules: Rules) -> list[list[str]] | None:
-    """Return all filterable values of an entity, ``None`` where none has changed. Where the rules have
-    changed, the former values are not known."""
+    """Return all filterable values of an entity, if one has changed, or the rules, so that it may."""
     values = after.values(rules)
     if before is None:
         return values or None

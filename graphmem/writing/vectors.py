@@ -37,8 +37,7 @@ async def embed(params: dict[str, Any], embedder: Embedder) -> None:
 
 
 async def of_texts(texts: Sequence[str], embedder: Embedder) -> list[bytes | None]:
-    """Return the vectors of each text, ``None`` where the model knows nothing in it, or raise an
-    EmbeddingRefused."""
+    """Return the vectors of each text, ``None`` where the model knows nothing in it."""
     parts = [meaning.passages(text) for text in texts]
     vectors = await embedder.embed([part for each in parts for part in each]) if texts else []
     of_parts = iter(meaning.packed(vectors))

@@ -40,8 +40,7 @@ class Writers:
         self._known = Known()
 
     def registered(self, owner: str, entity_type: str) -> SchemaDocument | None:
-        """Return the registered schema of a type, as the last turn of this process that touched it
-        read it."""
+        """Return the registered schema of a type, as the last turn of this process with it read it."""
         return self._known.documents.get((owner, entity_type))
 
     def alternatives(self, owner: str, entity_type: str) -> Alternatives | None:

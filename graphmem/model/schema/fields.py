@@ -36,8 +36,7 @@ class SchemaFinding:
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """Constraints on the values of a field; a part that is ``None`` does not constrain. 1 and 1.0
-    are equal."""
+    """Constraints on the values of a field; ``None`` does not constrain. 1 and 1.0 are equal."""
 
     min: float | None = None  # included
     max: float | None = None  # included
