@@ -23,12 +23,10 @@ Seen = dict[str, dict[str, discovery.Shapes]]  # the shapes of values by field, 
 async def derive(
     queries: Queries, stored: State, merges: Membership, seen: Seen, entity_ids: Iterable[str]
 ) -> State:
-    """Return the state of stored entities and relationships that follows from the facts.
+    """Return the state of stored entities and relationships that follows from the facts and their merges.
 
-    Args:
-        merges: those of the entities.
-        seen: gains the shapes of the values of each entity that is folded.
-        entity_ids: those that are folded, with all that is merged with them; the others stay as stored.
+    ``seen`` gains the shapes of the values of each entity of ``entity_ids`` and of all that is merged with
+    them; other entities stay as stored.
     """
     dismissed = await dismissed_pairs(queries, stored.entities)
     derived = replace(

@@ -91,12 +91,9 @@ def _hash_of(transaction_id: str) -> str:
 def placed_observation_id(unplaced: str, earlier: str) -> str:
     """Return the id of an observation that its place in the request puts after another of the same time.
 
-    Its first 13 digits are the next after those of ``earlier``, so that against the observations of other
-    requests it stands where ``earlier`` does. The other digits are a hash of both.
-
-    Args:
-        unplaced: its id by :func:`observation_id`.
-        earlier: the greatest id of the items before it that it contradicts.
+    Its first 13 digits are the next after those of ``earlier``, the greatest id of the items before it that
+    it contradicts, so that against the observations of other requests it stands where ``earlier`` does. The
+    other digits are a hash of both.
     """
     prefix = min(int(earlier[4:17], 16) + 1, 16**13 - 1)
     return f"obs_{prefix:013x}{canonical.digest([earlier, unplaced])[:19]}"

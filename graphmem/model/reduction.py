@@ -230,14 +230,11 @@ def _is_clear(winner: Winner) -> bool:
 def merged_state(
     members: Sequence[OwnState], *, is_relationship: bool, merged: Fold | None = None
 ) -> OwnState:
-    """Return what a survivor shows: its own state and those of its members, put together.
+    """Return what a survivor (the first member) shows: the states of its members, put together.
 
-    Each field goes to the greatest winner. A merged entity lives if its survivor does, a relationship while
-    one of its members does.
-
-    Args:
-        members: the survivor first; all folds are made under the same rules.
-        merged: the fold, if a member was merged by rule version 2: see :func:`merged_fold`.
+    Each field goes to the greatest winner, unless a member was merged by rule version 2: then ``merged`` is
+    :func:`merged_fold`. A merged entity lives if its survivor does, a relationship while one of its members
+    does.
     """
     observed = [member for member in members if member.observation_count]
     created = [member.created_at for member in observed if member.created_at is not None]

@@ -191,16 +191,10 @@ def inverse_of(kinds: Mapping[str, RelationshipKind], name: str) -> str | None:
 def registered(kinds: Mapping[str, RelationshipKind], requested: RelationshipKind) -> RelationshipKind:
     """Return what a type is once it is registered over a vocabulary; what is not requested stays as it is.
 
-    What a name means never changes, for relationships stand under it already: an inverse may be added and
-    not be replaced, a description may be. And a name means one thing, whichever way it is read: no two types
-    have one inverse, and where the inverse of a type is a type itself, each is the inverse of the other.
-
-    Args:
-        kinds: all types, by name.
-        requested: names in canonical spelling.
-
-    Raises:
-        RegistrationRefused: a name is not one, or its meaning would change or have two sides.
+    What a name means never changes, for relationships stand under it already: an inverse may be added and not
+    be replaced, a description may be. And a name means one thing, whichever way it is read: no two types have
+    one inverse, and where the inverse of a type is a type itself, each is the inverse of the other. Anything
+    else raises RegistrationRefused.
     """
     _check_name("relationship_type", requested.name)
     if requested.inverse is not None:

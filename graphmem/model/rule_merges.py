@@ -83,11 +83,8 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
     """Make the merges by rule those that the rule comes to, after a change.
 
     The levels go from strong to weak: a merge of an entity changes only what entities of weaker levels may be
-    merged into.
-
-    Args:
-        entity_ids: the entities that changed: in their evidence, or in their survivor or members by a fact.
-            Those that were members of a changed survivor belong to them.
+    merged into. The changed entities are those whose evidence, or whose survivor or members by a fact,
+    changed; those that were members of a changed survivor belong to them.
     """
     waiting: dict[int, set[str]] = {}
 

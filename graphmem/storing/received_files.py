@@ -121,13 +121,8 @@ async def received(
 ) -> SourceRecord | None:
     """Keep the file of a request in the object store; return the source that its transaction writes.
 
-    The bytes are stored before the graph names them. If the request is refused, they stay without a name
-    until `graphmem storage gc` removes them. Raises as :func:`opened`, and where the store cannot be written
-    to.
-
-    Args:
-        file_key: the idempotency key of the file.
-        commit: false for a plan: nothing is stored.
+    The bytes are stored before the graph names them, and not for a plan (without ``commit``). If the request
+    is refused, they stay without a name until `graphmem storage gc` removes them. Raises as :func:`opened`.
     """
     if not arguments.has_file:
         # What describes a file asks for nothing where there is none.

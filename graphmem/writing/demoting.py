@@ -38,14 +38,10 @@ class _Correction(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest(StoreRequest):
-    """A store that ends corrections: those that hold fields of items with ``supersedes``, or one field.
-
-    Attributes:
-        ended: the corrections that end, each with the observation that takes its place.
-    """
+    """A store that ends corrections: those that hold fields of items with ``supersedes``, or one field."""
 
     released: tuple[str, str] | None = None  # an entity and the field of which all corrections end
-    ended: tuple[tuple[_Correction, Observation], ...] = ()
+    ended: tuple[tuple[_Correction, Observation], ...] = ()  # each with what takes its place
     folds: Mapping[str, Fold] = field(default_factory=dict)  # what the entities of these come to without them
 
     @property

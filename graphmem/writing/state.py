@@ -234,14 +234,8 @@ def of_look(
 ) -> State | None:
     """Return the state that a look read, ``None`` where the owner has no node yet.
 
-    Args:
-        touched: what was looked for.
-        rules_off: the alternatives by type that merge nothing.
-        whole: refuse a thing that was read in two parts (``Torn``), or is damaged.
-
-    Raises:
-        AuthInvalid: the owner's data is being erased.
-        DataDamaged: the node of the owner is damaged.
+    Unless all is to be ``whole``, what was read in two parts (:class:`Torn`) or is damaged is taken as it is.
+    AuthInvalid: the owner's data is being erased. DataDamaged: the node of the owner is damaged.
     """
     if look.owner is None:
         return None

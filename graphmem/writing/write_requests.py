@@ -208,10 +208,6 @@ class WriteRequest(ABC):
     def decide(self, state: State, clock: int) -> Receipt:
         """Return its answer; unless it is a plan, make what it writes part of ``state``.
 
-        Args:
-            clock: microseconds; a new transaction is recorded then, or later if the owner's order demands it.
-
-        Raises:
-            IdempotencyMismatch: its key was used for other content.
-            StoreRefused: an item, a relationship, a merge or a schema cannot be stored; nothing is written.
+        A new transaction is recorded at ``clock`` (microseconds), or later if the owner's order demands it.
+        Raises IdempotencyMismatch and StoreRefused, and nothing is written then.
         """
