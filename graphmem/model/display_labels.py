@@ -15,8 +15,3 @@ DISPLAY_LABELS: Final = {name: name.capitalize() for name in identity.SHIPPED} |
     "transaction": "BankTransaction"
 }
 """The label of each shipped type. The migration that labels older entities holds the same table."""
-
-
-def of_type(entity_type: str) -> list[str]:
-    label = DISPLAY_LABELS.get(entity_type)
-    return [label] if label else []

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import NoBool, Previewed
 from graphmem.context import Context
 from graphmem.fresh import read_fresh
-from graphmem.model import reduction, times
+from graphmem.model import canonical, reduction, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import SubjectKind
 from graphmem.model.reduction import Winner
@@ -248,22 +248,15 @@ def _compare(sides: Sides) -> _Change | None:
     fields: dict[str, tuple[str | None, str | None, Winner | None]] = {}
     if old and new and without and old.name != new.name:
         name = new.fold.get(CANONICAL_NAME)
-        fields[CANONICAL_NAME] = _json(old.name), _json(new.name), name
+        fields[CANONICAL_NAME] = canonical.encode(old.name), canonical.encode(new.name), name
     for name in sorted({*old_fields, *new_fields}):
         before, after = old_fields.get(name), new_fields.get(name)
-        if _shown_part(before) != _shown_part(after):
+        if (before and before[1:]) != (after and after[1:]):
+            # A snapshot shows the observation and the value of a winner.
             fields[name] = before and before.value, after and after.value, after
     if old and new and not fields:
         return None
     return _Change("changes" if old and new else "appears" if new else "disappears", thing, fields)
-
-
-def _shown_part(winner: Winner | None) -> tuple[str, str] | None:
-    return winner and (winner.observation_id, winner.value)
-
-
-def _json(text: str) -> str:
-    return orjson.dumps(text).decode()
 
 
 def _field_changes(change: _Change, origins: Mapping[str, str | None]) -> list[FieldChange]:

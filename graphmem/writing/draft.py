@@ -114,22 +114,16 @@ class Draft:
 
     def observe_entity(self, observation: Observation) -> None:
         kind = observation.entity_type
-        self._note_parting(observation.home or observation.subject_id, kind)
+        address_id = observation.home or observation.subject_id
+        if (parting := self.state.addresses.partings.get(address_id)) is not None:
+            known = self.entities.get(address_id) or Thing(address_id, kind, rule=self.state.own_rule(kind))
+            if known.parting != parting:
+                self.entities.put(known.changed(parting=parting))
         self._observe(self.entities, observation, kind, self.rules(observation.subject_id, kind))
         head = self.head(kind)
         joined = head.joined(observation.shapes)
         if joined is not head or kind not in self.state.heads:
             self.heads[kind] = joined
-
-    def _note_parting(self, address_id: str, kind: str) -> None:
-        parting = self.state.addresses.partings.get(address_id)
-        if parting is None:
-            return
-        known = self.entities.get(address_id)
-        if known is None:
-            known = Thing(address_id, kind, rule=self.state.own_rule(kind))
-        if known.parting != parting:
-            self.entities.put(known.changed(parting=parting))
 
     def observe_relationship(self, observation: Observation) -> None:
         kind = observation.subject_id.partition(":")[0]

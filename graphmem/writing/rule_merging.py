@@ -83,7 +83,7 @@ class _DraftMerges(rule_merges.Merges):
 
     def identified(self, entity_id: str) -> Identified | None:
         row = self._rows.get(entity_id)
-        entity = self._draft.entities.get(entity_id) if row is None else self._thing(entity_id)
+        entity = self._draft.entities.get(entity_id)
         if entity is not None:
             if not entity.made:
                 return None
@@ -109,7 +109,7 @@ class _DraftMerges(rule_merges.Merges):
         return rule.identified(entity_id, row.evidence_by(rule)) if rule else None
 
     def borne(self, entity_id: str) -> Mapping[str, int]:
-        entity = self._thing(entity_id)
+        entity = self._draft.entities.get(entity_id)
         if entity is not None:
             return entity.borne
         row = self._rows.get(entity_id)
@@ -117,7 +117,7 @@ class _DraftMerges(rule_merges.Merges):
         return rule.borne(row.evidence_by(rule)) if row and rule else {}
 
     def near(self, entity_id: str) -> NearNames:
-        entity = self._thing(entity_id)
+        entity = self._draft.entities.get(entity_id)
         if entity is None or entity.rule is None:
             return NearNames({}, {}, set())
         near = self._names.near(entity)
@@ -131,7 +131,7 @@ class _DraftMerges(rule_merges.Merges):
         bearers: set[str] = set()
         merged: set[str] = set()
         for row in reads.bearers[entity_id]:
-            if self._thing(row.entity_id) is not None:
+            if self._draft.entities.get(row.entity_id) is not None:
                 is_bearer = entity_id in self.borne(row.entity_id)
             elif row.is_alone:
                 self._rows[row.entity_id] = row
@@ -154,7 +154,7 @@ class _DraftMerges(rule_merges.Merges):
         return bearers
 
     def separated(self, entity_id: str) -> Iterable[str]:
-        entity = self._thing(entity_id)
+        entity = self._draft.entities.get(entity_id)
         if entity is not None:
             return (*entity.separated, *entity.distinct_from)
         row = self._rows.get(entity_id)
@@ -167,13 +167,13 @@ class _DraftMerges(rule_merges.Merges):
         return survivor_id
 
     def members(self, entity_id: str, level: int | None = None) -> Iterable[str]:
-        if self._thing(entity_id) is None:
+        if self._draft.entities.get(entity_id) is None:
             return [entity_id]
         members = [member.subject_id for member in self._draft.entities.members(entity_id)]
         return [each for each in members if self.survivor(each, level) == entity_id]
 
     def merge(self, entity_id: str) -> RuleMerge | None:
-        entity = self._thing(entity_id)
+        entity = self._draft.entities.get(entity_id)
         if entity is None or entity.merged_by is None or entity.into is None:
             return None
         return RuleMerge(entity.into, entity.rule.level(entity.merged_by) if entity.rule else -1)
@@ -200,11 +200,8 @@ class _DraftMerges(rule_merges.Merges):
     def read_needs(self) -> None:
         self._needs.read()
 
-    def _thing(self, entity_id: str) -> Thing | None:
-        return self._draft.entities.get(entity_id)
-
     def _rule_of_row(self, row: BearerRow) -> identity_rules.OwnRule | None:
-        entity = self._thing(row.borne_id)
+        entity = self._draft.entities.get(row.borne_id)
         if entity is not None:
             return entity.rule
         return self._near[row.borne_id][0] if row.borne_id in self._near else None
@@ -221,14 +218,18 @@ class _DraftMerges(rule_merges.Merges):
 
     def _need_entity(self, entity_id: str) -> None:
         looked = self._draft.state.read.looked
-        if self._thing(entity_id) is None and looked is not None and entity_id not in looked.entities:
+        if (
+            self._draft.entities.get(entity_id) is None
+            and looked is not None
+            and entity_id not in looked.entities
+        ):
             raise LookAgain(Touched(entities={entity_id}))
 
     def _need_bearers(self, entity_id: str) -> None:
         if entity_id in self._near:
             rule, level = self._near[entity_id]
         else:
-            entity = self._thing(entity_id)
+            entity = self._draft.entities.get(entity_id)
             rule = entity.rule if entity is not None else self._rule_of_row(self._rows[entity_id])
             assert rule is not None
             level = self.borne(entity_id)[entity_id]

@@ -14,7 +14,6 @@ from graphmem.embedding import meaning
 from graphmem.model import (
     canonical,
     comparison,
-    display_labels,
     fact_table,
     facts,
     identity,
@@ -22,6 +21,7 @@ from graphmem.model import (
     reduction,
     state_hash,
 )
+from graphmem.model.display_labels import DISPLAY_LABELS
 from graphmem.model.period_folds import PeriodFold
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import NULL, Rules
@@ -254,7 +254,8 @@ class Node:
     @property
     def labels(self) -> list[str]:
         """The display labels of an entity's node."""
-        return display_labels.of_type(self.own.kind)
+        label = DISPLAY_LABELS.get(self.own.kind)
+        return [label] if label else []
 
     @property
     def as_listed(self) -> Thing | None:

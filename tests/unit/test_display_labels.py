@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphmem import cypher
 from graphmem.database import migrations
-from graphmem.model import display_labels, schema
+from graphmem.model import schema
 from graphmem.model.display_labels import DISPLAY_LABELS
 
 LABEL = re.compile(r":\s*(?:[A-Z]\w*\|)*([A-Z]\w*)")
@@ -17,8 +17,7 @@ LABEL = re.compile(r":\s*(?:[A-Z]\w*\|)*([A-Z]\w*)")
 def test_every_shipped_type_has_a_label_of_its_own_and_no_other_type_has_one() -> None:
     assert sorted(DISPLAY_LABELS) == list(schema.shipped_types())
     assert len(set(DISPLAY_LABELS.values())) == len(DISPLAY_LABELS)
-    assert display_labels.of_type("person") == ["Person"]
-    assert display_labels.of_type("spaceship") == []
+    assert DISPLAY_LABELS["person"] == "Person"
 
 
 def test_no_query_index_or_constraint_uses_a_display_label() -> None:
