@@ -63,6 +63,13 @@ def alternatives(entity_type: str, registered: Alternatives | None) -> Alternati
     return () if own == identity.GENERAL[:-1] else own
 
 
+def evidence(entity_type: str, fields: Mapping[str, Any], alternatives: Alternatives) -> Evidence:
+    names = {name for each in alternatives for name in each} - {INSTANT}
+    read = identity.read_fields(entity_type, fields)
+    values = {name: identity.identifying_value(entity_type, name, read) for name in names}
+    return frozenset((name, value) for name, value in values.items() if value is not None)
+
+
 def joined(known: Evidence, more: Evidence) -> Evidence:
     """Return the evidence of two sets: of a field the smallest values, one more than :data:`VALUES_LIMIT`."""
     if more <= known:
@@ -165,17 +172,14 @@ class OwnRule:
         return self.is_own(level) and level != self.first
 
     def evidence(self, fields: Mapping[str, Any]) -> Evidence:
-        names = {name for each in self.alternatives for name in each} - {INSTANT}
-        read = identity.read_fields(self.entity_type, fields)
-        values = {name: identity.identifying_value(self.entity_type, name, read) for name in names}
-        own = frozenset((name, value) for name, value in values.items() if value is not None)
+        own = evidence(self.entity_type, fields, self.alternatives)
         if own and self.tells_former:
             name, former = identity.company_names(fields)
             own |= {("name", each) for each in (name, *former) if each}
             own |= {(identity.FORMER, each) for each in former if each != name}
         if not self.is_dated:
             return own
-        beside = shared_addresses.beside_number(read)
+        beside = shared_addresses.beside_number(identity.read_fields(self.entity_type, fields))
         return own | {(name, value) for name, value in beside._asdict().items() if value}
 
     @cached_property
