@@ -13,7 +13,7 @@ import pytest
 from graphmem import dump
 from graphmem.auth import passwords
 from graphmem.context import Services
-from graphmem.dump import container, creating, records, verifying
+from graphmem.dump import container, records, verifying
 from graphmem.dump.records import AccountRecord
 from graphmem.model import canonical
 from graphmem.model.fact_records import TransactionRecord
@@ -135,7 +135,9 @@ def test_a_golden_dump_restores_to_its_recorded_state(
         return
     assert essence_of_files(golden) == wanted["files"]
     assert essence_of_dismissals(golden, loop, services) == wanted.get("dismissed", [])
-    (account,) = [each for each in loop.run(creating.every_account(services.database)) if each.id == OWNER]
+    reads = services.database.reads(None)
+    accounts = loop.run(reads.only("account.dumped", list[records.StoredAccount]))
+    (account,) = [each for each in accounts if each.id == OWNER]
     # It is disabled: else its password would end the open access to the database of this run.
     assert (account.scopes, account.disabled) == (["read"], True)
     assert loop.run(passwords.matches("correct horse battery staple", account.password))
