@@ -153,20 +153,12 @@ class Operation(Generic[A]):
         return RateClass.READ if self.scope is Scope.READ else RateClass.WRITE
 
     def count(self, actor: Actor) -> None:
-        """Count the request under way for its caller, once. A face may do so before it reads the arguments.
-
-        Raises:
-            RateLimited: the caller has none left.
-        """
+        """Count the request under way for its caller, once. A face may do so before it reads arguments."""
         if self.limited:
             meter().count(self.rate_class, actor)
 
     def check_open(self, settings: Settings) -> None:
-        """Refuse what a sandbox does not allow. A face may do so before it reads the arguments.
-
-        Raises:
-            SandboxDisabled: the settings are those of a public sandbox, which does not allow it.
-        """
+        """Refuse what a sandbox does not allow. A face may do so before it reads the arguments."""
         if settings.sandbox and not self.sandbox:
             raise SandboxDisabled(operation=self.name)
 
@@ -175,9 +167,7 @@ class Operation(Generic[A]):
     ) -> bytes:
         """Authorise and validate a call, run it once, count it and log one line; return the answer as JSON.
 
-        Raises:
-            GraphmemError: the call failed; an unexpected exception becomes ``InternalError``.
-            asyncio.CancelledError: the caller went away; the call counts as ``cancelled``.
+        An unexpected exception becomes ``InternalError``. If the caller goes away, the call is ``cancelled``.
         """
         cell = [0]
         token = round_trips.set(cell)
@@ -268,7 +258,6 @@ class Operation(Generic[A]):
 
 
 def _check_writer(actor: Actor, settings: Settings) -> None:
-    """Refuse a write of an agent that must sign, or must be better known."""
     if settings.aauth_mode == "required" and actor.signer is None:
         raise AgentSignatureRequired
     tiers = get_args(TierName)
@@ -281,7 +270,6 @@ UNBOUNDED: Final = 10**9
 
 
 async def _check_quarantine(services: Services, actor: Actor, name: str) -> None:
-    """Refuse a writer in quarantine."""
     writers = writers_of(actor.owner, actor.agent, actor.client, actor.by)
     reads = services.database.reads(actor.owner)
     spans = await reads.only("exclusion.writings", list[WrittenSpan], writers=writers)

@@ -30,8 +30,7 @@ from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context
 from graphmem.errors import GraphmemError
 from graphmem.observability.logs import new_trace_id
-from graphmem.operations.change_filters import FollowChanges
-from graphmem.operations.subscriptions import changes_for
+from graphmem.operations.subscriptions import FollowChanges, changes_for
 
 PING_SECONDS: Final = 25
 SEND_SECONDS: Final = 60

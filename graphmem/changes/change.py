@@ -34,15 +34,11 @@ Fields = Mapping[str, ShownValue]
 class Change:
     """What one transaction changed of one subject.
 
-    Attributes:
-        subject: the id of the entity, source, observation or transaction, the key of the relationship, or
-            the type of the schema.
-        before, after: the fields whose values changed, as they were shown before and after.
-        ends: of a relationship, its source and its target.
-        details: what only some kinds have.
-        index: its place among the changes of its transaction.
-        clock: of a change of the answers of a standing query, when it was, or the time of its transaction.
-        own_id: its id, where its transaction and subject are not all that tells it from others.
+    ``subject`` is the id of the entity, source, observation or transaction, the key of the relationship, or
+    the type of the schema. ``before`` and ``after`` have the fields whose values changed. ``ends`` are the
+    source and the target of a relationship, ``details`` what only some kinds have, ``index`` its place among
+    the changes of its transaction. ``clock``: of the answers of a standing query, when they changed.
+    ``own_id``: its id, where its transaction and subject are not all that tells it from others.
     """
 
     transaction: RecordedTransaction

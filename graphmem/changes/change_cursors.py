@@ -34,12 +34,6 @@ class Place(NamedTuple):
     clock: int | None = None
 
 
-class PlacedTransaction(NamedTuple):
-    node_key: str | None
-    transaction_id: str | None
-    recorded_at: int | None
-
-
 def cursor(node_key: str, change: Change) -> str:
     return _text(node_key, place_after(change), change.transaction.id)
 
@@ -57,26 +51,28 @@ def _text(node_key: str, place: Place, transaction_id: str) -> str:
 
 async def at_end(context: Context, sequence: int, clock: int | None = None) -> str:
     """Return the cursor after all changes of a transaction; an empty text if there is none yet."""
-    row = await transaction_at(context, sequence)
-    if row is None or row.node_key is None or row.transaction_id is None:
+    node_key, transaction_id, _ = await transaction_at(context, sequence)
+    if node_key is None or transaction_id is None:
         return ""
-    return _text(row.node_key, Place(sequence, END, clock), row.transaction_id)
+    return _text(node_key, Place(sequence, END, clock), transaction_id)
 
 
-async def transaction_at(context: Context, sequence: int) -> PlacedTransaction | None:
-    """Return what is at a place of the owner's order; ``None`` if the owner has written nothing."""
-    return await context.graph.one("change.place", PlacedTransaction, sequence=sequence)
+async def transaction_at(context: Context, sequence: int) -> tuple[str | None, str | None, int | None]:
+    """Return the key of the owner's node, and the id and the time of the transaction at a place in its order.
+
+    What is not there is ``None``.
+    """
+    row = await context.graph.one(
+        "change.place", tuple[str | None, str | None, int | None], sequence=sequence
+    )
+    return row or (None, None, None)
 
 
 async def place_of(context: Context, text: str, *, is_standing: bool = False) -> Place:
-    """Return the place of a cursor. An empty text is the beginning.
+    """Return the place of a cursor; an empty text is the beginning.
 
-    Args:
-        is_standing: it is to be one of the answers of a standing query, or after all changes of a
-            transaction.
-
-    Raises:
-        CursorOfAnotherDatabase: it is no cursor of the owner's changes as this database has them.
+    ``is_standing``: it is of the answers of a standing query, or after all changes of a transaction.
+    CursorOfAnotherDatabase: it is no cursor of the owner's changes as this database has them.
     """
     if not text:
         return Place()
@@ -84,8 +80,8 @@ async def place_of(context: Context, text: str, *, is_standing: bool = False) ->
     if match is None:
         raise CursorOfAnotherDatabase
     place = Place(int(match[2]), int(match[3]), None if match[5] is None else int(match[5]))
-    row = await transaction_at(context, place.sequence)
-    if row is None or None in row or text != _text(row.node_key or "", place, row.transaction_id or ""):
+    node_key, transaction_id, recorded_at = await transaction_at(context, place.sequence)
+    if recorded_at is None or text != _text(node_key or "", place, transaction_id or ""):
         raise CursorOfAnotherDatabase
     if (place.clock is None) == is_standing and place.part != END:
         raise CursorOfAnotherDatabase("the cursor is of the stream of another subscription")

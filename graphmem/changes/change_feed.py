@@ -47,15 +47,6 @@ class Head(NamedTuple):
     recorded_at: int = 0
 
 
-class _HeadRow(NamedTuple):
-    owner: str
-    node_key: str
-    sequence: int
-    revision: int | None
-    recorded_at: int
-    is_settled: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """The changes of one transaction; ``written`` has what streams send of them, by index and form."""
@@ -75,9 +66,7 @@ class StandingFeed(Protocol):
         """Return whether it is time to look what the clock alone changed."""
         ...
 
-    async def after(self, place: Place, head: Head) -> Stretch:
-        """Return the next changes after a place, up to a head, and the place after them."""
-        ...
+    async def after(self, place: Place, head: Head) -> Stretch: ...
 
 
 @dataclass(slots=True)
@@ -111,11 +100,7 @@ class ChangeFeed:
         """Whether the process stops."""
 
     def check_room(self) -> None:
-        """Check that the process may serve one more stream.
-
-        Raises:
-            ServiceBusy: it serves as many as it may.
-        """
+        """Check that the process may serve one more stream; ServiceBusy: it serves as many as it may."""
         if sum(watched.watchers for watched in self._watched.values()) >= STREAMS_LIMIT:
             raise ServiceBusy(f"this process serves {STREAMS_LIMIT:,} streams already: try again later")
 
@@ -145,7 +130,6 @@ class ChangeFeed:
         return self._watched[owner].head.node_key
 
     async def close(self) -> None:
-        """Stop asking how far owners have written."""
         self.end()
         if self._task is not None:
             self._task.cancel()
@@ -155,8 +139,7 @@ class ChangeFeed:
     async def head(self, owner: str, *, settled: bool = True) -> Head:
         """Return how far an owner has written and all of it can be read.
 
-        Args:
-            settled: nothing while what a withdrawal changed is not wholly known yet.
+        ``settled``: nothing while what a withdrawal changed is not wholly known yet.
         """
         heads = await self._read([owner], settled=settled)
         return heads.get(owner, Head())
@@ -170,7 +153,8 @@ class ChangeFeed:
         if watched is None:
             return await _read_after(context, place, sequence)
         key, stretches = (place, sequence), watched.stretches
-        if key not in stretches or _has_failed(stretches[key]):
+        task = stretches.get(key)
+        if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
             stretches[key] = asyncio.create_task(_read_after(context, place, sequence))
         stretches.move_to_end(key)
         while len(stretches) > KEPT_STRETCHES:
@@ -183,8 +167,7 @@ class ChangeFeed:
     ) -> Stretch | None:
         """Return the next changes after a place, up to a head, with the place after them; None: none came.
 
-        Args:
-            standing: tells the changes of the answers of a standing query in place of all changes.
+        ``standing`` tells the changes of the answers of a standing query in place of all changes.
         """
         is_behind = place.sequence < head.sequence or place.part != END
         if not head.sequence or not (is_behind or (standing is not None and standing.is_due(place))):
@@ -196,13 +179,9 @@ class ChangeFeed:
     async def follow(
         self, context: Context, place: Place | None, standing: StandingFeed | None = None
     ) -> AsyncGenerator[Stretch]:
-        """Yield changes after a place until the process ends; with the place after them.
+        """Yield changes after a place (None: the newest) until the process ends, with the place after them.
 
         It yields no parts once in a while when nothing happens, so that its caller can look after itself.
-
-        Args:
-            place: ``None`` is the newest place.
-            standing: as for :meth:`stretch`.
         """
         owner = context.actor.owner
         with self.watching(owner):
@@ -245,26 +224,23 @@ class ChangeFeed:
                 _log.exception("unexpected fault of the feed of changes: it goes on")
 
     async def _read(self, owners: list[str], *, settled: bool = True) -> dict[str, Head]:
-        rows = await self._database.reads(None).only("change.heads", list[_HeadRow], owners=owners)
+        rows = await self._database.reads(None).only(
+            "change.heads", list[tuple[str, str, int, int | None, int, bool]], owners=owners
+        )
         heads: dict[str, Head] = {}
-        for each in rows:
-            if each.revision is None or settled > each.is_settled:
+        for owner, node_key, sequence, revision, recorded_at, is_settled in rows:
+            if revision is None or settled > is_settled:
                 continue
-            sequence, recorded_at = each.sequence, each.recorded_at
-            watched = self._watched.get(each.owner)
+            head, watched = Head(node_key, sequence, recorded_at), self._watched.get(owner)
             is_new = watched is None or watched.head.sequence != sequence
-            if is_new and self._writers.whole_revision(each.owner) != each.revision:
+            if is_new and self._writers.whole_revision(owner) != revision:
                 # A reader may see a commit in part. The holder of the lock sees every commit whole.
-                locked = await self._database.writes(each.owner).one("owner.lock", LockedOwner)
+                locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
                 if locked is None or locked.revision is None:
                     continue
-                sequence, recorded_at = locked.sequence, max(recorded_at, locked.recorded_at or 0)
-            heads[each.owner] = Head(each.node_key, sequence, recorded_at)
+                head = Head(node_key, locked.sequence, max(recorded_at, locked.recorded_at or 0))
+            heads[owner] = head
         return heads
-
-
-def _has_failed(task: asyncio.Task[Stretch]) -> bool:
-    return task.done() and (task.cancelled() or task.exception() is not None)
 
 
 async def _read_after(context: Context, place: Place, sequence: int) -> Stretch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from graphmem.changes import change_cursors, recorded_transactions
 from graphmem.changes.change import ON_REQUEST, Change
@@ -33,15 +33,11 @@ RARE_ENTITIES: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class NewestFirst:
-    """What a page of the newest changes is of.
+    """What a page of the newest changes is of: ``count`` changes among so many ``transactions`` at most.
 
-    Attributes:
-        since, until: recorded from the one on and before the other (microseconds).
-        place: recorded_at and index of the last change of the page before.
-        count: changes to find.
-        transactions: transactions to look through.
-        surroundings: entities whose changes are wanted, with those of their relationships; ``depth`` 1 adds
-            the changes of their neighbours.
+    ``since``, ``until``: recorded from the one on and before the other (microseconds). ``place``: recorded_at
+    and index of the last change of the page before. ``surroundings``: entities whose changes are wanted, with
+    those of their relationships; ``depth`` 1 adds those of their neighbours.
     """
 
     filters: WantedChanges
@@ -54,18 +50,10 @@ class NewestFirst:
     depth: int = 0
 
 
-class FoundChanges(NamedTuple):
-    """Changes of a page; ``place`` is where the look ended if it did not reach the end."""
+async def newest_first(context: Context, request: NewestFirst) -> tuple[list[Change], tuple[int, int] | None]:
+    """Return the newest changes that are wanted, and where the look ended if it did not reach the end.
 
-    changes: list[Change]
-    place: tuple[int, int] | None
-
-
-async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
-    """Return the newest changes that are wanted.
-
-    Raises:
-        NotFound: the owner has none of the entities.
+    NotFound: the owner has none of the entities.
     """
     touched: Touched | None = None
     filters, owner = request.filters, context.actor.owner
@@ -92,7 +80,7 @@ async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
         stretch = await recorded_transactions.newest(context, request.since, before, touched, limit)
         left = stretch.transactions
         if not left:
-            return FoundChanges(collected, None)
+            return collected, None
         scanned += len(left)
         while left and len(collected) < request.count:
             run, left = _next_run(owner, left, filters, touched, request.count - len(collected))
@@ -102,17 +90,16 @@ async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
             # Those that were left out are the oldest of the run.
             left = run[len(kept) :] + left
             if kept and _statements() >= end and len(collected) < request.count:
-                return FoundChanges(collected, (kept[0].recorded_at, 0))
+                return collected, (kept[0].recorded_at, 0)
         if len(collected) >= request.count:
-            return FoundChanges(collected, None)
+            return collected, None
         before = stretch.transactions[-1].recorded_at
         if _statements() >= end:
             break
-    return FoundChanges(collected, (before, 0))
+    return collected, (before, 0)
 
 
 def _statements() -> int:
-    """Return how many statements the request has run."""
     return round_trips.get([0])[0]
 
 
@@ -186,20 +173,6 @@ def _likely(owner: str, transaction: RecordedTransaction, filters: WantedChanges
     return max(sum(not types or each.entity_type in {None, *types} for each in transaction.observations), 1)
 
 
-class ChangesAfter(NamedTuple):
-    """Changes after a place, the oldest first; ``place`` is where to go on.
-
-    ``node_key`` is that of the owner whose changes they are. ``is_pending``: what a withdrawal changed is not
-    wholly known yet, and nothing that came after it is told.
-    """
-
-    changes: list[Change]
-    place: Place
-    has_more: bool
-    node_key: str
-    is_pending: bool = False
-
-
 async def after(
     context: Context,
     place: Place,
@@ -207,11 +180,11 @@ async def after(
     count: int,
     wait_seconds: float,
     standing: StandingFeed | None = None,
-) -> ChangesAfter:
-    """Return up to ``count`` changes after a place; with none yet, wait for some.
+) -> tuple[list[Change], Place, bool, str, bool]:
+    """Return up to ``count`` changes after a place, as ``ChangeFeed.stretch`` does; wait for the first.
 
-    Args:
-        standing: tells the changes of the answers of a standing query in place of all changes.
+    Returns the changes, the oldest first, where to go on, whether more follow, the key of the owner's node,
+    and whether what a withdrawal changed is not wholly known yet: nothing that came after it is told then.
     """
     feed, owner = context.services.of(ChangeFeed), context.actor.owner
     deadline = time.monotonic() + wait_seconds
@@ -222,7 +195,7 @@ async def after(
             left = deadline - time.monotonic()
             if changes or has_more or left <= 0 or feed.is_ending:
                 is_pending = not head.node_key and bool((await feed.head(owner, settled=False)).node_key)
-                return ChangesAfter(changes, place, has_more, head.node_key, is_pending)
+                return changes, place, has_more, head.node_key, is_pending
             if head.node_key:
                 await feed.news(owner, head, min(left, 1.0))
             else:

@@ -9,12 +9,7 @@ from graphmem.model import canonical
 
 
 def sentence(change: Mapping[str, Any], value: Callable[[Any], str] = canonical.encode) -> str:
-    """Return a change as a person reads it: what happened to what.
-
-    Args:
-        change: an answer.
-        value: writes a value.
-    """
+    """Return a change as a person reads it: what happened to what; ``value`` writes a value."""
     action = str(change["action"])
     if "relationship_key" in change and change["event_type"].startswith("relationship"):
         ends = [change.get(f"{side}_name") or change[f"{side}_entity_id"] for side in ("source", "target")]

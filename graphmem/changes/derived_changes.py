@@ -39,11 +39,7 @@ _Subjects = tuple[list[Known], list[str], list[tuple[str, Json]]]
 
 
 async def check_entities(context: Context, entity_ids: list[str]) -> None:
-    """Check that some entities are the owner's.
-
-    Raises:
-        NotFound: one of them is not the owner's.
-    """
+    """Check that some entities are the owner's; NotFound: one of them is not."""
     if not entity_ids:
         return
     entities, *_ = await context.graph.only(
@@ -62,13 +58,8 @@ async def changes_of(
 ) -> tuple[list[Change], Sequence[RecordedTransaction]]:
     """Return the changes of some transactions, which stand in the order in which they were recorded.
 
-    Args:
-        read_alone: so many at most of those whose states are read for each alone; earlier transactions than
-            these are left out.
-        is_whole: no other transaction was recorded between them.
-
-    Returns:
-        The changes, and the transactions whose changes they are.
+    The transactions whose changes they are come with them: of those whose states are read for each alone
+    ``read_alone`` at most, and none from before these. ``is_whole``: no other one was recorded between them.
     """
     if not transactions:
         return [], []
@@ -160,8 +151,7 @@ class _Deriver:
     async def changes(self, transaction: RecordedTransaction) -> list[Change]:
         before, after = await self._around(transaction)
         changes = [
-            *_of_files(transaction),
-            *(_of_schema(transaction, entity_type, version) for entity_type, version in transaction.schemas),
+            *_of_files_and_schemas(transaction),
             *(self._of_entity(transaction, each, before, after) for each in sorted(after) if ":" not in each),
             *(
                 self._of_relationship(transaction, each, before, after)
@@ -230,7 +220,6 @@ class _Deriver:
         return states
 
     async def _states_around(self, transaction: RecordedTransaction) -> tuple[States, States]:
-        """Read what is shown before and after a transaction."""
         entity_ids, keys = set(transaction.entity_ids), set(transaction.relationship_keys)
         for split in transaction.splits:
             entity_ids |= {split.source, split.target}
@@ -309,14 +298,11 @@ class _Deriver:
 
     def _of_observation(self, transaction: RecordedTransaction, observation: RecordedObservation) -> Change:
         known = self._known.get(observation.subject_id)
-        after = {
-            name: ShownValue(value, observation.id)
-            for name, value in zip(observation.fields, observation.values, strict=True)
-        }
-        name = known.name if known else None
+        pairs = zip(observation.fields, observation.values, strict=True)
         return Change(
-            transaction, "observation.created", observation.id, observation.entity_type, name, observation,
-            after=after,
+            transaction, "observation.created", observation.id, observation.entity_type,
+            known.name if known else None, observation,
+            after={name: ShownValue(value, observation.id) for name, value in pairs},
         )  # fmt: skip
 
 
@@ -341,19 +327,17 @@ def _first(transaction: RecordedTransaction, subject_id: str) -> RecordedObserva
     return next((each for each in own if each.kind == "correction"), own[0] if own else None)
 
 
-def _of_files(transaction: RecordedTransaction) -> Iterator[Change]:
-    for source in transaction.sources:
-        yield Change(transaction, "source.stored", source.id, name=source.name)
-    for each in transaction.interpretations:
-        details = {"interpretation_id": each.id, "error": each.error}
-        yield Change(transaction, "source.interpreted", each.source_id, details=details)
+def _of_files_and_schemas(transaction: RecordedTransaction) -> Iterator[Change]:
+    for source_id, name in transaction.sources:
+        yield Change(transaction, "source.stored", source_id, name=name)
+    for interpretation_id, source_id, error in transaction.interpretations:
+        details = {"interpretation_id": interpretation_id, "error": error}
+        yield Change(transaction, "source.interpreted", source_id, details=details)
     for withdrawal in transaction.withdrawals:
         noun = "source" if withdrawal.subject_kind in ("source", "interpretation") else "writing"
         done = "withdrawn" if withdrawal.kind == "exclude" else "reinstated"
         details = {"subject_kind": withdrawal.subject_kind}
         yield Change(transaction, f"{noun}.{done}", withdrawal.subject, details=details)
-
-
-def _of_schema(transaction: RecordedTransaction, entity_type: str, version: str) -> Change:
-    kind = "schema.registered" if version == FIRST_VERSION else "schema.changed"
-    return Change(transaction, kind, entity_type, entity_type, details={"version": version})
+    for entity_type, version in transaction.schemas:
+        kind = "schema.registered" if version == FIRST_VERSION else "schema.changed"
+        yield Change(transaction, kind, entity_type, entity_type, details={"version": version})

@@ -38,21 +38,6 @@ class RecordedObservation(NamedTuple):
         )  # fmt: skip
 
 
-class RecordedSource(NamedTuple):
-    """A file that a transaction stored, under the name that it gave."""
-
-    id: str
-    name: str | None
-
-
-class RecordedInterpretation(NamedTuple):
-    """An interpretation that a transaction ended; ``error`` says why it failed."""
-
-    id: str
-    source_id: str
-    error: str | None
-
-
 class RecordedWithdrawal(NamedTuple):
     """A withdrawal (``exclude``) or its end (``include``)."""
 
@@ -69,13 +54,12 @@ class RecordedSplit(NamedTuple):
     subjects: list[str]
 
 
-class RecordedSchema(NamedTuple):
-    entity_type: str
-    version: str
-
-
 class RecordedTransaction(NamedTuple):
-    """A row of ``change/_recorded.cypher``. ``is_restored``: a restore wrote it, from a dump."""
+    """A row of ``change/_recorded.cypher``. ``is_restored``: a restore wrote it, from a dump.
+
+    ``sources`` are the ids of the files that it stored, with the names that it gave; ``interpretations``
+    those that it ended: the id, the source, and why it failed; ``schemas`` types and their new versions.
+    """
 
     id: str
     sequence: int
@@ -86,11 +70,11 @@ class RecordedTransaction(NamedTuple):
     by: Json | None
     is_restored: bool
     observations: list[RecordedObservation]
-    sources: list[RecordedSource]
-    interpretations: list[RecordedInterpretation]
+    sources: list[tuple[str, str | None]]
+    interpretations: list[tuple[str, str, str | None]]
     withdrawals: list[RecordedWithdrawal]
     splits: list[RecordedSplit]
-    schemas: list[RecordedSchema]
+    schemas: list[tuple[str, str]]
 
     def writers(self, owner: str) -> list[str]:
         """Return the keys of who wrote it, and of the writers whose writings count because of it."""
@@ -140,8 +124,7 @@ async def newest(
 ) -> Stretch:
     """Return the transactions that were recorded from ``start`` on and before ``before``, the newest first.
 
-    Args:
-        touched: only those that changed one of these entities or relationships, or have one of these times.
+    ``touched``: only those that changed one of these subjects, or have one of these times.
     """
     if touched is None:
         return await context.graph.only("change.newest", Stretch, since=start, before=before, limit=limit)

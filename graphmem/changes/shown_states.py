@@ -13,7 +13,6 @@ from graphmem.model.reduction import Fold
 from graphmem.reading import as_of, recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.recomputed import RecomputedEntities
-from graphmem.reading.shared_rows import RelationshipRow
 
 SUBJECTS_PER_READ: Final = 200
 """Entities or relationships whose states one query reads."""
@@ -71,7 +70,10 @@ async def relationship_states(context: Context, keys: Sequence[str], at_ingested
     for start in range(0, len(keys), SUBJECTS_PER_READ):
         some, clocks = keys[start : start + SUBJECTS_PER_READ], Clocks(at_ingested=at_ingested)
         rows = await as_of.relationships(context, some, clocks, include_deleted=True)
-        states |= {row.key: _relationship_state(row) for row in rows}
+        for row in rows:
+            fields = zip(row.fields, row.values, row.winners, strict=True)
+            fold = {name: reduction.Winner("", winner, value) for name, value, winner in fields}
+            states[row.key] = State(row.live, fold, None, False, row.created_at)
     return states
 
 
@@ -84,16 +86,7 @@ def _entity_state(then: RecomputedEntities, entity_id: str) -> State | None:
     return State(row.live, then.folds[survivor], into)
 
 
-def _relationship_state(row: RelationshipRow) -> State:
-    fold = {
-        name: reduction.Winner("", winner, value)
-        for name, value, winner in zip(row.fields, row.values, row.winners, strict=True)
-    }
-    return State(row.live, fold, None, False, row.created_at)
-
-
 def difference(was: State | None, now: State | None) -> tuple[Fields, Fields]:
-    """Return the fields whose values differ, as they were and as they are."""
     before = was.fields if was else _NO_FIELDS
     after = now.fields if now else _NO_FIELDS
     names = [

@@ -80,45 +80,37 @@ class StandingAnswers:
 
     @property
     def is_timed(self) -> bool:
-        """Whether the clock alone changes them."""
         return self.query.is_timed
 
     def is_due(self, place: Place) -> bool:
-        """Return whether it is time to look what the clock alone changed."""
         return self.is_timed and times.now() - (place.clock or 0) > LOOK_MICROSECONDS
 
     async def after(self, place: Place, head: Head) -> Stretch:
-        """Return the next changes after a place, up to a head, and the place after them."""
         if time.monotonic() - self._read_at > READ_SECONDS:
             # A type may have another name now, or other fields.
             self.query, self._read_at = await self.read(), time.monotonic()
-        return await _after(self.context, self.query, place, head)
-
-
-async def _after(context: Context, query: StandingQuery, place: Place, head: Head) -> Stretch:
-    walk = await _Walk.begin(context, query, place)
-    start = Place(walk.at.sequence)
-    parts, following = list[Part](), start
-    if start.sequence < head.sequence:
-        parts, following = await context.services.of(ChangeFeed).after(context, start, head.sequence)
-    is_last = following.sequence >= head.sequence
-    await walk.over(parts, head.recorded_at if is_last else None)
-    by_sequence: dict[int, list[Change]] = {}
-    for change in walk.changes:
-        change_place = change.transaction.sequence, change.clock
-        if change_place != (place.sequence, place.clock) or change.index > place.part:
-            by_sequence.setdefault(change.transaction.sequence, []).append(change)
-    return [Part(*each) for each in by_sequence.items()], Place(following.sequence, END, walk.clock)
+        context, feed = self.context, self.context.services.of(ChangeFeed)
+        walk = await _Walk.begin(context, self.query, place)
+        start = Place(walk.at.sequence)
+        parts, following = list[Part](), start
+        if start.sequence < head.sequence:
+            parts, following = await feed.after(context, start, head.sequence)
+        is_last = following.sequence >= head.sequence
+        await walk.over(parts, head.recorded_at if is_last else None)
+        by_sequence: dict[int, list[Change]] = {}
+        for change in walk.changes:
+            change_place = change.transaction.sequence, change.clock
+            if change_place != (place.sequence, place.clock) or change.index > place.part:
+                by_sequence.setdefault(change.transaction.sequence, []).append(change)
+        return [Part(*each) for each in by_sequence.items()], Place(following.sequence, END, walk.clock)
 
 
 @dataclass(slots=True)
 class _Walk:
-    """A walk along transactions: what is shown of the entities that are compared, and up to which time.
+    """A walk along transactions, from after ``at``: what is shown of the entities that are compared.
 
-    Attributes:
-        at: the transaction that it begins after.
-        clock: the time that it begins after, then the time up to which it went.
-        changes: what it found, with their places.
+    ``clock`` is the time that it begins after, then the one up to which it went; ``changes`` are what it
+    found.
     """
 
     context: Context
@@ -133,22 +125,18 @@ class _Walk:
     @classmethod
     async def begin(cls, context: Context, query: StandingQuery, place: Place) -> _Walk:
         """Return a walk from a place; from before its changes, if it is among those of one moment."""
-        row = await change_cursors.transaction_at(context, place.sequence)
-        recorded_at = (row and row.recorded_at) or 0
+        _, transaction_id, time_recorded = await change_cursors.transaction_at(context, place.sequence)
+        recorded_at = time_recorded or 0
         sequence, clock = place.sequence, recorded_at if place.clock is None else place.clock
         if place.part != END:
             is_between = clock > recorded_at
             sequence -= not is_between
             clock -= is_between
-        known = (row and row.transaction_id) or "", sequence, recorded_at, "", "", answers.ANONYMOUS, None
+        known = transaction_id or "", sequence, recorded_at, "", "", answers.ANONYMOUS, None
         return cls(context, query, RecordedTransaction(*known, False, [], [], [], [], [], []), clock)
 
     async def over(self, parts: Sequence[Part], known: int | None) -> None:
-        """Go along some transactions.
-
-        Args:
-            known: up to which time of recording all is read, if nothing follows: then up to now.
-        """
+        """Go along transactions; ``known``: up to which time all is read if nothing follows, else None."""
         passed = [(part.changes[0].transaction, part.changes) for part in parts if part.changes]
         moving = [each for each in passed if not each[0].is_restored]
         self._passed = [self.at, *(transaction for transaction, _ in moving)]

@@ -57,7 +57,6 @@ class Subscription(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """The place after what was delivered."""
         return Place(self.sequence, self.part, self.clock)
 
     @property
@@ -80,8 +79,7 @@ async def create(
 ) -> Subscription:
     """Store a subscription to what changes from now on: to changes, or to the answers of a standing query.
 
-    Raises:
-        NotFound: the caller has no account.
+    NotFound: the caller has no account.
     """
     account_id = context.actor.account
     now = times.now()
@@ -114,9 +112,7 @@ async def of_account(context: Context) -> list[Subscription]:
 async def active(context: Context, subscription_id: str) -> Subscription:
     """Return an active subscription of the caller's account.
 
-    Raises:
-        NotFound: the account has no such subscription.
-        SubscriptionInactive: it sleeps.
+    NotFound: the account has no such subscription. SubscriptionInactive: it sleeps.
     """
     for subscription in await of_account(context):
         if subscription.id == subscription_id:
@@ -138,8 +134,7 @@ async def wanted_by(services: Services, subscription: Subscription) -> WantedCha
 async def wake(context: Context, subscription_id: str) -> None:
     """Have a subscription go on for the caller: after its place, or from now on if that is of other data.
 
-    Raises:
-        NotFound: the account has no such subscription.
+    NotFound: the account has no such subscription.
     """
     subscription = await context.services.database.writes(context.actor.owner).one(
         "subscription.wake", Subscription, account_id=context.actor.account, id=subscription_id,
@@ -164,7 +159,6 @@ def _missing(subscription_id: str) -> NotFound:
 
 
 def _awake(actor: Actor) -> dict[str, Any]:
-    """Return the properties of a subscription that begins or goes on for a caller."""
     signer = actor.signer
     agent = (signer.thumbprint, signer.issuer, signer.subject) if signer else ("", None, None)
     credential = {"credential": actor.credential, "signer": orjson.dumps(agent).decode()}

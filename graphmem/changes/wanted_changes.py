@@ -10,7 +10,7 @@ import orjson
 from typing_extensions import TypedDict
 
 from graphmem.changes import change_cursors
-from graphmem.changes.change import ON_REQUEST, Change, ShownValue
+from graphmem.changes.change import ON_REQUEST, Change
 from graphmem.model import ids, times
 from graphmem.reading import answers
 
@@ -91,7 +91,6 @@ class WantedChanges:
         return WantedChanges(kinds=named.pop("event_types", frozenset()), **named)
 
     def among(self, owner: str, changes: Iterable[Change]) -> list[Change]:
-        """Return those of some changes of an owner that somebody wants."""
         return [change for change in changes if self.fits(owner, change)]
 
     def fits(self, owner: str, change: Change) -> bool:
@@ -129,7 +128,10 @@ def answer(owner: str, node_key: str, change: Change, *, values: bool = False) -
     if change.fields:
         members["fields"] = {
             name: {
-                side: _value_answer(winner, values)
+                side: {
+                    "observation_id": winner.observation_id,
+                    **({"value": answers.stored_json(winner.value)} if values else {}),
+                }
                 for side, every in (("before", change.before), ("after", change.after))
                 if (winner := every.get(name)) is not None
             }
@@ -146,7 +148,6 @@ def answer(owner: str, node_key: str, change: Change, *, values: bool = False) -
 
 
 def _subject(change: Change) -> dict[str, Any]:
-    """Return the members that say what a change is about."""
     noun = change.kind.partition(".")[0]
     if noun == "relationship":
         members: dict[str, Any] = {
@@ -167,8 +168,3 @@ def _subject(change: Change) -> dict[str, Any]:
         subject = change.observation.subject_id
         return {"relationship_key" if ":" in subject else "entity_id": subject, **members}
     return members if noun == "schema" else {"subject": change.subject}
-
-
-def _value_answer(winner: ShownValue, values: bool) -> dict[str, Any]:
-    members: dict[str, Any] = {"observation_id": winner.observation_id}
-    return {**members, "value": answers.stored_json(winner.value)} if values else members

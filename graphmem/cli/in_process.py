@@ -69,8 +69,8 @@ def rebuild(session: Session) -> SnapshotHealth:
 
     async def work(services: Services) -> SnapshotHealth:
         context = Context(local_actor("cli"), services)
-        types = await stored_types(context)
-        with counted_task("deriving entities and relationships", types.total) as advance:
+        *_, total = await stored_types(context)
+        with counted_task("deriving entities and relationships", total) as advance:
             return health_of(await audit(context, fix=True, deep=True, progress=advance))
 
     return on_services(chosen, work)

@@ -10,9 +10,11 @@ row classes as well where the field is annotated so::
 
 A row class that is made by position may hold row classes itself. For a query with one column, the type of
 that column stands in place of a row class, such as ``str``, ``EntityRow`` or ``list[EntityRow]``. For a row
-that is unpacked where it is read, a tuple of the types of its columns does, in the order of the header::
+that is unpacked where it is read, a tuple of the types of its columns does, in the order of the header; for a
+list in a column, a tuple of the types of its values::
 
     page, total = await context.graph.only("event.page", tuple[list[EventRow], int])
+    for key, turns in await context.graph.only("relationship.at_all", list[tuple[str, list[Tally]]]): ...
 
 Values are checked only where a read met damage: a test compares every row class with its query's header.
 """
@@ -24,7 +26,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from graphmem.database.left_out import each_sound, kept, sound
 
@@ -108,15 +110,24 @@ def _columns(row_class: type) -> tuple[tuple[str, Convert | None], ...]:
 @cache
 def _conversion(annotation: Any) -> Convert | None:
     """Return what makes the value of a column, ``None`` where the value stays as it is."""
-    annotation = without_none(annotation)
+    annotation = _as_row_class(without_none(annotation))
     if _is_row_class(annotation):
         make = _by_position(annotation)
         return lambda value: None if value is None else kept(make, value)
-    item = get_args(annotation)[0] if get_origin(annotation) is list else None
+    item = _as_row_class(get_args(annotation)[0]) if get_origin(annotation) is list else None
     if item is not None and _is_row_class(item):
         make = _by_position(item)
         return lambda value: None if value is None else each_sound(make, value)
     return None
+
+
+@cache
+def _as_row_class(annotation: Any) -> Any:
+    """Return a row class without names for a tuple of types; another annotation as it is."""
+    if get_origin(annotation) is not tuple:
+        return annotation
+    fields = [(f"value_{i}", each) for i, each in enumerate(get_args(annotation), 1)]
+    return cast("Any", NamedTuple)("Values", fields)
 
 
 @cache
@@ -146,6 +157,8 @@ def without_none(annotation: Any) -> Any:
 def fits(annotation: Any, declared: str) -> bool:
     """Return whether a column of this type, as a header declares it, fits the annotation; null always may."""
     annotation = without_none(annotation)
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
     if annotation is Any or declared == "ANY":
         return True
     base = get_origin(annotation) or annotation

@@ -49,7 +49,6 @@ class Pair(NamedTuple):
 
     @property
     def ids(self) -> tuple[str, str]:
-        """The two ids, the lesser first."""
         return self.a.entity_id, self.b.entity_id
 
 
@@ -81,8 +80,7 @@ def propose(
 ) -> Proposals:
     """Return the pairs of entities of one type, or of two that are alike, that are likely duplicates.
 
-    Args:
-        around: ids; only pairs with one of these entities, each compared with all others of its type.
+    ``around``: ids; only pairs with one of these entities, each compared with all others of its type.
     """
     by_type: dict[str, dict[str, Profile]] = {}
     for profile in profiles:

@@ -30,11 +30,6 @@ VALUE_CHARACTERS_LIMIT: Final = 1_000
 """A longer value is not compared; as in ``duplicate/_row.cypher``."""
 
 
-class _DocumentRow(NamedTuple):
-    entity_type: str
-    document: Json
-
-
 @dataclass(frozen=True, slots=True)
 class Detections:
     """What the schemas of some types say of duplicates; a type whose schema says nothing is missing.
@@ -88,9 +83,8 @@ class Detections:
 
 async def detections_of(context: Context, types: Iterable[str]) -> Detections:
     types = sorted(types)
-    rows = await context.graph.only("schema.documents", list[_DocumentRow], types=types)
-    documents = {each.entity_type: SchemaDocument.read(each.document) for each in rows}
-    return Detections.of(types, documents.get)
+    rows = await context.graph.only("schema.documents", list[tuple[str, Json]], types=types)
+    return Detections.of(types, {name: SchemaDocument.read(document) for name, document in rows}.get)
 
 
 class ProfileRow(NamedTuple):
@@ -116,21 +110,8 @@ NAMES_LIMIT = 100_000
 """Names that one call reads at most, including those of entities of other types."""
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicateScan:
-    """The entities to compare with each other. More follow ``next_name``, if it is not None."""
-
-    profiles: list[Profile]
-    next_name: str | None = None
-
-
 async def profile_of(context: Context, entity_id: str, detections: Detections) -> Profile:
-    """Return the profile of the entity whose pairs are requested.
-
-    Raises:
-        NotFound: no live entity has this id.
-        Torn: the entity was read while it was written.
-    """
+    """Return the profile of the entity whose pairs are requested; NotFound: no live entity has this id."""
     entity = await context.graph.one("entity.get", EntityRow, entity_id=entity_id, include_deleted=False)
     if entity is None:
         raise answers.no_entity(entity_id)
@@ -140,11 +121,11 @@ async def profile_of(context: Context, entity_id: str, detections: Detections) -
 
 async def scan(
     context: Context, counts: dict[str, int], after: str | None, detections: Detections
-) -> DuplicateScan:
+) -> tuple[list[Profile], str | None]:
     """Return all entities of some types, or a stretch of them if they are too many for one call.
 
-    Raises:
-        InvalidInput: they are too many, and the instance is sealed: no index has the order of its names.
+    More follow the name that is returned with them, unless it is None. InvalidInput: they are too many, and
+    the instance is sealed: no index has the order of its names.
     """
     limits = context.services.limits
     if context.services.database.is_sealed and sum(counts.values()) > limits.duplicate_entities:
@@ -162,7 +143,7 @@ async def scan(
             profiles += await _of_types(context, batch, detections)
             batch = []
         batch.append(entity_type)
-    return DuplicateScan(profiles + (await _of_types(context, batch, detections) if batch else []))
+    return profiles + (await _of_types(context, batch, detections) if batch else []), None
 
 
 def parted(owner: str, profiles: Iterable[Profile]) -> list[Pair]:
@@ -218,7 +199,7 @@ async def _of_types(context: Context, types: Sequence[str], detections: Detectio
 
 async def _along_names(
     context: Context, types: Sequence[str], after: str, detections: Detections
-) -> DuplicateScan:
+) -> tuple[list[Profile], str | None]:
     """Return the entities of a stretch of the order of names, and those that share an identifier."""
     profiles: dict[str, Profile] = {}
     limits = context.services.limits
@@ -229,10 +210,10 @@ async def _along_names(
             limit=limits.duplicate_rows, compared=detections.fields,
         )  # fmt: skip
         if last is None:
-            return DuplicateScan(list(profiles.values()))
+            return list(profiles.values()), None
         profiles.update((each.entity_id, each) for each in (profile(row, detections) for row in page))
         # The next stretch begins with the last page of this one, so that neighbours across its end meet.
         began, after = after, last
         if len(profiles) >= limits.duplicate_entities:
             break
-    return DuplicateScan(list(profiles.values()), began)
+    return list(profiles.values()), began

@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 
 from graphmem.context import Context
-from graphmem.duplicates import blocking, duplicate_pages, similarity
+from graphmem.duplicates import blocking, duplicate_pages
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.duplicate_pages import Detections, ProfileRow, profile
 from graphmem.duplicates.name_similarity import INITIAL_LIMIT
@@ -113,7 +113,6 @@ async def _likely(
 
 
 def created(receipt: Receipt, detections: Detections) -> dict[str, Profile]:
-    """Return the profiles of the entities that a request created, by id."""
     return {
         item.entity_id: detections.profile(
             item.entity_id, item.entity_type, name, ((field, winner.value) for field, winner in fold.items())
@@ -165,7 +164,7 @@ def _likeness(pair: Pair, entity_id: str) -> answers.Likeness:
     turned = pair.a.entity_id != entity_id
     other = pair.a if turned else pair.b
     reasons = [
-        reason_of(reason._replace(a=reason.b, b=reason.a) if turned else reason)
+        answers.Reason(**(reason._replace(a=reason.b, b=reason.a) if turned else reason)._asdict())
         for reason in pair.score.reasons
     ]
     return {
@@ -174,7 +173,3 @@ def _likeness(pair: Pair, entity_id: str) -> answers.Likeness:
         "score": pair.score.score,
         "reasons": reasons,
     }
-
-
-def reason_of(reason: similarity.SimilarityReason) -> answers.Reason:
-    return {"field": reason.field, "a": reason.a, "b": reason.b, "similarity": reason.similarity}

@@ -22,6 +22,7 @@ from typing import Literal
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
+from graphmem.duplicates import TABLES
 from graphmem.model.identity import fold_text, index_key, words
 from graphmem.model.nicknames import are_forms_of_one_name
 from graphmem.model.person_names import HONORIFICS
@@ -49,22 +50,15 @@ SAME_WORD = 0.8
 """Least similarity of two words that count as the same word."""
 
 
-_FORMS = word_set(
-    """inc incorporated ltd limited llc llp lp plc corp corporation co company gmbh mbh ag kg kgaa ohg ug ev
-    se sa sas sasu sarl srl spa sl bv nv ab oy oyj as asa aps kk pty pte sdn bhd ооо оао зао пао ао ип тоо
-    株式会社 有限会社 有限公司 股份有限公司 주식회사 유한회사"""
-)
-_ATTACHED_FORMS = ("株式会社", "有限会社", "股份有限公司", "有限公司", "주식회사", "유한회사")
+_FORMS = word_set(TABLES["words"]["legal_forms"])
+_ATTACHED_FORMS = tuple(TABLES["words"]["attached_forms"].split())
 _HONORIFICS = word_set(HONORIFICS)
 _GENERATION_WORDS: dict[Kind, dict[str, str]] = {
-    "person": {"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr"}, "company": {}, "other": {},
+    "person": TABLES["generations"], "company": {}, "other": {},
 }  # fmt: skip
 _GENERATIONS = frozenset({"jr 1", "sr 1"})
-_ROMAN = word_set("ii iii iv vii viii ix xii xiii xiv xv xvi xvii xviii xix xx")
-"""Without those that are names: Vi, Xi."""
-_PARTICLES = word_set(
-    "the a an of and for und der die das von van zu zur le la les du de des del della di da y e et i и"
-)
+_ROMAN = word_set(TABLES["words"]["roman"])
+_PARTICLES = word_set(TABLES["words"]["particles"])
 _SEVERAL = re.compile(r"\w\s+(?:and|und|et|og|och|&|\+|/)\s+\w|\w[&+/]\w")
 """Between the names of two people."""
 _SIGNS = re.compile(r"(?<=\w)(?:\++|#)(?!\w)")
@@ -74,18 +68,11 @@ _LABEL = re.compile(
     r"|interviewer|presenter|organi[sz]er|chair|director|developer|designer|head|c[a-z]o)\)$"
 )
 """What transcribers write in place of a name, or beside one."""
-_LETTERS = str.maketrans({
-    "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ё": "е",
-    "أ": "ا", "إ": "ا", "آ": "ا", "ة": "ه", "ى": "ي", "ـ": None,
-})  # fmt: skip
+_LETTERS = str.maketrans(TABLES["letters"])
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0670]")
 """Accents of Latin, Greek and Cyrillic letters, and the vowel points of Hebrew and Arabic."""
 _DENSE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]")
 """Ideographs and Hangul."""
-_SOUNDS = (
-    ("ph", "f"), ("sch", "s"), ("sh", "s"), ("ck", "k"), ("ch", "k"), ("q", "k"), ("c", "k"), ("th", "t"),
-    ("w", "v"), ("y", "i"), ("z", "s"), ("ae", "a"), ("oe", "o"), ("ue", "u"),
-)  # fmt: skip
 _DOUBLED = re.compile(r"(.)\1+")
 _VOWELS = frozenset("aeiouаеиоуя")
 
@@ -145,7 +132,14 @@ def similarity(name: Name, other: Name) -> float:
         return CONFLICTING_MARKS
     if name.emoji and other.emoji and name.emoji != other.emoji:
         return CONFLICTING_MARKS
-    alike = _words_similarity(name, other)
+    if name.words == other.words:
+        alike = EQUAL
+    elif name.ordered == other.ordered:
+        alike = REORDERED
+    elif name.packed == other.packed:
+        alike = SPACED
+    else:
+        alike = max(_aligned_similarity(name, other), _joined_similarity(name, other))
     if differing_marks:
         alike = min(alike, OMISSION_LIMIT)
     if name.forms != other.forms:
@@ -162,16 +156,6 @@ def _marks(word: str, place: int, count: int, kind: Kind) -> list[str]:
         return [word]
     letter = len(word) == 1 and place and kind != "person"
     return [word] if letter and (word not in _PARTICLES or place == count - 1) else []
-
-
-def _words_similarity(name: Name, other: Name) -> float:
-    if name.words == other.words:
-        return EQUAL
-    if name.ordered == other.ordered:
-        return REORDERED
-    if name.packed == other.packed:
-        return SPACED
-    return max(_aligned_similarity(name, other), _joined_similarity(name, other))
 
 
 def _joined_similarity(name: Name, other: Name) -> float:
@@ -276,7 +260,7 @@ def sound(word: str) -> str:
     if not word.isascii():
         return word
     heard = word
-    for spelling, sound_of in _SOUNDS:
+    for spelling, sound_of in TABLES["sounds"].items():
         heard = heard.replace(spelling, sound_of)
     heard = heard[:1] + heard[1:].replace("h", "")
     return _DOUBLED.sub(r"\1", heard)

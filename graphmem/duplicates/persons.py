@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple, get_args
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import ratio
 
-from graphmem.duplicates import name_similarity
+from graphmem.duplicates import TABLES, name_similarity
 from graphmem.duplicates.name_similarity import Name
 from graphmem.model import dates
 from graphmem.model.identity import fold_text, words
@@ -44,15 +44,7 @@ class Bits(NamedTuple):
     different: float
 
 
-BITS: Final = {
-    "born": Bits(12.0, 0.0, -12.0),
-    "official_id": Bits(12.0, 8.0, -4.0),
-    "email": Bits(10.0, 8.0, 0.0),
-    "phone": Bits(8.0, 7.0, 0.0),
-    "address": Bits(7.0, 5.0, -1.0),
-    "postcode": Bits(7.0, 4.0, -1.0),
-    "city": Bits(2.0, 1.0, -1.0),
-}
+BITS: Final = {kind: Bits(*bits) for kind, bits in TABLES["bits"].items()}
 ANCHORS: Final = frozenset({"born", "official_id", "email", "phone", "address", "postcode"})
 """An equal value of one of these makes a block. Nothing else lifts a score above that of the names."""
 IDENTIFYING: Final = frozenset({"official_id", "email", "external_id", "url"})
@@ -103,7 +95,6 @@ def read_day(text: str) -> str:
 
 
 def read_code(text: str) -> str:
-    """Return a postcode or number without blanks and signs."""
     return "".join(filter(str.isalnum, fold_text(text)))
 
 
@@ -134,7 +125,6 @@ def compare_days(first: str, second: str) -> Agreement | None:
 
 
 def compare_texts(first: str, second: str) -> Agreement:
-    """Compare two addresses, places or numbers by their letters."""
     if first == second:
         return "equal"
     least = 80.0 if min(len(first), len(second)) >= 6 else 90.0
@@ -162,14 +152,11 @@ def _number_of(text: str) -> str:
     return "".join(filter(str.isdigit, text))
 
 
-def compare_exactly(first: str, second: str) -> Agreement:
-    return "equal" if first == second else "different"
-
-
 _COMPARE: Final[dict[str, Callable[[str, str], Agreement | None]]] = {
     "born": compare_days, "address": compare_texts, "city": compare_texts, "postcode": compare_codes,
     "official_id": compare_codes, "email": compare_emails, "phone": compare_codes,
-    DECLARED_TEXT: compare_texts, DECLARED_VALUE: compare_exactly,
+    DECLARED_TEXT: compare_texts,
+    DECLARED_VALUE: lambda first, second: "equal" if first == second else "different",
 }  # fmt: skip
 """How the values of each kind are compared; of what a schema declares, by the first character of the kind."""
 ONLY: Final = frozenset({"born", "official_id", "address", "postcode", "city"})
@@ -295,11 +282,9 @@ def combined(
 ) -> float:
     """Return the probability that two people are one.
 
-    Args:
-        base: the probability by names and equal identifiers alone.
-        level: how their names agree.
-        conflict_limit: the highest probability of people whose birthdays are clearly different.
-        is_identified: whether a value of :data:`IDENTIFYING` is equal.
+    ``base`` is the probability by names and equal identifiers alone, ``level`` how their names agree,
+    ``conflict_limit`` the most if their birthdays are clearly different. ``is_identified``: a value of
+    :data:`IDENTIFYING` is equal.
     """
     equal = {each.kind for each in comparisons if each.agreement == "equal"} & ANCHORS
     may_be_relatives = level in ("given", "different") or (level == "part" and "born" not in equal)

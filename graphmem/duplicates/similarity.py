@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from graphmem.duplicates import name_similarity, persons
+from graphmem.duplicates import TABLES, name_similarity, persons
 from graphmem.duplicates.name_similarity import Kind, Name
 from graphmem.duplicates.persons import DECLARED_TEXT, DECLARED_VALUE, Comparison, NameLevel, SimilarityReason
 from graphmem.model import canonical, times
@@ -34,23 +34,9 @@ SIMILAR_NAMES = 0.6
 
 COMPARED_FIELDS: dict[str, str] = {
     **{field: kind for field, kind in identifiers.FIELDS.items() if kind != "alias"},
-    **dict.fromkeys(("aliases", "alias"), "name"),
-    **dict.fromkeys(("number", "invoice_number"), "number"),
-    **dict.fromkeys(("date", "date_start", "start_date", "start_time", "due_date", "invoice_date"), "date"),
-    **dict.fromkeys(("birth_date", "date_of_birth", "birthday", "born", "dob"), "born"),
-    **dict.fromkeys(("address", "street_address", "street", "home_address", "postal_address"), "address"),
-    **dict.fromkeys(("postcode", "postal_code", "zip", "zip_code"), "postcode"),
-    **dict.fromkeys(("city", "town", "suburb"), "city"),
-    **dict.fromkeys(
-        ("ssn", "soc_sec_id", "social_security_number", "national_id", "tax_id", "passport_number"),
-        "official_id",
-    ),
-    "vendor": "vendor",
+    **{field: kind for kind, fields in TABLES["fields"].items() for field in fields.split()},
 }
-"""The kind of value of each compared field: the fields of look-up, and some more.
-
-Of the other names of an entity only the explicit aliases are compared, because people share nicknames.
-"""
+"""The kind of value of each compared field: the fields of look-up, and some more."""
 
 
 class Weight(NamedTuple):
@@ -60,16 +46,7 @@ class Weight(NamedTuple):
     disagreeing: float
 
 
-WEIGHTS = {
-    "email": Weight(0.98, 0.88),
-    "external_id": Weight(0.97, 0.8),
-    "official_id": Weight(0.97, 0.8),
-    "url": Weight(0.95, 0.8),
-    "phone": Weight(0.95, 0.7),
-    "number": Weight(0.6, 0.3),
-    "domain": Weight(0.6, 0.3),
-}
-"""Below 1, because people share switchboards, mailboxes and web sites."""
+WEIGHTS = {kind: Weight(*weights) for kind, weights in TABLES["weights"].items()}
 PROVING_KINDS = frozenset({"email", "external_id", "official_id", "url", "phone"})
 
 
@@ -104,11 +81,10 @@ _COMPANY = Rule("company", frozenset({"number"}), doubt=frozenset({"url", "domai
 RULES: dict[str, Rule] = {
     **dict.fromkeys(sorted(PEOPLE), _PERSON),
     **dict.fromkeys(sorted(COMPANIES), _COMPANY),
-    "event": Rule(hard=frozenset({"date"}), needed=frozenset({"date"})),
-    "task": Rule(hard=frozenset({"date"}), needed=frozenset({"date"})),
-    "invoice": Rule(hard=frozenset({"number", "vendor", "date"}), needed=frozenset({"number", "vendor"})),
-    "transaction": Rule(hard=frozenset({"external_id", "date"}), needed=frozenset({"external_id", "date"})),
-    "message": Rule(hard=frozenset({"external_id", "date"}), needed=frozenset({"date"})),
+    **{
+        name: Rule("other", **{limit: frozenset(kinds.split()) for limit, kinds in rule.items()})
+        for name, rule in TABLES["rules"].items()
+    },
 }
 DEFAULT_RULE = Rule()
 
@@ -219,8 +195,10 @@ def score(a: Profile, b: Profile) -> Score:
             equal_kinds.add(kind)
     if a.kinds is not COMPARED_FIELDS:
         limit = _declared(common, a, b, reasons, doubts)
-    if "vendor" in rule.hard:
-        _vendors(a, b, reasons, doubts)
+    if "vendor" in rule.hard and (vendors := _companies(a, b)) and vendors[0] >= name_similarity.SAME_WORD:
+        reasons.append(SimilarityReason("vendor", *vendors[1], vendors[0]))
+        # Vendor and number identify an invoice.
+        doubts += [1.0 - 0.85 * vendors[0]] if _equal("number", a, b) else []
     proven = bool(equal_kinds & PROVING_KINDS) or (alike and persons.are_anchored(comparisons))
     for kind in _limiting(rule):
         limit = min(limit, _limit(kind, rule, a, b, proven, reasons))
@@ -301,15 +279,6 @@ def _equal(kind: str, a: Profile, b: Profile) -> SimilarityReason | None:
 def _reason(first: tuple[str, str], second: tuple[str, str], alike: float) -> SimilarityReason:
     """Return a reason of two ``(field, value)``; different fields are joined: ``invoice_number/number``."""
     return SimilarityReason("/".join(sorted({first[0], second[0]})), first[1], second[1], alike)
-
-
-def _vendors(a: Profile, b: Profile, reasons: list[SimilarityReason], doubts: list[float]) -> None:
-    """Add the vendors of two invoices as evidence: vendor and number identify an invoice."""
-    alike = _companies(a, b)
-    if alike is not None and alike[0] >= name_similarity.SAME_WORD:
-        reasons.append(SimilarityReason("vendor", *alike[1], alike[0]))
-        if _equal("number", a, b):
-            doubts.append(1.0 - 0.85 * alike[0])
 
 
 def _companies(a: Profile, b: Profile) -> tuple[float, tuple[str, str]] | None:

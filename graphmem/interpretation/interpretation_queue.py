@@ -61,12 +61,7 @@ async def add(context: Context, interpretation: Interpretation) -> Interpretatio
 
 
 async def claim_next(database: Database, lease: float, only_owner: str | None = None) -> Claim | None:
-    """Take the interpretation that is due for the longest time; ``None`` if none is due.
-
-    Args:
-        lease: seconds.
-        only_owner: take one of this owner; of any owner by default.
-    """
+    """Take the interpretation that is due for the longest time, for ``lease`` seconds; ``None``: none is."""
     now, latest = times.now(), times.now() + int(_BACKOFF_LIMIT_SECONDS * times.SECOND)
     return await database.writes(None).one(
         "interpretation.claim", Claim, now=now, latest=latest, lease=int(lease * times.SECOND),
@@ -75,7 +70,6 @@ async def claim_next(database: Database, lease: float, only_owner: str | None = 
 
 
 async def renew(database: Database, claim: Claim, lease: float) -> None:
-    """Have a lease last for so many seconds from now on."""
     try:
         await _set(database, claim, times.now() + int(lease * times.SECOND), Status.RUNNING, None)
     except GraphmemError as exc:

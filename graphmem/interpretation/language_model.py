@@ -61,9 +61,8 @@ async def propose(
 ) -> Proposal:
     """Return what a language model reads in a document.
 
-    Args:
-        schemas: the known types; the names and types of their fields are in the prompt.
-        config: what :func:`configuration` returned when the interpretation was asked for, or empty.
+    The prompt has the names and types of the fields of ``schemas``. ``config`` is what :func:`configuration`
+    returned when the interpretation was asked for, or empty.
 
     Raises:
         InterpretationFailed: no language model is configured, another one was asked for, or its answer is
@@ -89,11 +88,7 @@ async def propose(
 
 
 async def check(settings: Settings) -> None:
-    """Ask the language model about a text that states nothing.
-
-    Raises:
-        InterpretationFailed, LanguageModelUnavailable: as :func:`propose`.
-    """
+    """Ask the language model about a text that states nothing; raises as :func:`propose`."""
     types = known_types(())
     configuration(types, settings)
     model = _Model(settings, NO_TRACES)
@@ -175,8 +170,7 @@ class _Model:
 def configuration(types: KnownTypes, settings: Settings) -> dict[str, str]:
     """Return what an interpretation depends on beside the document and :data:`VERSION`.
 
-    Raises:
-        InterpretationFailed: no language model is configured.
+    InterpretationFailed: no language model is configured.
     """
     if settings.llm_url is None or settings.llm_model is None:
         raise InterpretationFailed(
@@ -186,7 +180,6 @@ def configuration(types: KnownTypes, settings: Settings) -> dict[str, str]:
 
 
 def _check(config: Mapping[str, Any], current: Mapping[str, str]) -> None:
-    """Check that an interpretation means the model and the schemas of today."""
     for name, value in config.items():
         if name not in current:
             raise InterpretationFailed(f"The interpreter {NAME} has no configuration {name[:100]!r}.")
@@ -200,7 +193,6 @@ def _check(config: Mapping[str, Any], current: Mapping[str, str]) -> None:
 def _warn(
     answers: ModelAnswers, types: KnownTypes, pieces: list[model_prompt.PromptPiece], settings: Settings
 ) -> None:
-    """Warn of what the model does not get."""
     if types.left_out:
         answers.warn(
             f"{len(types.left_out)} known types are not in the prompt, {types.left_out[0]} among them: it "

@@ -18,7 +18,7 @@ from graphmem.ingest.encodings import charset_of
 from graphmem.interpretation import language_model
 from graphmem.interpretation.model_prompt import known_types
 from graphmem.model import schema
-from graphmem.reading.schema_rows import SchemaPageRow
+from graphmem.reading import schema_rows
 from graphmem.reading.source_answers import SourceRow
 
 PROSE: Final = frozenset({"text", "html", "pdf", "docx", "pptx", "odt", "rtf"})
@@ -67,9 +67,7 @@ class Reading:
 async def reader_of(context: Context, source: SourceRow, interpreter: str | None) -> SourceReader:
     """Return who would read a source; only its format is looked for.
 
-    Raises:
-        ReadingFailed: nobody reads it.
-        ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: its bytes cannot be had.
+    ReadingFailed: nobody reads it. It raises :data:`READING_ERRORS` too: its bytes cannot be had.
     """
     try:
         async with _file(context, source) as file:
@@ -86,9 +84,7 @@ async def document_of(
 ) -> ParsedDocument:
     """Return the text and the parts of a source, for a caller that waits.
 
-    Raises:
-        ParseFailed: it cannot be parsed.
-        ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: its bytes cannot be had.
+    ParseFailed: it cannot be parsed. It raises :data:`READING_ERRORS` too: its bytes cannot be had.
     """
     async with _file(context, source) as file:
         terms = replace(_terms(context), is_gone=is_gone)
@@ -102,14 +98,9 @@ def _terms(context: Context) -> parsing.Terms:
 async def read(
     context: Context, source: SourceRow, interpreter: str | None, config: Mapping[str, Any]
 ) -> Reading:
-    """Parse a source and let an interpreter propose what it says.
+    """Parse a source and let an interpreter, by default that of its format, propose what it says.
 
-    Args:
-        interpreter: its name; by default the one for the format of the source.
-
-    Raises:
-        ReadingFailed: the source cannot be parsed or interpreted.
-        ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: its bytes cannot be had.
+    ReadingFailed: it cannot be parsed or interpreted. It raises :data:`READING_ERRORS` too.
     """
     reader = SourceReader(interpreter or UNKNOWN, "0")
     try:
@@ -132,7 +123,6 @@ async def read(
 
 
 def may_ask_model(context: Context, interpreter: str | None) -> bool:
-    """Whether a source may be read by a language model, which takes longer than a caller waits."""
     configured = context.services.settings.llm_url is not None
     return interpreter == language_model.NAME or (interpreter is None and configured)
 
@@ -177,10 +167,12 @@ async def known_schemas(context: Context) -> list[schema.SchemaDocument]:
     """
     documents = {name: schema.shipped(name) for name in schema.shipped_types()}
     after, more = "", True
-    page = {"keyword": None, "named": [], "shipped": [], "offset": 0, "limit": SCHEMAS_AT_ONCE}
+    window = {"keyword": None, "named": [], "shipped": [], "offset": 0, "limit": SCHEMAS_AT_ONCE}
     while more:
-        row = await context.graph.only("schema.page", SchemaPageRow, after=after, **page)
-        registered = {each.entity_type: each.document for each in row.page if each.document is not None}
+        page, _, more, _ = await context.graph.only(
+            "schema.page", schema_rows.SchemaPage, after=after, **window
+        )
+        registered = {each.entity_type: each.document for each in page if each.document is not None}
         documents |= {name: schema.SchemaDocument.read(text) for name, text in registered.items()}
-        after, more = (row.page[-1].entity_type, row.more) if row.page else ("", False)
+        after, more = (page[-1].entity_type, more) if page else ("", False)
     return [document for document in documents.values() if document is not None]

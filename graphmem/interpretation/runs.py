@@ -44,21 +44,13 @@ PROMPT_OBSERVATIONS: Final = 500
 LEASE_SECONDS: Final = 60.0
 
 
-class _Made(NamedTuple):
-    observations: int
-    entities: int
-    relationships: int
-
-
 _log = structlog.get_logger("graphmem.interpretation")
 
 
 class Outcome(NamedTuple):
-    """An interpretation as it is after a request, and whether it is an earlier one.
+    """An interpretation as it is after a request.
 
-    Attributes:
-        unchanged: the same interpreter had read the same bytes before.
-        replayed: the same request had made it before.
+    ``unchanged``: the same interpreter had read the same bytes before. ``replayed``: the same request had.
     """
 
     row: InterpretationRow
@@ -77,13 +69,8 @@ async def interpret(
     interpretation is completed, those that other runs of interpreters made of the source are withdrawn by the
     same transaction. What callers say that they read stays.
 
-    Args:
-        again: interpret the source once more, even so.
-        key: the idempotency key of the request.
-
-    Raises:
-        IdempotencyMismatch: another request had the key.
-        ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: the bytes of the source cannot be had.
+    ``again``: interpret it once more, even so. ``key``: the idempotency key of the request;
+    IdempotencyMismatch: another request had it. It raises :data:`READING_ERRORS` too.
     """
     config = dict(config or {})
     request = (source.id, interpreter, config, again)
@@ -206,8 +193,8 @@ async def _end_failed(context: Context, interpretation: Interpretation, reason: 
     interpretation = replace(interpretation, error=reason)
     if interpretation.created_at is not None:
         # One of the queue: attempts of the worker may have written a part. Any other is one transaction.
-        made = await context.graph.only("interpretation.made", _Made, interpretation_id=interpretation.id)
-        interpretation = replace(interpretation, made=made._asdict())
+        (made,) = await context.graph.rows("interpretation.made", interpretation_id=interpretation.id)
+        interpretation = replace(interpretation, made=made)
     try:
         await writing.end(context, interpretation)
     except StoreRefused as exc:
@@ -219,7 +206,6 @@ async def _end_failed(context: Context, interpretation: Interpretation, reason: 
 
 
 def _has_ended(refusal: StoreRefused) -> bool:
-    """Whether a transaction was refused because its interpretation has ended already."""
     return refusal.details["issues"][0]["code"] == ENDED
 
 
@@ -273,16 +259,6 @@ class StartedInterpretation(TypedDict):
     warnings: NotRequired[list[str]]
 
 
-class _TypeCount(NamedTuple):
-    type: str
-    entities: int
-
-
-class _Understood(NamedTuple):
-    types: list[_TypeCount]
-    passages: int
-
-
 class InterpretedFile(TypedDict):
     """The part of a receipt that is about the interpretation of its file."""
 
@@ -308,24 +284,6 @@ async def interpret_stored(context: Context, receipt: Receipt) -> InterpretedFil
             status="failed", error_message=message, observations_created=0, entities_created=0
         )
         return {"interpretation": failure}
-    return {"interpretation": as_started(row) | await _understood(context, row)}
-
-
-async def _understood(context: Context, row: InterpretationRow) -> StartedInterpretation:
-    """Return what a completed interpretation came to; empty if the database does not say it now."""
-    understood = cast("StartedInterpretation", {})
-    if row.status == Status.COMPLETED:
-        with contextlib.suppress(GraphmemError):
-            known = await context.graph.only(
-                "interpretation.understood", _Understood, interpretation_id=row.id, source_id=row.source_id
-            )
-            understood["relationships_created"] = row.relationships or 0
-            understood["entities_by_type"] = dict(known.types)
-            understood["passages"] = known.passages
-    return understood
-
-
-def as_started(row: InterpretationRow) -> StartedInterpretation:
     started: StartedInterpretation = {
         "interpretation_id": row.id,
         "interpreter": row.interpreter,
@@ -334,4 +292,21 @@ def as_started(row: InterpretationRow) -> StartedInterpretation:
         "observations_created": row.observations or 0,
         "entities_created": row.entities or 0,
     }
-    return {**started, "warnings": row.warnings} if row.warnings else started
+    if row.warnings:
+        started["warnings"] = row.warnings
+    return {"interpretation": started | await _understood(context, row)}
+
+
+async def _understood(context: Context, row: InterpretationRow) -> StartedInterpretation:
+    """Return what a completed interpretation came to; empty if the database does not say it now."""
+    understood = cast("StartedInterpretation", {})
+    if row.status == Status.COMPLETED:
+        with contextlib.suppress(GraphmemError):
+            types, passages = await context.graph.only(
+                "interpretation.understood", tuple[list[tuple[str, int]], int], interpretation_id=row.id,
+                source_id=row.source_id,
+            )  # fmt: skip
+            understood["relationships_created"] = row.relationships or 0
+            understood["entities_by_type"] = dict(types)
+            understood["passages"] = passages
+    return understood

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from functools import cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 import structlog
 
@@ -53,13 +53,9 @@ def _parsers() -> tuple[str, ...]:
 
 
 async def store(context: Context, source_id: str, document: ParsedDocument | None) -> None:
-    """Store the passages of a source, made of its document.
+    """Store the passages of a source, made of its document; none if no parser reads the file.
 
-    Args:
-        document: ``None`` if no parser reads the file: then there are no passages.
-
-    Raises:
-        EmbeddingUnavailable: the service that makes vectors does not answer.
+    EmbeddingUnavailable: the service that makes vectors does not answer.
     """
     embedder = context.services.embedder
     parser, title, text, passages = _parsers()[-1], None, "", list[Passage]()
@@ -91,17 +87,13 @@ def _log_delay(source_id: str, exc: GraphmemError) -> None:
     _log.warning("the passages of a source are made later", id=source_id, reason=str(exc)[:500])
 
 
-class _Waiting(NamedTuple):
-    owner: str
-    source_id: str
-
-
 async def make_passages(services: Services, only_owner: str | None = None) -> int:
     """Make the passages of some sources, of all owners or of one; return of how many."""
     readers = sorted(_reader(parser, services.embedder) for parser in _parsers())
     waiting = await services.database.reads(None).only(
-        "passages.waiting", list[_Waiting], gaps=[list(gap) for gap in pairwise(["", *readers, "\uffff"])],
-        only=only_owner, before=times.now() - (0 if only_owner else PROMPT_SECONDS * 1_000_000),
+        "passages.waiting", list[tuple[str, str]],
+        gaps=[list(gap) for gap in pairwise(["", *readers, "\uffff"])], only=only_owner,
+        before=times.now() - (0 if only_owner else PROMPT_SECONDS * 1_000_000),
         limit=WAITING_LIMIT,
     )  # fmt: skip
     done = 0

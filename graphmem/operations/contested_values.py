@@ -15,7 +15,6 @@ from graphmem.reading.entity_pages import EntityRequest, Order, page
 from graphmem.reading.pages import LeavesOut
 from graphmem.registry import Scope, operation
 from graphmem.search.context.context_lines import contested_lines
-from graphmem.search.context.context_ranking import Line
 
 SCANNED_LIMIT: Final = 200
 """Entities that one call looks at, the newest ones."""
@@ -89,16 +88,16 @@ async def find_contested(context: Context, arguments: FindContested) -> Conteste
                 "entity_type": about.type,
                 "canonical_name": about.name,
                 "fields": [],
-            })["fields"].append(_field(line))  # fmt: skip
+            })["fields"].append({
+                "field": line.field,
+                **_observed(line.value, line.observed_at, line.observation_id),
+                "contested": [
+                    _observed(each.text, each.observed_at, each.observation_id) for each in line.contested
+                ],
+            })  # fmt: skip
     listed = list(entities.values())
     more = len(listed) > arguments.limit or scanned < len(entity_ids) or newest.place is not None
     return {"entities": listed[: arguments.limit], "scanned": scanned, "truncated": more}
-
-
-def _field(line: Line) -> ContestedField:
-    others = [_observed(each.text, each.observed_at, each.observation_id) for each in line.contested]
-    current = _observed(line.value, line.observed_at, line.observation_id)
-    return {"field": line.field, **current, "contested": others}
 
 
 def _observed(text: str, observed_at: int | None, observation_id: str) -> ObservedValue:

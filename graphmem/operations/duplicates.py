@@ -15,7 +15,6 @@ from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, Entit
 from graphmem.context import Context
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair, Proposals
-from graphmem.duplicates.duplicates_of_stored import reason_of
 from graphmem.duplicates.similarity import Profile
 from graphmem.errors import NotFound
 from graphmem.model import times
@@ -23,7 +22,6 @@ from graphmem.model.dismissals import pair_of
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
-from graphmem.reading.shared_rows import TypeCount
 from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import Reason, Writing, refusals, submit, transaction
 from graphmem.writing import DismissalRequest, DismissedPair
@@ -111,7 +109,7 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
     has only once (the day of an event, the number of an invoice) rule a pair out. One call compares up to
     20,000 entities, see `truncated`.
     """
-    counts = dict(await context.graph.only("duplicate.counts", list[TypeCount]))
+    counts = dict(await context.graph.only("duplicate.counts", list[tuple[str, int]]))
     detections = await duplicate_pages.detections_of(context, counts)
     named: list[Profile] = []
     if arguments.entity_id is not None:
@@ -121,8 +119,8 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
         counts = {name: count for name, count in counts.items() if name in blocking.types_like(about)}
     query = cursors.fingerprint(context, "entities.duplicates", arguments)
     name, skip = _start(query, arguments)
-    scan = await duplicate_pages.scan(context, counts, name, detections)
-    entities = {profile.entity_id: profile for profile in [*named, *scan.profiles]} if counts else {}
+    profiles, next_name = await duplicate_pages.scan(context, counts, name, detections)
+    entities = {profile.entity_id: profile for profile in [*named, *profiles]} if counts else {}
     thresholds = dict.fromkeys(counts, arguments.threshold)
     if "threshold" not in arguments.model_fields_set:
         thresholds |= {name: least for name, least in detections.thresholds.items() if name in counts}
@@ -160,9 +158,9 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
         following: dict[str, Any] | None = None
         if len(pairs) > end:
             following = {"name": name or "", "pairs": end}
-        elif scan.next_name is not None:
-            following = {"name": scan.next_name, "pairs": 0}
-        whole = scan.next_name is None and proposals.complete
+        elif next_name is not None:
+            following = {"name": next_name, "pairs": 0}
+        whole = next_name is None and proposals.complete
         part = Page(pairs[start:end], following, total=len(pairs) if whole else None, least=len(pairs))
         answer: Duplicates = {
             "candidates": [_candidate(pair, dismissed.get(pair.ids)) for pair in part.items],
@@ -185,10 +183,7 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
 def _start(query: cursors.Query, arguments: FindDuplicates) -> tuple[str | None, int]:
     """Return the name after which the request compares, None from the first, and how many pairs it skips.
 
-    An offset goes on among the pairs, also beside a cursor.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
+    An offset goes on among the pairs, also beside a cursor. InvalidCursor: it belongs to another query.
     """
     if arguments.cursor is None:
         return None, 0
@@ -209,7 +204,7 @@ def _candidate(pair: Pair, dismissed: DismissedPair | None) -> DuplicatePair:
         "entity_type": pair.a.entity_type,
         "score": pair.score.score,
         "matched_fields": pair.score.matched_fields,
-        "reasons": [reason_of(reason) for reason in pair.score.reasons],
+        "reasons": [answers.Reason(**reason._asdict()) for reason in pair.score.reasons],
         "merge": {
             "operation": "entities.merge",
             "arguments": {"source_entity_id": merged.entity_id, "target_entity_id": into.entity_id},

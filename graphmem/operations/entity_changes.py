@@ -57,14 +57,10 @@ class CreatedObservation(Budgeted):
 
 
 @operation(
-    "observations.create",
-    "POST /observations/create",
-    tool="create_observation",
-    scope=Scope.WRITE,
-    withheld=True,
-    errors=(NotFound, StoreRefused),
+    "observations.create", "POST /observations/create", tool="create_observation", scope=Scope.WRITE,
+    withheld=True, errors=(NotFound, StoreRefused),
     example={"entity_id": EXAMPLE_ENTITY_ID, "fields": {"phone": "+44 1632 960000"}},
-)
+)  # fmt: skip
 @within_budget(is_receipt=True)
 async def create_observation(context: Context, arguments: CreateObservation) -> CreatedObservation:
     """Add one observation to an existing entity; the answer has the entity's new snapshot.
@@ -169,15 +165,10 @@ class Corrected(Budgeted):
 
 
 @operation(
-    "entities.correct",
-    "POST /correct",
-    tool="correct",
-    scope=Scope.WRITE,
-    typed=True,
-    destructive=True,
+    "entities.correct", "POST /correct", tool="correct", scope=Scope.WRITE, typed=True, destructive=True,
     errors=(NotFound, StoreRefused),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "phone", "value": "+44 1632 960000"},
-)
+)  # fmt: skip
 @within_budget(is_receipt=True)
 async def correct(context: Context, arguments: Correct) -> Corrected:
     """Correct fields of an entity. A correction wins over all other observations.
@@ -246,16 +237,10 @@ class DeletionResult(TypedDict):
 
 
 @operation(
-    "entities.delete",
-    "POST /delete_entity",
-    tool="delete_entity",
-    scope=Scope.WRITE,
-    typed=True,
-    destructive=True,
-    idempotent=True,
-    errors=(NotFound,),
+    "entities.delete", "POST /delete_entity", tool="delete_entity", scope=Scope.WRITE, typed=True,
+    destructive=True, idempotent=True, errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "reason": "duplicate"},
-)
+)  # fmt: skip
 async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
     """Delete an entity. It leaves every answer, keeps its history, and can be restored.
 
@@ -265,15 +250,9 @@ async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
 
 
 @operation(
-    "entities.restore",
-    "POST /restore_entity",
-    tool="restore_entity",
-    scope=Scope.WRITE,
-    typed=True,
-    idempotent=True,
-    errors=(NotFound,),
-    example={"entity_id": EXAMPLE_ENTITY_ID},
-)
+    "entities.restore", "POST /restore_entity", tool="restore_entity", scope=Scope.WRITE, typed=True,
+    idempotent=True, errors=(NotFound,), example={"entity_id": EXAMPLE_ENTITY_ID},
+)  # fmt: skip
 async def restore_entity(context: Context, arguments: Turn) -> DeletionResult:
     """Restore a deleted entity, with all observations that were stored since the deletion."""
     return await _turn(context, "entities.restore", arguments, "restore")

@@ -31,12 +31,11 @@ from graphmem.reading.entity_pages import (
     ORDERS,
     EntityRequest,
     Order,
-    RelatedTo,
     SnapshotFilters,
     check_field_name,
 )
 from graphmem.reading.pages import IndexedPageEnvelope, Paged
-from graphmem.reading.relationship_lookup import RelationshipType, known_types
+from graphmem.reading.relationship_lookup import RelationshipType, meanings
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Scope, operation
@@ -157,7 +156,11 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     """
     search, results = arguments.search, None
     if search is not None:
-        _refuse_beside_search(arguments)
+        refused = [f"$.{name}" for name in arguments.sent() if name not in SEARCHABLE]
+        sent = arguments.filters.sent()
+        refused += [f"$.filters.{name}" for name, value in sent.items() if value and name in UNLISTED]
+        why = "not together with search: its hits are current entities, in the order in which they fit"
+        _refuse(refused, why)
     cursors.refuse_both(arguments.cursor, arguments.offset)
     request = await _request(context, arguments)
     query = cursors.fingerprint(context, "entities.query", arguments)
@@ -194,23 +197,9 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
 
 
 def _refuse(paths: Iterable[str], why: str) -> None:
-    """Refuse arguments, by their JSON paths.
-
-    Raises:
-        InvalidInput: there is one.
-    """
+    """Raise InvalidInput for arguments, by their JSON paths, if there is one."""
     if issues := [{"path": path, "message": why} for path in paths]:
         raise invalid(issues)
-
-
-def _refuse_beside_search(arguments: QueryEntities) -> None:
-    """Refuse arguments that a search does not take."""
-    refused = [f"$.{name}" for name in arguments.sent() if name not in SEARCHABLE]
-    filters = arguments.filters.sent()
-    refused += [f"$.filters.{name}" for name, value in filters.items() if value and name in UNLISTED]
-    _refuse(
-        refused, "not together with search: its hits are current entities, in the order in which they fit"
-    )
 
 
 def _add_search(page: EntityPage, results: Results) -> None:
@@ -230,11 +219,6 @@ def _add_search(page: EntityPage, results: Results) -> None:
 
 
 async def _request(context: Context, arguments: QueryEntities) -> EntityRequest:
-    """Return what a list asks for.
-
-    Raises:
-        InvalidInput: a relationship type is unknown, or filters do not go together.
-    """
     filters = arguments.filters
     _refuse_beside_name(arguments)
     return EntityRequest(
@@ -247,12 +231,8 @@ async def _request(context: Context, arguments: QueryEntities) -> EntityRequest:
     )  # fmt: skip
 
 
-async def _related(context: Context, filters: EntityFilters) -> RelatedTo | None:
-    """Return to what, and by what, the entities of a list are to be related.
-
-    Raises:
-        InvalidInput: a relationship type is unknown, or filters do not go together.
-    """
+async def _related(context: Context, filters: EntityFilters) -> tuple[str, list[str]] | None:
+    """Return to what, and by what, the entities of a list are to be related."""
     if filters.related_to is None:
         if filters.relationship_types:
             why = "give related_to as well: the entity to which these relationships lead"
@@ -262,7 +242,7 @@ async def _related(context: Context, filters: EntityFilters) -> RelatedTo | None
     refused = [f"$.filters.{name}" for name in sorted(UNLISTED) if sent.get(name)]
     _refuse(refused, "not together with related_to: what it answers is live")
     paths = {f"$.filters.relationship_types[{i}]": name for i, name in enumerate(filters.relationship_types)}
-    return RelatedTo(filters.related_to, tuple(await known_types(context, paths)))
+    return filters.related_to, [each.name for each in await meanings(context, paths)]
 
 
 def _refuse_beside_name(arguments: QueryEntities) -> None:

@@ -84,20 +84,14 @@ class Merged(Budgeted):
 
 
 @operation(
-    "entities.merge",
-    "POST /entities/merge",
-    tool="merge_entities",
-    scope=Scope.WRITE,
-    destructive=True,
-    idempotent=True,
-    sandbox=False,
-    errors=(NotFound,),
+    "entities.merge", "POST /entities/merge", tool="merge_entities", scope=Scope.WRITE, destructive=True,
+    idempotent=True, sandbox=False, errors=(NotFound,),
     example={
         "source_entity_id": EXAMPLE_ENTITY_ID,
         "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
         "merge_reason": "one person",
     },
-)
+)  # fmt: skip
 @within_budget(is_receipt=True)
 async def merge_entities(context: Context, arguments: Merge) -> Merged:
     """Merge an entity into another. Afterwards both ids and names answer the target with the facts of both.
@@ -119,16 +113,10 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
 
 
 @operation(
-    "entities.unmerge",
-    "POST /entities/unmerge",
-    tool="unmerge_entities",
-    scope=Scope.WRITE,
-    destructive=True,
-    idempotent=True,
-    sandbox=False,
-    errors=(NotFound,),
+    "entities.unmerge", "POST /entities/unmerge", tool="unmerge_entities", scope=Scope.WRITE,
+    destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
     example={"source_entity_id": EXAMPLE_ENTITY_ID},
-)
+)  # fmt: skip
 async def unmerge_entities(context: Context, arguments: Unmerge) -> Merged:
     """Undo a merge: the source is an entity of its own again, with all observations ever stored under it.
 

@@ -136,22 +136,15 @@ class SplitResult(Budgeted):
 
 
 @operation(
-    "entities.split",
-    "POST /entities/split",
-    tool="split_entity",
-    scope=Scope.WRITE,
-    statements=6,
-    destructive=True,
-    idempotent=True,
-    sandbox=False,
-    errors=(NotFound,),
+    "entities.split", "POST /entities/split", tool="split_entity", scope=Scope.WRITE, statements=6,
+    destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
     example={
         "source_entity_id": EXAMPLE_ENTITY_ID,
         "source_id_in": [EXAMPLE_SOURCE_ID],
         "new_entity": {"entity_type": "person", "canonical_name": "Anna Berg (Oslo)"},
         "dry_run": True,
     },
-)
+)  # fmt: skip
 @within_budget(is_receipt=True)
 async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
     """Split an entity that holds the facts of two: the observations that fit count for another entity.
@@ -171,17 +164,10 @@ async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
 
 
 @operation(
-    "entities.unsplit",
-    "POST /entities/unsplit",
-    tool="unsplit_entity",
-    scope=Scope.WRITE,
-    statements=37,
-    destructive=True,
-    idempotent=True,
-    sandbox=False,
-    errors=(NotFound,),
+    "entities.unsplit", "POST /entities/unsplit", tool="unsplit_entity", scope=Scope.WRITE, statements=37,
+    destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
     example={"split_id": EXAMPLE_SPLIT_ID},
-)
+)  # fmt: skip
 async def unsplit_entity(context: Context, arguments: UnsplitEntity) -> SplitResult:
     """Undo a split: its observations count for the entity that they were stored for again.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 from pydantic import Field
 
@@ -112,13 +112,8 @@ def _answer(arguments: Neighbourhood, query: Query, page: Page[Any]) -> Neighbou
     return answer
 
 
-class _Around(NamedTuple):
-    """An entity, a page of its relationships, and what else is wanted of it."""
-
-    entity: EntityRow
-    listed: EdgePage
-    sources: list[str]
-    events: list[EventRow]
+_Around = tuple[EntityRow, EdgePage, list[str], list[EventRow]]
+"""An entity, a page of its relationships, its sources and its events."""
 
 
 async def _of_entity(context: Context, arguments: Neighbourhood, query: Query) -> NeighbourhoodPage:
@@ -162,7 +157,7 @@ async def _at_once(context: Context, arguments: Neighbourhood) -> _Around | None
     shared_rows.refuse_stale([entity, *others])
     more = arguments.offset + len(page) < total
     truncated = more and len(page) < arguments.limit
-    return _Around(entity, EdgePage(page, others, total, truncated, more), sources, events)
+    return entity, EdgePage(page, others, total, truncated, more), sources, events
 
 
 async def _in_parts(
@@ -179,7 +174,7 @@ async def _in_parts(
     sources, events = await asyncio.gather(
         _sources(context, arguments, listed.clocks), _events(context, arguments, listed.clocks)
     )
-    return _Around(rows[0], listed, sources, events)
+    return rows[0], listed, sources, events
 
 
 async def _sources(context: Context, arguments: Neighbourhood, clocks: Clocks) -> list[str]:
@@ -196,7 +191,8 @@ async def _events(context: Context, arguments: Neighbourhood, clocks: Clocks) ->
     if not arguments.include_events:
         return []
     request = EventRequest(entity_id=arguments.node_id, limit=arguments.limit)
-    return (await timeline_pages.page(context, request, clocks)).events[: arguments.limit]
+    events, *_ = await timeline_pages.page(context, request, clocks)
+    return events[: arguments.limit]
 
 
 async def _observations(
@@ -209,7 +205,7 @@ async def _observations(
         recorded_until=bounds["at_ingested"], subject_ids=listed.subject_ids, include_deleted=True,
         include_excluded=False, field=None, offset=0, limit=arguments.limit, reach=arguments.limit,
     )  # fmt: skip
-    return [answers.observation(observation) for observation in row.page] if row else []
+    return [answers.observation(observation) for observation in row[0]] if row else []
 
 
 async def _of_source(context: Context, arguments: Neighbourhood, query: Query) -> NeighbourhoodPage:

@@ -53,11 +53,6 @@ class ObservationFilters(ByWriter):
     ] = None
 
     @property
-    def is_partial(self) -> bool:
-        times = (self.created_since, self.observed_since, self.observed_until)
-        return (*times, self.field) != (None,) * 4 or bool(self.writers)
-
-    @property
     def observed(self) -> dict[str, int]:
         """The first and the last time of a range, as parameters of queries."""
         since, until = self.observed_since, self.observed_until
@@ -193,11 +188,18 @@ async def _listed(context: Context, arguments: QueryObservations, query: cursors
     reach = arguments.offset + arguments.limit + 1
     types = [filters.entity_type] if filters.entity_type else []
     # A page has the total, unless a time is filtered by or withdrawn observations are included.
-    counts = arguments.include_total_count and (filters.is_partial or arguments.include_excluded)
+    times_and_field = filters.created_since, filters.observed_since, filters.observed_until, filters.field
+    is_partial = times_and_field != (None,) * 4 or bool(filters.writers)
+    counts = arguments.include_total_count and (is_partial or arguments.include_excluded)
     if filters.observation_id is not None:
         return await _named_observation(context, arguments)
     if filters.source_id is not None:
-        return await _of_source(context, arguments, window)
+        name, by = written("observation.page_by_source", filters.writers)
+        return _Listed(*await context.graph.only(
+            name, _PageRow, **by, source_id=filters.source_id, entity_id=filters.entity_id,
+            entity_type=filters.entity_type, recorded_since=filters.recorded_since,
+            observed_until=observed["observed_until"], counted=arguments.include_total_count, **window,
+        ))  # fmt: skip
     if filters.entity_id is not None:
         return await _of_entity(context, filters, reach, window, counts=counts)
     if filters.created_since is not None:
@@ -229,11 +231,6 @@ async def _listed(context: Context, arguments: QueryObservations, query: cursors
 async def _of_entity(
     context: Context, filters: ObservationFilters, reach: int, window: dict[str, Any], *, counts: bool
 ) -> _Listed:
-    """Return a page of one entity's observations.
-
-    Raises:
-        NotFound: no such entity.
-    """
     of_entity = {
         "entity_id": filters.entity_id, "recorded_since": filters.recorded_since, "field": filters.field
     }  # fmt: skip
@@ -244,26 +241,16 @@ async def _of_entity(
     )  # fmt: skip
     if row is None:
         raise answers.no_entity(filters.entity_id, may_be_deleted=not window["include_deleted"])
-    if filters.entity_type not in (None, row.type):
-        return _Listed([], row.truncated, version=row.version)
-    listed = _Listed(row.page, row.truncated, row.more, row.total, row.version)
+    page, truncated, more, total, version, entity_type = row
+    if filters.entity_type not in (None, entity_type):
+        return _Listed([], truncated, version=version)
+    listed = _Listed(page, truncated, more, total, version)
     if counts:
         name, by = written("observation.count_of_entity", filters.writers)
         included = {"include_excluded": window["include_excluded"]}
         total = await context.graph.only(name, int, **by, **of_entity, **included, **filters.observed)
         return listed._replace(total=total)
     return listed
-
-
-async def _of_source(context: Context, arguments: QueryObservations, window: dict[str, Any]) -> _Listed:
-    filters = arguments.filters
-    name, by = written("observation.page_by_source", filters.writers)
-    row = await context.graph.only(
-        name, _PageRow, **by, source_id=filters.source_id, entity_id=filters.entity_id,
-        entity_type=filters.entity_type, recorded_since=filters.recorded_since,
-        observed_until=filters.observed["observed_until"], counted=arguments.include_total_count, **window,
-    )  # fmt: skip
-    return _Listed(*row)
 
 
 async def _named_observation(context: Context, arguments: QueryObservations) -> _Listed:
@@ -274,16 +261,14 @@ async def _named_observation(context: Context, arguments: QueryObservations) -> 
         name, list[ObservationRow], **by, observation_ids=[filters.observation_id],
         include_deleted=arguments.include_deleted, include_excluded=True,
     )  # fmt: skip
-    fitting = [observation for observation in rows if _fits(observation, filters)]
-    return _Listed(fitting[arguments.offset :], total=len(fitting))
-
-
-def _fits(row: ObservationRow, filters: ObservationFilters) -> bool:
     observed = filters.observed
-    return (
-        filters.entity_id in (None, row.entity_id)
+    fitting = [
+        row
+        for row in rows
+        if filters.entity_id in (None, row.entity_id)
         and filters.entity_type in (None, row.entity_type)
         and filters.source_id in (None, row.source_id)
         and row.recorded_at >= filters.recorded_since
         and observed["observed_since"] <= row.observed_at <= observed["observed_until"]
-    )
+    ]
+    return _Listed(fitting[arguments.offset :], total=len(fitting))

@@ -15,12 +15,12 @@ from graphmem.changes.wanted_changes import ChangeAnswer
 from graphmem.context import Context
 from graphmem.errors import CursorOfAnotherDatabase, NotFound, SubscriptionInactive
 from graphmem.model import times
-from graphmem.operations.change_filters import FollowChanges
-from graphmem.operations.subscriptions import changes_for
+from graphmem.operations.subscriptions import FollowChanges, changes_for
 from graphmem.reading import cursors, names_in_use
+from graphmem.reading.as_of import NOW
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
+from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope, start_of
 from graphmem.registry import Scope, operation
 
 WAIT_LIMIT = 25
@@ -90,11 +90,8 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
     if arguments.after is not None or arguments.subscription_id is not None:
         return await _after(context, arguments, arguments.after)
     query = cursors.fingerprint(context, "changes.list", arguments, apart=("values",))
-    cursors.refuse_both(arguments.cursor, arguments.offset)
-    place = None
-    if arguments.cursor is not None:
-        decoded = cursors.decode(query, arguments.cursor, {"at": int, "index": int})
-        place = decoded["at"], decoded["index"]
+    start, _ = start_of(arguments, query, {"at": int, "index": int}, NOW)
+    place = None if start is None else (start["at"], start["index"])
     is_first = arguments.cursor is None
     head = await context.services.of(ChangeFeed).head(context.actor.owner, settled=False)
     end = head.recorded_at + 1
@@ -109,18 +106,18 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
         count=1_000_000 if arguments.include_total_count else arguments.offset + arguments.limit + 1,
         surroundings=tuple(sorted(filters.entity_ids)), depth=arguments.depth,
     )  # fmt: skip
-    newest = await change_pages.newest_first(context, request)
-    rest = [each for each in newest.changes if place is None or each.place < place][arguments.offset :]
+    newest, end_place = await change_pages.newest_first(context, request)
+    rest = [each for each in newest if place is None or each.place < place][arguments.offset :]
     changes = rest[: arguments.limit]
     following: dict[str, int] | None = None
     if len(rest) > len(changes):
         following = dict(zip(("at", "index"), changes[-1].place, strict=True))
-    elif newest.place is not None:
-        following = dict(zip(("at", "index"), newest.place, strict=True))
+    elif end_place is not None:
+        following = dict(zip(("at", "index"), end_place, strict=True))
     page = Page(
-        changes, following, truncated=len(rest) <= len(changes) and newest.place is not None,
-        total=len(newest.changes) if newest.place is None else None, least=len(newest.changes),
-        scanned=change_pages.SCANNED_TRANSACTIONS if newest.place is not None else None,
+        changes, following, truncated=len(rest) <= len(changes) and end_place is not None,
+        total=len(newest) if end_place is None else None, least=len(newest),
+        scanned=None if end_place is None else change_pages.SCANNED_TRANSACTIONS,
     )  # fmt: skip
     answer: ChangesPage = {
         "changes": _answers_of(context, head.node_key, changes, arguments),
@@ -143,18 +140,18 @@ async def _after(context: Context, arguments: ListChanges, cursor: str | None) -
         answer["resume_cursor"] = await change_cursors.at_end(context, head.sequence, clock)
         return answer
     place = await change_cursors.place_of(context, cursor, is_standing=standing is not None)
-    following = await change_pages.after(
+    following, place, has_more, node_key, is_pending = await change_pages.after(
         context, place, filters, arguments.limit, arguments.wait_seconds, standing
     )
-    changes += _answers_of(context, following.node_key, following.changes, arguments)
-    if following.has_more and changes:
+    changes += _answers_of(context, node_key, following, arguments)
+    if has_more and changes:
         resume = changes[-1]["cursor"]
     else:
-        resume = await change_cursors.at_end(context, following.place.sequence, following.place.clock)
+        resume = await change_cursors.at_end(context, place.sequence, place.clock)
     answer["resume_cursor"] = resume or cursor
-    if following.has_more:
+    if has_more:
         answer["more"] = True
-    if following.is_pending:
+    if is_pending:
         answer["changes_pending"] = True
     return answer
 

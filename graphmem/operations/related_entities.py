@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import bisect
 import itertools
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal, NotRequired
 
 from pydantic import Field
@@ -22,7 +21,7 @@ from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, Page
 from graphmem.reading.relationship_lookup import RelationshipType, followed_types
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
-from graphmem.reading.walk import Reached, WalkPlace, WalkRequest, walk
+from graphmem.reading.walk import Walk, WalkPlace, WalkRequest, walk
 from graphmem.registry import Scope, operation
 from graphmem.settings import LIMITS
 
@@ -133,15 +132,21 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
     paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(arguments.relationship_types)}
     types, direction = await followed_types(context, paths, arguments.direction)
     request = WalkRequest(
-        arguments.entity_id, frozenset(types), arguments.depth, direction, arguments.through_hubs,
+        arguments.entity_id, frozenset(types) or None, arguments.depth, direction, arguments.through_hubs,
         arguments.offset + arguments.limit, arguments.include_entities, arguments.current,
     )  # fmt: skip
     start = WalkPlace(place.get("depth", 0), place.get("entity", ""), place.get("answered", 0))
     reached = await walk(context, request, clocks, start)
     reached.skip(arguments.offset)
-    page = await _fitting(context, reached, arguments.limit, include_entities=arguments.include_entities)
-    part = _as_page(reached, page)
-    kind, name, version = await _origin(context, reached)
+    part, entities, relationships, dropped = await _fitting(
+        context, reached, arguments.limit, include_entities=arguments.include_entities
+    )
+    page = _as_page(reached, part)
+    if reached.origin is None:
+        (row,) = await as_of.entities(context, [reached.root], reached.clocks)
+        kind, name, version = row.type, row.name, row.version
+    else:
+        _, kind, name, version = reached.origin
     answer: RelatedPage = {
         "entity_id": reached.root,
         "entity_type": kind,
@@ -149,34 +154,26 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         "version": version,
         **requested.answered,
         **requested.hinted(not reached.entities),
-        "relationships": answers.relationships(sorted(page.relationships, key=lambda row: row.key)),
+        "relationships": answers.relationships(sorted(relationships, key=lambda row: row.key)),
         "hubs": sorted(reached.hubs),
         "truncated": False,
-        **part.envelope(arguments, query, is_counted=True),
-        "total": part.total or 0,
+        **page.envelope(arguments, query, is_counted=True),
+        "total": page.total or 0,
     }
     if arguments.include_entities:
-        depths = {entity_id: depth for depth, entity_id in page.reached}
-        answer["entities"] = [{**answers.entity(row), "depth": depths[row.id]} for row in page.entities]
+        depths = {entity_id: depth for depth, entity_id in part}
+        answer["entities"] = [{**answers.entity(row), "depth": depths[row.id]} for row in entities]
     if arguments.include_paths:
-        answer["paths"] = {
-            entity_id: _path(reached.root, reached.paths[entity_id]) for _, entity_id in page.reached
-        }
-    _add_left_out(answer, reached, page)
+        answer["paths"] = {entity_id: _path(reached.root, reached.paths[entity_id]) for _, entity_id in part}
+    _add_left_out(answer, reached, len(part), dropped)
     return answer
 
 
-@dataclass(frozen=True, slots=True)
-class _Fitting:
-    """The part of a walk that fits into one answer. ``dropped`` counts relationships that do not fit."""
-
-    reached: list[tuple[int, str]]
-    entities: list[EntityRow]
-    relationships: list[RelationshipRow]
-    dropped: int
+_Fitting = tuple[list[tuple[int, str]], list[EntityRow], list[RelationshipRow], int]
+"""The part of a walk that fits into an answer: depths and ids, rows, and how many relationships lack."""
 
 
-async def _fitting(context: Context, walk: Reached, limit: int, *, include_entities: bool) -> _Fitting:
+async def _fitting(context: Context, walk: Walk, limit: int, *, include_entities: bool) -> _Fitting:
     """Return the first entities that fit with their relationships; at least one entity."""
     reached = walk.entities[:limit]
     links = [sorted(walk.links.get(entity_id, ())) for _, entity_id in reached]
@@ -196,11 +193,11 @@ async def _fitting(context: Context, walk: Reached, limit: int, *, include_entit
     relationships = [each for each in relationships if each.key in named]
     kept_ids = set(ids[:end])
     dropped = len(named) - len(relationships) if end == 1 else 0
-    return _Fitting(reached[:end], [each for each in entities if each.id in kept_ids], relationships, dropped)
+    return reached[:end], [each for each in entities if each.id in kept_ids], relationships, dropped
 
 
 async def _rows(
-    context: Context, walk: Reached, entity_ids: list[str], keys: list[str]
+    context: Context, walk: Walk, entity_ids: list[str], keys: list[str]
 ) -> tuple[list[EntityRow], list[RelationshipRow]]:
     """Return the rows of some entities and relationships of a walk, as many as fit into an answer."""
     if walk.rows is None:
@@ -208,23 +205,16 @@ async def _rows(
             as_of.entities(context, entity_ids, walk.clocks), as_of.relationships(context, keys, walk.clocks)
         )
     wanted_ids = set(entity_ids)
-    entities = [row for row in walk.rows.entities if row.id in wanted_ids]
-    by_key = {row.key: row for row in walk.rows.relationships}
-    return shared_rows.refuse_stale(entities), [by_key[key] for key in keys if key in by_key]
+    entities, relationships = walk.rows
+    by_key = {row.key: row for row in relationships}
+    entities = shared_rows.refuse_stale(row for row in entities if row.id in wanted_ids)
+    return entities, [by_key[key] for key in keys if key in by_key]
 
 
 def _count_within(counts: list[int], most: int) -> int:
     """Return how many counts, from the first on, sum up to at most ``most``; at least one if there is any."""
     within = bisect.bisect_right(list(itertools.accumulate(counts)), most)
     return max(within, min(len(counts), 1))
-
-
-async def _origin(context: Context, reached: Reached) -> tuple[str, str, int]:
-    """Return type, name and version of the entity that the walk started from."""
-    if reached.origin is not None:
-        return reached.origin.type, reached.origin.name, reached.origin.version
-    (row,) = await as_of.entities(context, [reached.root], reached.clocks)
-    return row.type, row.name, row.version
 
 
 def _path(start: str, keys: tuple[str, ...]) -> list[Step]:
@@ -242,22 +232,21 @@ def _path(start: str, keys: tuple[str, ...]) -> list[Step]:
     return steps
 
 
-def _as_page(walk: Reached, page: _Fitting) -> Page[tuple[int, str]]:
+def _as_page(walk: Walk, part: list[tuple[int, str]]) -> Page[tuple[int, str]]:
     """Return the entities of a page with the place where the next page starts."""
     following = None
-    if page.reached and len(walk.entities) + walk.more > len(page.reached):
-        depth, entity_id = page.reached[-1]
-        place = {"depth": depth, "entity": entity_id, "answered": walk.answered + len(page.reached)}
+    if part and len(walk.entities) + walk.more > len(part):
+        depth, entity_id = part[-1]
+        place = {"depth": depth, "entity": entity_id, "answered": walk.answered + len(part)}
         following = place_then(place, walk.clocks)
-    return Page(page.reached, following, total=walk.answered + len(walk.entities) + walk.more)
+    return Page(part, following, total=walk.answered + len(walk.entities) + walk.more)
 
 
-def _add_left_out(answer: RelatedPage, walk: Reached, page: _Fitting) -> None:
-    rest = walk.entities[len(page.reached) :]
+def _add_left_out(answer: RelatedPage, walk: Walk, count: int, dropped: int) -> None:
+    rest = walk.entities[count:]
     entities = len(rest) + walk.more
-    relationships = (
-        sum(len(walk.links.get(entity_id, ())) for _, entity_id in rest) + walk.more_links + page.dropped
-    )
+    links = sum(len(walk.links.get(entity_id, ())) for _, entity_id in rest)
+    relationships = links + walk.more_links + dropped
     if not (entities or relationships or walk.unexplored):
         return
     answer["truncated"] = True

@@ -66,18 +66,14 @@ class CreatedRelationship(StoredRelationship, Budgeted):
 
 
 @operation(
-    "relationships.create",
-    "POST /create_relationship",
-    tool="create_relationship",
-    scope=Scope.WRITE,
-    typed=True,
-    errors=(StoreRefused,),
+    "relationships.create", "POST /create_relationship", tool="create_relationship", scope=Scope.WRITE,
+    typed=True, errors=(StoreRefused,),
     example={
         "relationship_type": "WORKS_AT",
         "source_entity_id": EXAMPLE_ENTITY_ID,
         "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
     },
-)
+)  # fmt: skip
 @within_budget(is_receipt=True)
 async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
     """Create a relationship between two live entities. A deleted relationship is restored.
@@ -139,12 +135,8 @@ class CreatedRelationships(TypedDict):
 
 
 @operation(
-    "relationships.create_many",
-    "POST /create_relationships",
-    tool="create_relationships",
-    command="relationships create-many",
-    scope=Scope.WRITE,
-    errors=(StoreRefused,),
+    "relationships.create_many", "POST /create_relationships", tool="create_relationships",
+    command="relationships create-many", scope=Scope.WRITE, errors=(StoreRefused,),
     example={
         "relationships": [
             {
@@ -154,7 +146,7 @@ class CreatedRelationships(TypedDict):
             }
         ]
     },
-)
+)  # fmt: skip
 async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
     """Create many relationships in one transaction: all or none."""
     raw = [item.model_dump() for item in arguments.relationships]
@@ -192,15 +184,10 @@ class TurnedRelationship(StoredRelationship):
 
 
 @operation(
-    "relationships.delete",
-    "POST /delete_relationship",
-    tool="delete_relationship",
-    scope=Scope.WRITE,
-    destructive=True,
-    idempotent=True,
-    errors=(NotFound,),
+    "relationships.delete", "POST /delete_relationship", tool="delete_relationship", scope=Scope.WRITE,
+    destructive=True, idempotent=True, errors=(NotFound,),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
-)
+)  # fmt: skip
 async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
     """Delete a relationship that never was. It leaves every answer, keeps its history, and can be restored.
 
@@ -210,14 +197,9 @@ async def delete_relationship(context: Context, arguments: TurnRelationship) -> 
 
 
 @operation(
-    "relationships.restore",
-    "POST /restore_relationship",
-    tool="restore_relationship",
-    scope=Scope.WRITE,
-    idempotent=True,
-    errors=(NotFound,),
-    example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
-)
+    "relationships.restore", "POST /restore_relationship", tool="restore_relationship", scope=Scope.WRITE,
+    idempotent=True, errors=(NotFound,), example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
+)  # fmt: skip
 async def restore_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
     """Restore a deleted relationship with its metadata."""
     return await _turn(context, "relationships.restore", arguments, "restore")

@@ -96,18 +96,11 @@ class RelationshipPage(AsOf, IndexedPageEnvelope, Shaped):
 
 
 @operation(
-    "relationships.list",
-    "POST /list_relationships",
-    "GET /relationships",
-    "GET /entities/{entity_id}/relationships",
-    tool="list_relationships",
-    scope=Scope.READ,
-    statements=10,
-    heavy=True,
-    errors=(NotFound,),
-    example={"entity_id": EXAMPLE_ENTITY_ID},
+    "relationships.list", "POST /list_relationships", "GET /relationships",
+    "GET /entities/{entity_id}/relationships", tool="list_relationships", scope=Scope.READ, statements=10,
+    heavy=True, errors=(NotFound,), example={"entity_id": EXAMPLE_ENTITY_ID},
     people={"expand_entities": True},
-)
+)  # fmt: skip
 @within_budget("relationships", is_page=True)
 @shaped("relationships", "related_entities")
 async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:
@@ -152,8 +145,7 @@ def _page_request(
 ) -> EdgeRequest:
     """Return the relationships that a list asks for: those of one entity, or all.
 
-    Args:
-        direction: how relationships of ``kind`` are stored that are asked for as outgoing.
+    ``direction``: how relationships of ``kind`` are stored that are asked for as outgoing.
     """
     filters = arguments.filters
     source, target = filters.source_entity_id, filters.target_entity_id
@@ -202,14 +194,9 @@ class RelationshipAnswer(RelationshipThen, Budgeted):
 
 
 @operation(
-    "relationships.get",
-    "GET /relationships/{relationship_id}",
-    tool="retrieve_relationship",
-    scope=Scope.READ,
-    statements=7,
-    errors=(NotFound,),
-    example={"relationship_id": EXAMPLE_RELATIONSHIP_ID},
-)
+    "relationships.get", "GET /relationships/{relationship_id}", tool="retrieve_relationship",
+    scope=Scope.READ, statements=7, errors=(NotFound,), example={"relationship_id": EXAMPLE_RELATIONSHIP_ID},
+)  # fmt: skip
 @within_budget()
 async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipAnswer:
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
@@ -231,14 +218,9 @@ class RelationshipHistory(RelationshipThen, PageEnvelope):
 
 
 @operation(
-    "relationships.snapshot",
-    "POST /relationships/snapshot",
-    tool="get_relationship_snapshot",
-    scope=Scope.READ,
-    statements=8,
-    errors=(NotFound,),
-    example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
-)
+    "relationships.snapshot", "POST /relationships/snapshot", tool="get_relationship_snapshot",
+    scope=Scope.READ, statements=8, errors=(NotFound,), example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
+)  # fmt: skip
 @within_budget("observations", is_page=True)
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""

@@ -16,13 +16,13 @@ from graphmem.errors import NotFound, SchemaRefused, StoreRefused
 from graphmem.model import schema
 from graphmem.model.schema import Change, Issue, SchemaDocument, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, names_in_use, schema_rows
+from graphmem.reading.as_of import NOW
 from graphmem.reading.budgets import Budgeted, MaxCharacters, Sized, within_budget
-from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
+from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged, start_of
 from graphmem.reading.schema_rows import (
     VERSIONS_LIMIT,
     Declared,
     Schema,
-    SchemaPageRow,
     StoredSchemaRow,
     VersionRow,
     declared,
@@ -63,23 +63,20 @@ class SchemaPage(IndexedPageEnvelope):
 @within_budget("schemas", is_page=True)
 async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     """List the stored and the registered entity types, each with its fields and its number of entities."""
-    cursors.refuse_both(arguments.cursor, arguments.offset)
     query = cursors.fingerprint(context, "schemas.list", arguments)
-    after = (
-        cursors.decode(query, arguments.cursor, {"type": str})["type"] if arguments.cursor is not None else ""
-    )
+    start, _ = start_of(arguments, query, {"type": str}, NOW)
     keyword = arguments.keyword.strip().lower() if arguments.keyword else ""
     matching_types = [name for name in schema.shipped_types() if _matches(keyword, name)]
-    row = await context.graph.only(
-        "schema.page", SchemaPageRow, keyword=keyword or None, named=matching_types,
-        shipped=matching_types if arguments.include_shipped else [], after=after, offset=arguments.offset,
-        limit=arguments.limit,
+    page, truncated, more, total = await context.graph.only(
+        "schema.page", schema_rows.SchemaPage, keyword=keyword or None, named=matching_types,
+        shipped=matching_types if arguments.include_shipped else [],
+        after="" if start is None else start["type"], offset=arguments.offset, limit=arguments.limit,
     )  # fmt: skip
-    schemas = [schema_rows.answer(schema_row) for schema_row in row.page]
-    read = as_read(row.page)
-    place = {"type": read[-1].entity_type} if row.more and read else None
-    page = Page(schemas, place, row.truncated, row.total)
-    return {"schemas": schemas, **page.envelope(arguments, query)}
+    schemas = [schema_rows.answer(schema_row) for schema_row in page]
+    read = as_read(page)
+    place = {"type": read[-1].entity_type} if more and read else None
+    envelope = Page(schemas, place, truncated, total).envelope(arguments, query)
+    return {"schemas": schemas, **envelope}
 
 
 def _matches(keyword: str, entity_type: str) -> bool:
@@ -148,8 +145,6 @@ class SchemaChanged(Budgeted):
 
 
 class Changing(Writing):
-    """The arguments that every change of a schema takes."""
-
     schema_version: Version = None
     max_characters: MaxCharacters = None
 
@@ -301,9 +296,8 @@ async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChan
 async def _change(context: Context, name: str, arguments: Changing, change: Change) -> SchemaChanged:
     """Hand a change of a schema to the owner's writer, which decides it on the schema of its turn.
 
-    Raises:
-        NotFound: there is no schema of that type to change.
-        SchemaRefused: the change is not valid, or changes nothing; ``details.issues`` names each fault.
+    NotFound: there is no schema of that type to change. SchemaRefused: the change is not valid, or changes
+    nothing; ``details.issues`` names each fault.
     """
     request = SchemaRequest(**transaction(context, name, arguments), change=change)
     try:

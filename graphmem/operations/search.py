@@ -239,7 +239,10 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
                 "ran": name in results.ran,
                 "found": results.counts[name],
                 "weight": results.ordering.weights[name],
-                "hits": _hits(results, name, arguments.limit),
+                "hits": [
+                    {"entity_id": entity_id, "rank": rank, "score": 1.0 if name == "exact" else score}
+                    for rank, (entity_id, score) in enumerate(results.hits[name][: arguments.limit], 1)
+                ],
             }
             for name in STRATEGIES
         ],
@@ -260,13 +263,6 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
     if results.understood is not None:
         explanation["understood"] = results.understood
     return explanation
-
-
-def _hits(results: Results, name: Strategy, limit: int) -> list[Hit]:
-    return [
-        {"entity_id": entity_id, "rank": rank, "score": 1.0 if name == "exact" else score}
-        for rank, (entity_id, score) in enumerate(results.hits[name][:limit], 1)
-    ]
 
 
 def _explained(results: Results, offset: int) -> list[Explained]:

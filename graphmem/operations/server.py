@@ -6,7 +6,7 @@ import base64
 import hmac
 import json
 import zlib
-from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -17,8 +17,9 @@ from graphmem.checking.report import Report
 from graphmem.context import Context, Services
 from graphmem.database.left_out import Json
 from graphmem.errors import DatabaseUnavailable
-from graphmem.model import state_hash, times
+from graphmem.model import times
 from graphmem.model.attribution import described
+from graphmem.model.state_hash import EMPTY
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.cursors import refused
@@ -28,7 +29,6 @@ from graphmem.registry import UNBOUNDED, Scope, operation
 from graphmem.sandbox import terms
 from graphmem.sandbox.reports import keyed_hash
 from graphmem.search.search_copies import SearchCopies
-from graphmem.settings import Settings
 
 
 class Health(TypedDict):
@@ -112,6 +112,9 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
     """Return the server's version and mode, and the addresses of its REST API, MCP and OpenAPI document."""
     settings = context.services.settings
     base = settings.advertised_url()
+    # Whether only this machine reaches the service: the Browser listens to this machine alone.
+    is_reached_elsewhere = settings.public_url or settings.base_url or settings.sandbox
+    is_local = settings.is_local_only and not is_reached_elsewhere
     answer: ServerInfo = {
         "name": "graphmem",
         "version": __version__,
@@ -121,7 +124,7 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
         "openapi_url": f"{base}/openapi.yaml",
         "authentication": "none" if await _is_open(context.services) else "bearer",
         "sandbox": settings.sandbox,
-        "neo4j_browser_url": context.services.database.browser_url or None if _is_local(settings) else None,
+        "neo4j_browser_url": context.services.database.browser_url or None if is_local else None,
     }
     if context.services.keys is not None:
         values = ["values"] if context.services.database.is_sealed else []
@@ -131,11 +134,6 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
         answer["sandbox_next_reset_at"] = times.render(terms.next_wipe_time(now))
         answer["sandbox_notice"] = terms.notice(now)
     return answer
-
-
-def _is_local(settings: Settings) -> bool:
-    """Return whether only this machine reaches the service: the Browser listens to this machine alone."""
-    return settings.is_local_only and not (settings.public_url or settings.base_url or settings.sandbox)
 
 
 async def _is_open(services: Services) -> bool:
@@ -184,71 +182,52 @@ class Stats(Indexed, Budgeted):
     writers: list[WriterTotal]
 
 
-class _WriterTotal(NamedTuple):
-    """How many transactions a writer wrote."""
+_OwnerStats = tuple[
+    list[tuple[str, str, int, int]], int, int, str | None, list[str], int, int, int, int,
+    list[tuple[str, str | None, Json | None, int]],
+]  # fmt: skip
+"""The row of ``owner/stats.cypher``.
 
-    agent: str
-    client: str | None
-    by: Json | None
-    transactions: int
-
-
-class _TypeTotals(NamedTuple):
-    """Counts of a type; ``kind`` is entity or relationship."""
-
-    kind: str
-    type: str
-    total: int
-    observations: int
-
-
-class _OwnerStats(NamedTuple):
-    """The row of ``owner/stats.cypher``; ``recorded_at`` is in microseconds."""
-
-    counts: list[_TypeTotals]
-    sequence: int
-    recorded_at: int
-    state_hash: str | None
-    pending: list[str]
-    semantic_pending: int
-    events: int
-    sources: int
-    interpretations: int
-    writers: list[_WriterTotal]
+The first column has of each kind (entity or relationship) and type the number of subjects and that of their
+observations, the last one of each writer the agent, the client, the attribution and the transactions.
+"""
 
 
 @operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ, statements=2)
 @within_budget()
 async def stats(context: Context, arguments: CountStats) -> Stats:
     """Count entities, observations and relationships by type, the events of the timeline, and who wrote."""
-    row = await context.graph.only(
-        "owner.stats", _OwnerStats, empty=state_hash.EMPTY, model=context.services.embedder.model
-    )
-    entities = [count for count in row.counts if count.kind == "entity"]
-    relationships = [count for count in row.counts if count.kind == "relationship"]
+    (
+        counts, sequence, recorded_at, state_hash, pending, semantic_pending, events, sources,
+        interpretations, writers,
+    ) = await context.graph.only(
+        "owner.stats", _OwnerStats, empty=EMPTY, model=context.services.embedder.model
+    )  # fmt: skip
+    entities = [(name, total, known) for kind, name, total, known in counts if kind == "entity"]
+    relationships = {str(name): total for kind, name, total, _ in counts if kind == "relationship"}
     return {
-        "total_entities": sum(count.total for count in entities),
-        "total_observations": sum(count.observations for count in entities),
-        "total_relationships": sum(count.total for count in relationships),
-        "total_events": row.events,
-        "total_interpretations": row.interpretations,
-        "sources_count": row.sources,
-        "entities_by_type": {str(count.type): count.total for count in entities},
-        "observations_by_type": {str(count.type): count.observations for count in entities},
-        "relationships_by_type": {str(count.type): count.total for count in relationships},
-        "sequence": row.sequence,
-        "state_hash": row.state_hash,
-        "types_pending": row.pending,
-        "semantic_pending": row.semantic_pending,
+        "total_entities": sum(total for _, total, _ in entities),
+        "total_observations": sum(observations for *_, observations in entities),
+        "total_relationships": sum(relationships.values()),
+        "total_events": events,
+        "total_interpretations": interpretations,
+        "sources_count": sources,
+        "entities_by_type": {str(name): total for name, total, _ in entities},
+        "observations_by_type": {str(name): observations for name, _, observations in entities},
+        "relationships_by_type": relationships,
+        "sequence": sequence,
+        "state_hash": state_hash,
+        "types_pending": pending,
+        "semantic_pending": semantic_pending,
         "search_pending": context.services.of(SearchCopies).unread(context.actor.owner),
-        "last_updated": answers.when(row.recorded_at or None),
+        "last_updated": answers.when(recorded_at or None),
         "writers": [
             {
-                **answers.writer(each.agent, each.client, each.by),
-                "written_by": described(each.by, each.client),
-                "transactions": each.transactions,
+                **answers.writer(agent, client, by),
+                "written_by": described(by, client),
+                "transactions": transactions,
             }
-            for each in row.writers
+            for agent, client, by, transactions in writers
         ],
     }
 
@@ -318,14 +297,14 @@ async def check_snapshots(context: Context, arguments: CheckSnapshots) -> Snapsh
     time. After 10 seconds it answers what it found so far, with a `next_cursor`.
     """
     state = await _state(context, arguments, arguments.cursor) if arguments.cursor else None
-    check = await audit_within(context, CHECK_SECONDS, state, fix=arguments.auto_fix)
-    health = health_of(check.report)
-    if check.state is not None:
+    report, total, state = await audit_within(context, CHECK_SECONDS, state, fix=arguments.auto_fix)
+    health = health_of(report)
+    if state is not None:
         health["healthy"], health["counts_compared"] = False, False
-        health["message"] = f"{check.report.checked} of {check.total} are checked so far: next_cursor goes on"
-        health["total"] = check.total
+        health["message"] = f"{report.checked} of {total} are checked so far: next_cursor goes on"
+        health["total"] = total
         # Repairs rely on what the state counts, so it is signed.
-        packed = base64.urlsafe_b64encode(zlib.compress(json.dumps(check.state).encode())).decode()
+        packed = base64.urlsafe_b64encode(zlib.compress(json.dumps(state).encode())).decode()
         health["next_cursor"] = f"{packed}.{await _signature(context, arguments, packed)}"
     return health
 
@@ -369,8 +348,8 @@ def health_of(report: Report) -> SnapshotHealth:
             {
                 "id": subject_id,
                 "differences": [
-                    {"what": difference.what, "stored": difference.stored, "derived": difference.derived}
-                    for difference in differences
+                    {"what": each.what, "stored": each.stored, "derived": each.derived}
+                    for each in differences
                 ],
             }
             for subject_id, differences in report.stale.items()

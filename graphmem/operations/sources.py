@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Annotated, Final, NamedTuple, NotRequired
+from typing import Annotated, Final, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -67,11 +67,8 @@ class MentionedEntity(TypedDict):
     words: str
 
 
-class _Named(NamedTuple):
-    id: str
-    type: str
-    name: str
-    pairs: list[tuple[str, str]]
+_Named = tuple[str, str, str, list[tuple[str, str]]]
+"""An entity, by its id, type and name, and the names and identifiers that it has."""
 
 
 async def mentioned(context: Context, texts: Sequence[str]) -> list[list[MentionedEntity]]:
@@ -90,7 +87,7 @@ async def mentioned(context: Context, texts: Sequence[str]) -> list[list[Mention
     )  # fmt: skip
     by_pair: dict[tuple[str, str], list[_Named]] = {}
     for row in rows:
-        for kind, key in row.pairs:
+        for kind, key in row[-1]:
             by_pair.setdefault((kind, key), []).append(row)
     return [_of_text(each, by_pair) for each in runs]
 
@@ -101,11 +98,13 @@ def _of_text(runs: Sequence[WordRun], by_pair: dict[tuple[str, str], list[_Named
     mentioned: dict[str, MentionedEntity] = {}
     for run in sorted(naming, key=lambda run: run.start):
         if (run.start, run.end) in spans:
-            for row in (row for pair in sorted(run.pairs) for row in by_pair.get(pair, ())):
-                mention = MentionedEntity(
-                    entity_id=row.id, entity_type=row.type, canonical_name=row.name, words=run.text
-                )
-                mentioned.setdefault(row.id, mention)
+            for entity_id, entity_type, name, _ in (
+                row for pair in sorted(run.pairs) for row in by_pair.get(pair, ())
+            ):
+                mentioned.setdefault(entity_id, {
+                    "entity_id": entity_id, "entity_type": entity_type, "canonical_name": name,
+                    "words": run.text,
+                })  # fmt: skip
     return list(mentioned.values())
 
 
@@ -286,9 +285,7 @@ class GetFileUrl(Arguments):
 async def _named_source(context: Context, path: str) -> SourceRow:
     """Return the source of an id, a `storage_url`, or a name under which the caller stored it.
 
-    Raises:
-        NotFound: there is none.
-        SourceAmbiguous: several files were stored under the name.
+    NotFound: there is none. SourceAmbiguous: several files were stored under the name.
     """
     source_id = path.removeprefix(URL_SCHEME)
     if SOURCE_ID.fullmatch(source_id):

@@ -50,11 +50,7 @@ class NewRelationship(Arguments):
 def read_links(
     reader: ItemReader, relationships: Iterable[NewRelationship], item_count: int
 ) -> list[Link | None]:
-    """Return relationships of a request as links; ``None`` in place of one that the reader refuses.
-
-    Args:
-        item_count: how many items the request has, to which the relationships may point.
-    """
+    """Return relationships of a request with ``item_count`` items as links; ``None`` for a refused one."""
     return [
         reader.link(index, relationship.sent(), item_count)
         for index, relationship in enumerate(relationships)

@@ -1,4 +1,4 @@
-"""Subscriptions: who is told of what changes, by a webhook or on a stream."""
+"""Which changes a caller wants, and subscriptions: who is told of them, by a webhook or on a stream."""
 
 from __future__ import annotations
 
@@ -10,9 +10,20 @@ import orjson
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_SUBSCRIPTION_ID, Arguments, NoBool, invalid, read, with_types
+from graphmem.arguments import (
+    EXAMPLE_SUBSCRIPTION_ID,
+    Arguments,
+    EntityId,
+    NoBool,
+    Spelled,
+    TypeFilters,
+    invalid,
+    read,
+    with_types,
+)
 from graphmem.auth.guarded_fetch import FetchRefused, read_url
 from graphmem.changes import stored_subscriptions, webhooks
+from graphmem.changes.change import KINDS
 from graphmem.changes.derived_changes import check_entities
 from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.changes.stored_subscriptions import Delivery, Subscription, SubscriptionStatus
@@ -20,14 +31,66 @@ from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context, Services
 from graphmem.errors import Forbidden, InvalidDelivery, NotFound
 from graphmem.model import canonical, times
-from graphmem.operations.change_filters import ChangeFilters
+from graphmem.model.identity import NAME_LIMIT
 from graphmem.operations.entity_lists import QueryEntities
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
+from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Scope, operation
 from graphmem.search import standing_queries
 from graphmem.search.standing_queries import KeptQuery
+
+Kind = Annotated[str, Field(pattern=f"^({'|'.join(KINDS)})$")]
+FieldName = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT)]
+
+
+class ChangeFilters(ByWriter, TypeFilters):
+    event_type: Annotated[
+        Kind | None, Spelled("kind"), Field(description=f"Kind of the changes: {', '.join(KINDS)}.")
+    ] = None
+    event_types: list[Kind] = Field(default=[], max_length=50, description="Any of these kinds.")
+    entity_id: EntityId | None = None
+    entity_ids: list[EntityId] = Field(default=[], max_length=200, description="Any of these entities.")
+    field: Annotated[FieldName | None, Field(description="Only changes of this field.")] = None
+    fields: list[FieldName] = Field(default=[], max_length=50, description="Any of these fields.")
+
+    @property
+    def wanted_changes(self) -> WantedChanges:
+        return WantedChanges(
+            kinds=frozenset({*self.event_types, *filter(None, [self.event_type])}),
+            entity_types=frozenset(self.types),
+            entity_ids=frozenset({*self.entity_ids, *filter(None, [self.entity_id])}),
+            fields=frozenset({*self.fields, *filter(None, [self.field])}),
+            writers=frozenset(self.writers),
+        )
+
+
+After = Annotated[
+    Annotated[str, Field(max_length=100)] | None,
+    Field(
+        description="`cursor` of a change, or `resume_cursor`: what came after it, the oldest first. An "
+        "empty text: from the beginning."
+    ),
+]
+Values = Annotated[bool, Field(description="Also the values of the fields, before and after.")]
+
+
+class FollowChanges(ChangeFilters):
+    after: After = None
+    values: Values = False
+    subscription_id: Annotated[
+        Annotated[str, Field(max_length=100)] | None,
+        Field(description="Of an active subscription, in place of filters."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _without_filters(self) -> Self:
+        both = sorted(ChangeFilters.model_fields.keys() & self.model_fields_set)
+        if self.subscription_id is not None and both:
+            raise ValueError(f"with subscription_id, leave out {', '.join(both)}")
+        return self
+
 
 SUBSCRIPTIONS_LIMIT: Final = 100
 """Subscriptions of one account."""
@@ -141,11 +204,7 @@ KEPT_FILTERS: Final = frozenset({"entity_type", "entity_types", "snapshot_filter
 
 
 async def _kept(context: Context, subscription_id: str, raw: Mapping[str, Any]) -> KeptQuery:
-    """Return a standing query.
-
-    Raises:
-        InvalidInput: it is no valid query, or has arguments that no standing query has.
-    """
+    """Return a standing query; InvalidInput: it is invalid, or has arguments that no standing query has."""
     query = read(QueryEntities, "entities.query", raw)
     query = with_types(query, await context.services.type_aliases.of(context.actor.owner))
     refused = [f"$.{name}" for name in query.sent() if name not in KEPT]
@@ -160,8 +219,7 @@ async def _kept(context: Context, subscription_id: str, raw: Mapping[str, Any]) 
 async def standing_of(context: Context, subscription: Subscription) -> StandingAnswers | None:
     """Return what tells how the answers of a subscription's query change, ``None`` if it has no query.
 
-    Raises:
-        InvalidInput: the query is not valid any more.
+    InvalidInput: the query is not valid any more.
     """
     if subscription.query is None:
         return None
@@ -172,8 +230,7 @@ async def standing_of(context: Context, subscription: Subscription) -> StandingA
 async def changes_for(context: Context, subscription_id: str) -> tuple[WantedChanges, StandingAnswers | None]:
     """Return what an active subscription is told: some changes, or how the answers of its query change.
 
-    Raises:
-        NotFound, SubscriptionInactive: the account has no such subscription, or it sleeps.
+    NotFound, SubscriptionInactive: the account has no such subscription, or it sleeps.
     """
     subscription = await stored_subscriptions.active(context, subscription_id)
     filters = await stored_subscriptions.wanted_by(context.services, subscription)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, NamedTuple, NotRequired
+from typing import Annotated, ClassVar, Literal, NotRequired
 
 from pydantic import Field
 
@@ -108,19 +108,19 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
         offset=arguments.offset, limit=arguments.limit, counted=arguments.include_total_count,
         writers=arguments.writers,
     )  # fmt: skip
-    timeline = await timeline_pages.page(context, request, clocks)
-    events, last = first_of(timeline.events, arguments.limit)
+    timeline, total, pending, known = await timeline_pages.page(context, request, clocks)
+    events, last = first_of(timeline, arguments.limit)
     following = None
     if last is not None:
-        following = {"at": last.at, "id": last.id, **({} if clocks.now else {"known": timeline.known})}
+        following = {"at": last.at, "id": last.id, **({} if clocks.now else {"known": known})}
     page: TimelinePage = {
         "events": [timeline_pages.event(row) for row in events],
-        **Page(events, following, total=timeline.total).envelope(arguments, query),
+        **Page(events, following, total=total).envelope(arguments, query),
         **requested.answered,
         **await names_in_use.warned(context, events, [arguments.entity_type]),
     }
-    if timeline.pending:
-        page["types_pending"] = timeline.pending
+    if pending:
+        page["types_pending"] = pending
     return page
 
 
@@ -143,17 +143,8 @@ class GetEvent(Arguments):
     ] = None
 
 
-class _StoredEvent(NamedTuple):
-    """The row of ``event/get.cypher``.
-
-    Attributes:
-        listed: whether the event is on the timeline of now.
-        stale: the id of its entity if that must be folded again.
-    """
-
-    event: EventRow
-    listed: bool
-    stale: str | None
+_StoredEvent = tuple[EventRow, bool, str | None]
+"""An event, whether it is on the timeline of now, and the id of its entity if that must be folded again."""
 
 
 class FoundEvent(AsOf):
@@ -174,23 +165,24 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     row = await context.graph.one("event.get", _StoredEvent, event_id=arguments.event_id)
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if not clocks.now:
-        event = await _as_of(context, arguments, row.event if row else None, clocks)
+        event = await _as_of(context, arguments, row[0] if row else None, clocks)
         return {"event": timeline_pages.event(event), **clocks.answered}
-    if row is None or not row.listed:
+    if row is None or not row[1]:
         # A changed schema may list the event again, once its entity is folded again.
         await timeline_pages.fold_pending(context)
         row = await context.graph.one("event.get", _StoredEvent, event_id=arguments.event_id)
     if row is None:
         raise NotFound(f"there is no timeline event {arguments.event_id}", event_id=arguments.event_id)
-    if row.stale:
-        raise Stale([row.stale])
-    if not row.listed:
+    event, is_listed, stale_id = row
+    if stale_id:
+        raise Stale([stale_id])
+    if not is_listed:
         message = (
-            f"the field {row.event.field} of {row.event.entity_id} no longer has this date, or the entity "
-            "was deleted or merged: give as `at` (or `at_ingested`) a time at which the field had the date"
+            f"the field {event.field} of {event.entity_id} no longer has this date, or the entity was "
+            "deleted or merged: give as `at` (or `at_ingested`) a time at which the field had the date"
         )
-        raise NotFound(message, event_id=row.event.id, entity_id=row.event.entity_id, field=row.event.field)
-    return {"event": timeline_pages.event(row.event)}
+        raise NotFound(message, event_id=event.id, entity_id=event.entity_id, field=event.field)
+    return {"event": timeline_pages.event(event)}
 
 
 async def _as_of(context: Context, arguments: GetEvent, known: EventRow | None, clocks: Clocks) -> EventRow:
@@ -206,10 +198,8 @@ async def _as_of(context: Context, arguments: GetEvent, known: EventRow | None, 
             "give its entity_id too, if it was there as of a time only"
         )
         raise NotFound(message, event_id=arguments.event_id)
-    shown_then = await timeline_pages.events_as_of(context, entity_ids, clocks)
-    rows = await timeline_pages.completed(
-        context, [event for event in shown_then.events if event.id == arguments.event_id]
-    )
+    events, *_ = await timeline_pages.events_as_of(context, entity_ids, clocks)
+    rows = await timeline_pages.completed(context, (each for each in events if each.id == arguments.event_id))
     if not rows:
         message = f"there was no timeline event {arguments.event_id} then"
         raise NotFound(message, event_id=arguments.event_id)

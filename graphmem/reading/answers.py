@@ -6,7 +6,7 @@ Values are canonical JSON in the database. An answer contains these texts as the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple, NotRequired
+from typing import Any, Final, NotRequired
 
 import orjson
 from typing_extensions import TypedDict
@@ -155,11 +155,7 @@ class Relationship(TypedDict):
 
 
 def no_entity(entity_id: str | None, *, may_be_deleted: bool = False) -> NotFound:
-    """Return the error of an entity that does not exist or is deleted.
-
-    Args:
-        may_be_deleted: ``include_deleted`` would answer a deleted entity.
-    """
+    """Return the error of an entity that does not exist, or that ``include_deleted`` may show."""
     message = f"there is no entity {entity_id}"
     if entity_id is not None and ids.ENTITY_ID.fullmatch(entity_id) is None:
         message += (
@@ -172,7 +168,6 @@ def no_entity(entity_id: str | None, *, may_be_deleted: bool = False) -> NotFoun
 
 
 def when(micros: int | None) -> str | None:
-    """Return a time (microseconds) as an answer has it, or None."""
     return None if micros is None else times.render(micros)
 
 
@@ -182,11 +177,7 @@ def decoded(part: Any) -> Any:
 
 
 def stored_json(text: str) -> orjson.Fragment:
-    """Return stored JSON as a part of an answer.
-
-    Raises:
-        ValueError: it is damaged.
-    """
+    """Return stored JSON as a part of an answer; ValueError: it is damaged."""
     canonical.decode(text)
     return orjson.Fragment(text)
 
@@ -205,9 +196,7 @@ def relationships(rows: Iterable[RelationshipRow]) -> list[Relationship]:
 def snapshot_parts(row: EntityRow | RelationshipRow, without: str | None) -> tuple[Fields, dict[str, str]]:
     """Return the fields that are not null: their stored values, and the observation that set each.
 
-    Args:
-        without: a name that is no field: the canonical name of an entity. A relationship may have a field of
-            that name, and passes None.
+    ``without``: a name that is no field, as the canonical name of an entity; None for a relationship.
     """
     snapshot: Fields = {}
     provenance: dict[str, str] = {}
@@ -323,15 +312,6 @@ def relationship(row: RelationshipRow) -> Relationship:
     }
 
 
-class _Withdrawal(NamedTuple):
-    observation_id: str
-    exclusion_id: str
-    subject_kind: str
-    subject: str
-    recorded_at: int
-    reason: str | None
-
-
 async def stored_observations(context: Context, observation_ids: Iterable[str]) -> list[ObservationRow]:
     """Return the rows of some observations, those of deleted entities and those that do not count too."""
     return await context.graph.only(
@@ -350,17 +330,15 @@ async def with_withdrawals(context: Context, rows: Iterable[ObservationRow]) -> 
     withdrawn = [row.id for row in rows if not membership.counts(row.excluded)]
     if not withdrawn:
         return observations
-    withdrawals = await context.graph.only(
-        "exclusion.of_observations", list[_Withdrawal], observation_ids=withdrawn
-    )
+    exclusions = await context.graph.only(
+        "exclusion.of_observations", list[tuple[str, str, str, str, int, str | None]],
+        observation_ids=withdrawn,
+    )  # fmt: skip
     by_observation: dict[str, list[Fields]] = {}
-    for row in withdrawals:
-        by_observation.setdefault(row.observation_id, []).append({
-            "exclusion_id": row.exclusion_id,
-            "subject_kind": row.subject_kind,
-            "subject_id": row.subject,
-            "since": times.render(row.recorded_at),
-            "reason": row.reason,
+    for observation_id, exclusion_id, kind, subject_id, recorded_at, reason in exclusions:
+        by_observation.setdefault(observation_id, []).append({
+            "exclusion_id": exclusion_id, "subject_kind": kind, "subject_id": subject_id,
+            "since": times.render(recorded_at), "reason": reason,
         })  # fmt: skip
     for answer in observations:
         if answer["id"] in by_observation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from typing_extensions import TypedDict
 
@@ -58,7 +58,6 @@ class Clocks:
 
     @property
     def bounds(self) -> Bounds:
-        """The parameters of a query as of these clocks."""
         return {
             "at": times.LATEST if self.at is None else self.at,
             "at_ingested": times.LATEST if self.at_ingested is None else self.at_ingested,
@@ -86,22 +85,6 @@ NOW: Final = Clocks()
 """The clocks of a read of now."""
 
 
-class _Lifetime(NamedTuple):
-    """Whether an entity was live as of two clocks, and its type."""
-
-    id: str
-    lived: bool
-    type: str
-
-
-class _CountedRelationship(NamedTuple):
-    """What the own observations of one relationship come to, as of two clocks."""
-
-    key: str
-    tallies: list[Tally]
-    winners: list[list[Any]]
-
-
 async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
     """Return the survivor of each entity that was merged with one of these, as of the clocks.
 
@@ -119,8 +102,7 @@ async def entities(
 ) -> list[EntityRow]:
     """Return the live entities with these ids, in the order of the ids, as many as fit into an answer.
 
-    Args:
-        include_deleted: also return entities that were deleted at the time of the clocks. No effect on now.
+    ``include_deleted``: as of a time, also those that were deleted then.
     """
     if not entity_ids:
         return []
@@ -134,13 +116,9 @@ async def entities(
 async def entity(
     context: Context, entity_id: str, clocks: Clocks, *, include_deleted: bool | None = None
 ) -> EntityRow:
-    """Return one entity, or the one that it was merged into, now or as of the clocks.
+    """Return one entity, or the one that it was merged into, now or as of the clocks; NotFound: none then.
 
-    Args:
-        include_deleted: ``None`` where the operation has no such argument.
-
-    Raises:
-        NotFound: no such entity, or it was deleted at that time.
+    ``include_deleted`` is ``None`` where the operation has no such argument.
     """
     row = None
     if not clocks.now:
@@ -149,7 +127,8 @@ async def entity(
         row = await context.graph.one(
             "entity.get", EntityRow, entity_id=entity_id, include_deleted=bool(include_deleted)
         )
-        if row is not None and row.is_regrouping:
+        if row is not None and row.head and row.head[0][2:] == [True]:
+            # Another rule of identity of its type is being applied: it may be merged with others.
             await refuse_unfolded(context, [(row.type, row.head[0][0])], lives=(True, False))
         if row is not None and not clocks.now and (row.observation_count or not row.parted_into):
             # It was not there then. An address of which nothing is left but its people parts at every time.
@@ -162,13 +141,9 @@ async def entity(
 async def refuse_unfolded(
     context: Context, types: Iterable[tuple[str, str | None]], lives: Sequence[bool] = (True,)
 ) -> list[str]:
-    """Return the types with too many entities to fold again for one answer.
+    """Return those of some types, given with the rules of today, that have too many entities to fold again.
 
-    Args:
-        types: those whose schemas have changed, with the rules of today.
-
-    Raises:
-        Stale: some entities of the other types were folded under a previous schema.
+    Stale: some entities of the other types were folded under a previous schema.
     """
     stale_ids: list[str] = []
     left: list[str] = []
@@ -195,8 +170,7 @@ async def first_entities(
 ) -> tuple[list[EntityRow], int]:
     """Return the entities as of two clocks that fit into an answer, and how many of the ids were read.
 
-    Args:
-        include_unobserved: also entities of which nothing counts then, such as the end of a relationship.
+    ``include_unobserved``: also entities of which nothing counts then, such as the end of a relationship.
     """
     rows: list[EntityRow] = []
     characters = 0
@@ -219,11 +193,8 @@ async def relationships(
 ) -> list[RelationshipRow]:
     """Return the live relationships with these keys, as many as fit into an answer.
 
-    Args:
-        keys: as of a time, the keys under which the relationships were written. Relationships whose ends were
-            merged at that time are returned as one.
-        include_deleted: also return relationships that were deleted, or had a deleted end, at the time of the
-            clocks. No effect on now.
+    As of a time, ``keys`` are those under which they were written: those whose ends were merged then are one.
+    ``include_deleted``: as of a time, also those that were deleted, or had a deleted end, then.
     """
     if not keys:
         return []
@@ -235,23 +206,30 @@ async def relationships(
     ends = {end for key in keys for end in ids.ends(key)}
     into = await merged(context, ends, clocks)
     relationships, _ = await context.graph.only(
-        "relationship.recompute", tuple[list[_CountedRelationship], int | None], keys=list(keys),
-        **clocks.bounds,
+        "relationship.recompute", tuple[list[tuple[str, list[Tally], list[list[Any]]]], int | None],
+        keys=list(keys), **clocks.bounds,
     )  # fmt: skip
     groups: dict[str, list[Sum]] = {}
-    for each in relationships:
-        member = tallies.summed(each.tallies, each.winners, clocks.bounds["at"], is_relationship=True)
+    for key, counts, winners in relationships:
+        member = tallies.summed(counts, winners, clocks.bounds["at"], is_relationship=True)
         if member.state.lifecycle and not member.unmade and member.is_there:
-            groups.setdefault(membership.surviving_key(each.key, into), []).append(member)
+            groups.setdefault(membership.surviving_key(key, into), []).append(member)
     if not include_deleted:
         lived = await living(context, {end for key in groups for end in ids.ends(key)}, clocks)
         groups = {key: group for key, group in groups.items() if all(lived.get(end) for end in ids.ends(key))}
-    rows = (_recomputed_relationship(key, group) for key, group in groups.items() if not ids.is_loop(key))
-    return [row for row in rows if row.live or include_deleted]
+    rows: list[RelationshipRow] = []
+    for key, group in groups.items():
+        state = reduction.merged_state([member.state for member in group], is_relationship=True)
+        if not ids.is_loop(key) and (state.is_live or include_deleted):
+            source, target = ids.ends(key)
+            rows.append(RelationshipRow(
+                key=key, id=ids.relationship_id(key), type=key.partition(":")[0], source=source,
+                target=target, version=sum(member.version for member in group), **shared_rows.shown(state),
+            ))  # fmt: skip
+    return rows
 
 
 async def living(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, bool]:
-    """Return whether each entity was live as of the clocks. Unknown ids are left out."""
     return (await pinned(context, entity_ids, clocks))[0]
 
 
@@ -260,25 +238,16 @@ async def pinned(
 ) -> tuple[dict[str, bool], Clocks]:
     """Return whether each entity was live, and the clocks for the further queries of the same answer."""
     entities, known = await lifetimes(context, entity_ids, clocks)
-    return {entity.id: entity.lived for entity in entities}, clocks.pinned(known)
+    return {entity_id: lived for entity_id, (lived, _) in entities.items()}, clocks.pinned(known)
 
 
 async def lifetimes(
     context: Context, entity_ids: Iterable[str], clocks: Clocks
-) -> tuple[list[_Lifetime], int]:
-    """Return the entities, and the time of recording (microseconds) that bounds this read."""
+) -> tuple[dict[str, tuple[bool, str]], int]:
+    """Return whether each entity was live, with its type, and the time of recording that bounds the read."""
     entities, known = await context.graph.only(
-        "entity.lived", tuple[list[_Lifetime], int | None], entity_ids=sorted(set(entity_ids)),
+        "entity.lived", tuple[list[tuple[str, bool, str]], int | None], entity_ids=sorted(set(entity_ids)),
         **clocks.bounds,
     )  # fmt: skip
-    return entities, clocks.bounds["at_ingested"] if known is None else known
-
-
-def _recomputed_relationship(key: str, members: list[Sum]) -> RelationshipRow:
-    """Return the row of a relationship; ``members`` are the relationships that it shows, itself included."""
-    state = reduction.merged_state([member.state for member in members], is_relationship=True)
-    source, target = ids.ends(key)
-    return RelationshipRow(
-        key=key, id=ids.relationship_id(key), type=key.partition(":")[0], source=source, target=target,
-        version=sum(member.version for member in members), **shared_rows.shown(state),
-    )  # fmt: skip
+    known = clocks.bounds["at_ingested"] if known is None else known
+    return {entity_id: (lived, entity_type) for entity_id, lived, entity_type in entities}, known

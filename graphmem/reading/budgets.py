@@ -81,11 +81,9 @@ def within_budget(
 ) -> Callable[[Answering[A, T]], Answering[A, T]]:
     """Decorate an operation whose answer stays within ``max_characters`` where the request has it.
 
-    Args:
-        members: the lists of the answer that ``limit`` limits; the first that has items is measured. Without
-            any, only values are shortened.
-        is_page: whether the answer has the members of a :class:`~graphmem.reading.pages.PageEnvelope`.
-        is_receipt: whether the answer is of a write. It keeps all ids, even if it then exceeds the budget.
+    ``members`` are the lists that ``limit`` limits, of which the first with items is measured; without any,
+    only values are shortened. ``is_page``: it has the members of a ``PageEnvelope``. ``is_receipt``: it is of
+    a write, and keeps all ids even if it then exceeds the budget.
     """
 
     def decorate(function: Answering[A, T]) -> Answering[A, T]:

@@ -26,16 +26,12 @@ from graphmem.reading.shared_rows import EntityRow
 
 
 async def page(context: Context, request: EntityRequest, query: Query, cursor: str | None) -> Page[EntityRow]:
-    """Return a page of entities that fit the request.
-
-    Raises:
-        InvalidInput: the request compares more entities than one call may.
-    """
+    """Return a page of entities that fit; InvalidInput: more entities than one call compares."""
     place, skip = start_of(request, query, cursor)
     scan = Scan(context, request)
     after = None if cursor is None else place
     if request.related is not None:
-        return await _chosen(scan, await scan.related(request.related), after, skip)
+        return await _chosen(scan, await scan.related(*request.related), after, skip)
     indexed = await _usable(scan)
     if indexed is not None:
         with contextlib.suppress(Untrusted):
@@ -196,23 +192,21 @@ class ByValue:
     field_filter: Filter | None
 
     async def stretch(self, place: SortPlace, reach: int) -> ScannedStretch:
+        way = self.scan.request.order.way
         if self.field_filter is not None:
-            return await self._named(place, reach, self.field_filter.keys or [], self.scan.request.order.way)
+            return await self._named(place, reach, self.field_filter.keys or [], way)
         # Entities without the field come last, by id, in both directions: their places have no key.
-        having = bool(place.key) or not place.id
-        first = await self._ordered(place, reach) if having else ScannedStretch([], place, True)
-        if having and not first.ended:
-            return first
-        start = SortPlace("", "") if having else place
-        rest = await self._named(start, reach - len(first.candidates), [comparison.LACKING], "asc")
-        return ScannedStretch([*first.candidates, *rest.candidates], rest.place, rest.ended)
-
-    async def _ordered(self, place: SortPlace, reach: int) -> ScannedStretch:
+        if not place.key and place.id:
+            return await self._named(place, reach, [comparison.LACKING], "asc")
         row, candidates = await self.scan.settled(
-            cypher.form("entity.in_value_order", self.scan.request.order.way), _ValueRows, _check,
-            **self._common, key=place.key, after=place.id, beyond=_BEYOND, reach=reach,
+            cypher.form("entity.in_value_order", way), _ValueRows, _check, **self._common, key=place.key,
+            after=place.id, beyond=_BEYOND, reach=reach,
         )  # fmt: skip
-        return self._stretch(row, candidates, place, reach)
+        first = self._stretch(row, candidates, place, reach)
+        if not first.ended:
+            return first
+        rest = await self._named(SortPlace("", ""), reach - len(candidates), [comparison.LACKING], "asc")
+        return ScannedStretch([*candidates, *rest.candidates], rest.place, rest.ended)
 
     async def _named(
         self, place: SortPlace, reach: int, values: list[str], way: cypher.Way
@@ -241,11 +235,8 @@ class ByValue:
         """
         assert self.field_filter is not None
         request, keys = self.scan.request, self.field_filter.keys
-        most = (
-            self.scan.limits.compared_entities
-            if request.counted or request.order.field is not None or request.since
-            else FREQUENT_ENTITIES
-        )
+        is_whole = request.counted or request.order.field is not None or request.since
+        most = self.scan.limits.compared_entities if is_whole else FREQUENT_ENTITIES
         ranges = self.field_filter.ranges if keys is None else [[key, f"{key}\x00", ""] for key in keys]
         row, candidates = await self.scan.settled(
             "entity.in_value_range", _ValueRows, _check, **self._common, ranges=ranges,
@@ -268,10 +259,7 @@ def _check(row: _ValueRows) -> bool:
 
 
 async def _usable(scan: Scan) -> ByValue | None:
-    """Return how the index serves a call, or None if it does not.
-
-    It holds live entities, and serves a field only if every type of the request declares it filterable.
-    """
+    """Return how the index of live entities serves a call; None: some type has no such filterable field."""
     request = scan.request
     if request.include_deleted or request.include_merged or not scan.fields:
         return None

@@ -6,9 +6,9 @@ So a page of current relationships reads them in their order, and leaves out the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
@@ -29,14 +29,6 @@ _READ_AT_ONCE: Final = 500
 """Relationships that one query recomputes."""
 
 
-class _Metadata(NamedTuple):
-    """The fields of a relationship that may say that it ended."""
-
-    key: str
-    fields: list[list[str]]
-    refold: int | None
-
-
 def instant(clocks: Clocks) -> int:
     """Return the time (microseconds) at which relationships are current: the request's, or the clock's."""
     return times.now() if clocks.at is None else clocks.at
@@ -49,20 +41,19 @@ def has_ended(row: RelationshipRow, at: int) -> bool:
 async def ended(context: Context, written: Mapping[str, Collection[str]], clocks: Clocks) -> set[str]:
     """Return the keys of the relationships that have ended as of the clocks.
 
-    Args:
-        written: for each relationship by its key, the keys under which it was written.
+    ``written`` has for each relationship the keys under which it was written.
     """
     at = instant(clocks)
     if clocks.now:
         rows = await context.graph.only(
-            "relationship.endings", list[_Metadata], keys=sorted(written), names=sorted(ending.NAMES),
-            characters=ending.VALUE_LIMIT,
+            "relationship.endings", list[tuple[str, list[list[str]], int | None]], keys=sorted(written),
+            names=sorted(ending.NAMES), characters=ending.VALUE_LIMIT,
         )  # fmt: skip
-        refuse_stale_keys((each.key, each.refold) for each in rows)
+        refuse_stale_keys((key, refold) for key, _, refold in rows)
         return {
-            each.key
-            for each in rows
-            if ending.ended(((name, value) for name, value in each.fields), at) is not None
+            key
+            for key, fields, _ in rows
+            if ending.ended(((name, value) for name, value in fields), at) is not None
         }
     every = sorted(written)
     ended_keys: set[str] = set()
@@ -80,23 +71,34 @@ READ_AT_ONCE: Final = 200
 
 
 async def current_page(context: Context, request: EdgeRequest, clocks: Clocks) -> EdgePage:
-    """Return a page of the relationships that have not ended, now or as of a time.
-
-    Raises:
-        InvalidInput: more relationships than the limit would have to be read.
-    """
-    page = _CurrentPage(request, instant(clocks))
+    """Return a page of the relationships that have not ended; InvalidInput: too many would be read."""
+    at = instant(clocks)
     batch = replace(request, offset=0, counted=False, limit=max(request.limit + 1, READ_AT_ONCE))
     if request.counted:
         # The total is that of all pages.
         batch = replace(batch, time=times.LATEST, after=cursors.LAST)
-    read = 0
+    page, others = list[RelationshipRow](), dict[str, EntityRow]()
+    read = total = following = characters = 0
+    truncated = False
     while True:
         rows = await relationship_page(context, batch, clocks)
         clocks = rows.clocks
-        page.add(rows.relationships, rows.others)
+        others |= {other.id: other for other in rows.others}
+        for row in refuse_stale_relationships(rows.relationships):
+            if has_ended(row, at):
+                continue
+            total += 1
+            if (row.last_observation_at, row.id) >= (request.time, request.after):
+                continue
+            following += 1
+            if following <= request.offset or truncated or len(page) >= request.limit:
+                continue
+            characters += sum(map(len, row.values))
+            truncated = bool(page) and characters > answers.ANSWER_CHARACTERS
+            if not truncated:
+                page.append(row)
         # The page may be full, and it may be known that more follow.
-        enough = page.truncated or page.following > request.offset + request.limit
+        enough = truncated or following > request.offset + request.limit
         stretch = as_read(rows.relationships)
         if not rows.more or not stretch or (enough and not request.counted):
             break
@@ -108,55 +110,8 @@ async def current_page(context: Context, request: EdgeRequest, clocks: Clocks) -
             )
             raise too_many("$.current", message)
         batch = replace(batch, time=stretch[-1].last_observation_at, after=stretch[-1].id)
-    ends = {end for row in page.rows for end in (row.source, row.target)}
+    ends = {end for row in page for end in (row.source, row.target)}
     return replace(
-        rows,
-        relationships=page.rows,
-        others=[other for other in page.others.values() if other.id in ends],
-        total=page.total,
-        truncated=page.truncated,
-        more=page.following > request.offset + len(page.rows),
-    )
-
-
-class _CurrentPage:
-    """A page as it is filled.
-
-    Attributes:
-        rows: the relationships of the page.
-        others: the entities at the far ends of all relationships that were read.
-        total: how many current relationships were read.
-        following: how many of them follow the place of the page.
-        truncated: whether the values end the page before its limit.
-    """
-
-    def __init__(self, request: EdgeRequest, at: int) -> None:
-        self._request = request
-        self._at = at
-        self._characters = 0
-        self.rows: list[RelationshipRow] = []
-        self.others: dict[str, EntityRow] = {}
-        self.total = self.following = 0
-        self.truncated = False
-
-    def add(self, rows: Iterable[RelationshipRow], others: Iterable[EntityRow]) -> None:
-        """Add the current ones of the relationships that follow, as far as they belong to the page."""
-        if not self._is_full:
-            self.others |= {other.id: other for other in others}
-        for row in refuse_stale_relationships(rows):
-            if has_ended(row, self._at):
-                continue
-            self.total += 1
-            if (row.last_observation_at, row.id) >= (self._request.time, self._request.after):
-                continue
-            self.following += 1
-            if self.following <= self._request.offset or self._is_full:
-                continue
-            self._characters += sum(map(len, row.values))
-            self.truncated = bool(self.rows) and self._characters > answers.ANSWER_CHARACTERS
-            if not self.truncated:
-                self.rows.append(row)
-
-    @property
-    def _is_full(self) -> bool:
-        return self.truncated or len(self.rows) >= self._request.limit
+        rows, relationships=page, others=[other for other in others.values() if other.id in ends],
+        total=total, truncated=truncated, more=following > request.offset + len(page),
+    )  # fmt: skip

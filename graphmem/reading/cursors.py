@@ -46,8 +46,7 @@ LAST: Final = comparison.LAST_CHARACTER
 def fingerprint(context: Context, operation: str, arguments: Arguments, apart: Collection[str] = ()) -> Query:
     """Bind a cursor to its query by a digest of the owner and all arguments except the page's own.
 
-    Args:
-        apart: further arguments of the page itself, beside those of every page.
+    ``apart``: further arguments of the page itself, beside those of every page.
     """
 
     @cache
@@ -65,11 +64,7 @@ def encode(query: Query, place: Mapping[str, Any]) -> str:
 
 
 def decode(query: Query, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]:
-    """Return the place that a cursor of this query holds; its parts are within :data:`BOUNDS`.
-
-    Raises:
-        InvalidCursor: this is no cursor, or it belongs to another query.
-    """
+    """Return the place that a cursor holds, within :data:`BOUNDS`; InvalidCursor: it is of another query."""
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         place = canonical.decode(raw)
@@ -100,17 +95,12 @@ def newest_first(query: Query, cursor: str | None, latest: int = times.LATEST) -
 
 
 def refuse_both(cursor: str | None, offset: int) -> None:
-    """Refuse a cursor together with an offset.
-
-    Raises:
-        InvalidInput: the request has both.
-    """
+    """Refuse a cursor together with an offset."""
     if cursor is not None and offset:
         message = "give either cursor or offset: a cursor already says where the page starts"
         raise invalid([{"path": "$.offset", "message": message}])
 
 
 def refused() -> InvalidCursor:
-    """Return the error of a cursor that does not fit its query."""
     message = InvalidCursor.default_message()
     return InvalidCursor(issues=[{"path": "$.cursor", "message": message}])

@@ -55,7 +55,6 @@ class Order:
 
     @classmethod
     def of(cls, sort_by: str, way: Way) -> Order:
-        """Return the order that ``sort_by`` names."""
         if sort_by.startswith(FIELD):
             return cls(way, field=sort_by.removeprefix(FIELD))
         return cls(way, key=ORDERS[sort_by])
@@ -82,18 +81,12 @@ class SortPlace(NamedTuple):
     id: str
 
 
-class RelatedTo(NamedTuple):
-    """An entity, and the types of the relationships by which others are related to it; all types if empty."""
-
-    entity_id: str
-    relationship_types: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class EntityRequest:
     """Which entities, in which order, and which page of them. Times are microseconds.
 
     ``include_absent``: also those whose observations are withdrawn today. Only a read as of a time sets it.
+    ``related``: an entity, and the types of relationships by which others are related to it; all if empty.
     """
 
     types: list[str]
@@ -108,7 +101,7 @@ class EntityRequest:
     created_since: int | None = None
     filters: Mapping[str, Filter] = field(default_factory=dict)
     counted: bool = False
-    related: RelatedTo | None = None
+    related: tuple[str, list[str]] | None = None
     writers: list[str] = field(default_factory=list)
 
     @property
@@ -129,11 +122,7 @@ class EntityRequest:
         return None
 
     def is_indexed(self, *, is_sealed: bool) -> bool:
-        """Return whether an index has exactly these entities in this order, so that no value is compared.
-
-        Args:
-            is_sealed: whether the instance is: no index has the order of its names.
-        """
+        """Return whether an index has exactly these entities in this order; sealed, none is by name."""
         if is_sealed and self.order.key == "name_key" and self.name is None:
             return False
         plain = self.since is None or (self.least is not None and not self.counted)
@@ -146,7 +135,6 @@ class EntityRequest:
 
     @property
     def which(self) -> dict[str, Any]:
-        """The query parameters that select the entities."""
         return {
             "types": self.types,
             "include_deleted": self.include_deleted,
@@ -179,7 +167,11 @@ async def page(
             name=name,
             **common,
         )
-        _note_exchanged(unlike, name)
+        # These are not stored with the folded name that they are filed under.
+        for entity_id, stored in unlike:
+            if identity.index_key(identity.fold_text(stored or "")) == name:
+                reason = "the name that filters compare differs from its own: `graphmem rebuild` mends it"
+                left_out.note(entity_id, reason)
     elif order.key is None:
         page, merged, truncated, more, total = await context.graph.only(
             cypher.form("entity.page", order.way),
@@ -199,15 +191,6 @@ async def page(
     if more and read:
         following = place_of(request, SortPlace(keys[len(read) - 1] if keys else "", read[-1].id))
     return Page(shared_rows.with_survivors(page, merged), following, truncated, total)
-
-
-def _note_exchanged(unlike: list[tuple[str, str | None]], name: str) -> None:
-    """Note the entities that have a folded name, and are not stored with it."""
-    for entity_id, stored in unlike:
-        if identity.index_key(identity.fold_text(stored or "")) == name:
-            left_out.note(
-                entity_id, "the name that filters compare differs from its own: `graphmem rebuild` mends it"
-            )
 
 
 def place_of(request: EntityRequest, place: SortPlace, skip: int = 0) -> dict[str, Any]:
@@ -256,7 +239,6 @@ class SnapshotFilter(BaseModel):
 
 
 def _of_text(raw: Any) -> Any:
-    """Return what a query string holds as JSON."""
     if not isinstance(raw, str):
         return raw
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import NamedTuple, NotRequired
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
@@ -27,15 +27,13 @@ class Warned(TypedDict):
     warnings: NotRequired[list[NameWarning]]
 
 
-class _Head(NamedTuple):
-    entity_type: str
-    fields: list[str]
+_HEADS = list[tuple[str, list[str]]]
+"""Types, each with its fields where they are wanted."""
 
 
 async def types_of(context: Context) -> list[str]:
-    """Return the types of the owner, and those that are shipped."""
-    heads = await context.graph.only("schema.names", list[_Head], types=[], with_fields=False)
-    return sorted({head.entity_type for head in heads} | set(schema.shipped_types()))
+    heads = await context.graph.only("schema.names", _HEADS, types=[], with_fields=False)
+    return sorted({entity_type for entity_type, _ in heads} | set(schema.shipped_types()))
 
 
 async def warned(
@@ -48,10 +46,6 @@ async def warned(
     """Return the warnings of a list: a name of its filters is unknown, and near to one in use.
 
     A list with items has only warnings of types, and only if its filters name several: those without an item.
-
-    Args:
-        types, fields: the names in the filters of the list. Shipped types are known.
-        item_types: the types of the items, where the filters may name several types.
     """
     named = sorted({name for name in types if name is not None})
     if items:
@@ -60,9 +54,9 @@ async def warned(
     unknown = [name for name in absent if schema.shipped(name) is None]
     if not (fields or unknown):
         return {}
-    heads = await context.graph.only("schema.names", list[_Head], types=named, with_fields=bool(fields))
-    in_use = {head.entity_type for head in heads} | set(schema.shipped_types())
-    known = {name for head in heads for name in head.fields}
+    heads = await context.graph.only("schema.names", _HEADS, types=named, with_fields=bool(fields))
+    in_use = {entity_type for entity_type, _ in heads} | set(schema.shipped_types())
+    known = {name for _, of_type in heads for name in of_type}
     for name in named or in_use:
         shipped = schema.shipped(name)
         known.update(shipped.fields if shipped else ())

@@ -77,14 +77,11 @@ class Paged(Sized):
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """One page.
+    """One page; ``place`` is where the next one starts, as its cursor holds it, ``None`` at the end.
 
-    Attributes:
-        place: where the next page starts, as its cursor holds it; ``None`` at the end.
-        truncated: the page ends before its limit though more may follow.
-        total: how many items all pages have together, where it was counted.
-        least: how many items were found so far, where they cannot be counted.
-        scanned: how many items were compared for the page; ``None`` where an index answers it.
+    ``truncated``: it ends before its limit though more may follow. ``total`` counts the items of all pages
+    where they were counted, ``least`` else those that were found so far. ``scanned``: how many items were
+    compared for it; ``None`` where an index answers it.
     """
 
     items: list[T]
@@ -95,11 +92,7 @@ class Page(Generic[T]):
     least: int | None = None
 
     def envelope(self, arguments: Paged, query: Query, *, is_counted: bool = False) -> PageEnvelope:
-        """Return the shared part of the answer.
-
-        Args:
-            is_counted: whether the total is answered unasked: it is known anyway.
-        """
+        """Return the shared part of the answer; ``is_counted``: with the total, asked for or not."""
         envelope: PageEnvelope = {"limit": arguments.limit, "offset": arguments.offset}
         if self.truncated:
             envelope["truncated"] = True

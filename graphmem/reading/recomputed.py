@@ -52,10 +52,6 @@ class _Own(NamedTuple):
         registered = SchemaDocument.read(self.document).alternatives() if self.document else None
         return len(identity_rules.alternatives(self.type, registered)) > 1
 
-    def summed(self, at: int) -> Sum:
-        """Return its state without those of other members, under plain rules."""
-        return tallies.summed(self.tallies, self.winners or (), at, is_relationship=False)
-
 
 @dataclass(frozen=True, slots=True)
 class RecomputedEntities:
@@ -106,7 +102,11 @@ async def entities(
     changes = await refolding.changes(context.graph, merges, once_merged, at, known)
     # A survivor without a node is damage: there is nothing to show.
     groups = {each: [own[id] for id in ids if id in own] for each, ids in members.items() if each in own}
-    sums = {each.id: each.summed(at) for group in groups.values() for each in group}
+    sums = {
+        each.id: tallies.summed(each.tallies, each.winners or (), at, is_relationship=False)
+        for group in groups.values()
+        for each in group
+    }
     histories = await _folds(context, groups, sums, at, known)
     folds = {
         entity_id: _merged(group, sums, histories, (into, merge_rules)) for entity_id, group in groups.items()
@@ -116,7 +116,10 @@ async def entities(
     for entity_id, group in groups.items():
         version = len(changes[entity_id]) if entity_id in changes else sums[entity_id].version
         target_rows = absent if all(sums[each.id].unmade for each in group) else rows
-        target_rows[entity_id] = _row(group[0], folds[entity_id], version, names[entity_id])
+        target_rows[entity_id] = EntityRow(
+            id=entity_id, type=group[0].type, name=names[entity_id], version=version, own=None,
+            projection=None, head=[[None, group[0].schema_version]], **shared_rows.shown(folds[entity_id]),
+        )  # fmt: skip
     return RecomputedEntities(
         known, rows, absent, into,
         {entity_id: state.fold for entity_id, state in folds.items()},
@@ -127,8 +130,7 @@ async def entities(
 async def membership_of(context: Context, entity_ids: Iterable[str], at_ingested: int) -> Membership:
     """Return the merges among entities of a page, and all that were ever merged with them, as of a time.
 
-    Raises:
-        InvalidInput: too much decides by what rules merged them.
+    InvalidInput: too much decides by what rules merged them.
     """
     off = context.services.writers.rules_off
     reader = EvidenceReader(context.graph, context.actor.owner, off, at_ingested, EVIDENCE_LIMIT)
@@ -157,7 +159,7 @@ async def _folds(
     }
     folds: dict[str, Fold] = {each: {} for each in rules}
     # What says when its values held may count at an earlier time than that of its observation.
-    dated = {each for each in rules if sums[each].has_dates}
+    dated = {each for each in rules if sums[each].by_dates.keys() - {repr(tallies.NO_DATES)}}
     folded = period_folds.fold if at == times.LATEST else reduction.fold
     for subject_ids, until in ((rules.keys() - dated, at), (dated, times.LATEST)):
         async for observation in refolding.observations_of(context.graph, subject_ids, until, known):
@@ -177,9 +179,7 @@ def _merged(
 ) -> OwnState:
     """Return the merged state of a survivor and then its members, folded under the rules of its type.
 
-    Args:
-        histories: the folds of those whose histories were read.
-        merging: what each member is merged into, and the rules of its merges.
+    ``merging``: what each member is merged into, and the rules of its merges.
     """
     into, merge_rules = merging
     states = [
@@ -201,7 +201,8 @@ async def _names(
     names, folds = dict[str, str](), {each: state.fold for each, state in states.items()}
     unnamed: dict[str, _Own] = {}
     for entity_id, (survivor, *_) in groups.items():
-        if (survivor.merging or survivor.name is not None) and not _names_itself(folds[entity_id]):
+        is_named = identity.naming_values(_texts(folds[entity_id]))
+        if (survivor.merging or survivor.name is not None) and not is_named:
             if survivor.name is not None and not survivor.stale:
                 names[entity_id] = survivor.name
             else:
@@ -216,16 +217,5 @@ async def _names(
     }
 
 
-def _names_itself(fold: Fold) -> bool:
-    return bool(identity.naming_values(_texts(fold)))
-
-
 def _texts(fold: Fold) -> dict[str, str]:
     return {name: winner.value for name, winner in fold.items()}
-
-
-def _row(survivor: _Own, state: OwnState, version: int, name: str) -> EntityRow:
-    return EntityRow(
-        id=survivor.id, type=survivor.type, name=name, version=version, own=None, projection=None,
-        head=[[None, survivor.schema_version]], **shared_rows.shown(state),
-    )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
@@ -19,16 +19,12 @@ from graphmem.reading.writer_filters import written
 
 @dataclass(frozen=True, slots=True)
 class EdgeRequest:
-    """Which relationships a page lists: those of an entity, or all of the owner.
+    """Which relationships a page lists: those of an entity in some directions, or all of the owner.
 
-    Attributes:
-        outgoing, incoming: the directions that are listed, seen from ``entity_id``.
-        other: the entity at the far end.
-        entity_type: the type of the entity at the far end; without ``entity_id``, of that at either end.
-        counted: whether ``total`` is wanted.
-        expanded: whether the entities at the far ends are wanted.
-        time, after: the place that the page follows: ``last_observation_at`` in microseconds, and an id.
-        writers: the writers that are wanted (:mod:`graphmem.reading.writer_filters`), now alone.
+    ``other`` is the entity at the far end, ``entity_type`` its type; without ``entity_id``, of that at either
+    end. ``counted``: with the total; ``expanded``: with the entities at the far ends. The page follows
+    ``time`` (``last_observation_at`` in microseconds) and ``after`` (an id). ``writers`` are filtered by now
+    alone.
     """
 
     entity_id: str | None
@@ -47,51 +43,30 @@ class EdgeRequest:
     writers: list[str] = field(default_factory=list)
 
     def after_place(self, place: Mapping[str, Any] | None) -> EdgeRequest:
-        """Return it for the page after a place that a cursor holds."""
         return self if place is None else replace(self, time=place["at"], after=place["id"])
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the first page, and no total is wanted."""
         is_plain = not self.counted and not self.writers
         return is_plain and (self.time, self.after) == (times.LATEST, cursors.LAST)
 
 
-class _PageOfEntity(NamedTuple):
-    """The row of ``relationship/of_entity.cypher``; ``root`` is the survivor of the entity.
+_PageOfEntity = tuple[int, str, list[RelationshipRow], list[EntityRow], bool, bool, int]
+"""The row of ``relationship/of_entity.cypher``; ``root`` is the survivor of the entity.
 
-    Its form ``first`` has no total.
-    """
-
-    version: int
-    root: str
-    page: list[RelationshipRow]
-    others: list[EntityRow]
-    truncated: bool
-    more: bool
-    total: int
-
-
-class _WrittenRelationship(NamedTuple):
-    """The key under which a relationship was written, and what decides whether it was there."""
-
-    key: str
-    turns: list[Tally]
+Its form ``first`` has no total.
+"""
+_WrittenRelationships = list[tuple[str, list[Tally]]]
+"""The keys under which relationships were written, each with what decides whether it was there."""
 
 
 @dataclass(frozen=True, slots=True)
 class EdgePage:
-    """The rows of a page of relationships.
+    """The rows of a page of relationships; ``truncated``: the values end it before its limit.
 
-    Attributes:
-        others: the entities at the far ends, if the page is ``expanded``.
-        total: how many relationships all pages have together, if the page is ``counted``.
-        truncated: the values end the page before its limit.
-        more: further relationships follow.
-        version: the version of the entity now; ``None`` as of a time.
-        root: the survivor of the entity.
-        subject_ids: as of a time, the members of ``root``.
-        clocks: the clocks for further queries of the same answer.
+    ``others``, the entities at the far ends, and ``total`` are there where the request wants them. ``root``
+    is the survivor of the entity, ``version`` its version now; as of a time, ``subject_ids`` are its members.
+    ``clocks`` are those of further queries of the same answer.
     """
 
     relationships: list[RelationshipRow]
@@ -147,12 +122,11 @@ async def _of_entity(context: Context, request: EdgeRequest, entity_id: str) -> 
         row = await context.graph.one(name, _PageOfEntity, **which, **_place(request), **by)
     if row is None:
         raise answers.no_entity(entity_id)
-    others = shared_rows.refuse_stale(row.others)
-    return EdgePage(row.page, others, row.total, row.truncated, row.more, row.version, row.root)
+    version, root, page, others, truncated, more, total = row
+    return EdgePage(page, shared_rows.refuse_stale(others), total, truncated, more, version, root)
 
 
 def _which(request: EdgeRequest) -> dict[str, Any]:
-    """Return the parameters of every page of now."""
     return {
         "entity_type": request.entity_type,
         "include_deleted": request.include_deleted,
@@ -164,7 +138,6 @@ def _which(request: EdgeRequest) -> dict[str, Any]:
 
 
 def _place(request: EdgeRequest) -> dict[str, Any]:
-    """Return the parameters of the page's place, and whether all pages are counted."""
     return {"time": request.time, "after": request.after, "counted": request.counted}
 
 
@@ -174,7 +147,7 @@ async def _page_as_of(context: Context, request: EdgeRequest, clocks: Clocks) ->
     root, subject_ids = request.entity_id, None
     if request.entity_id is None:
         rows = await context.graph.only(
-            "relationship.at_all", list[_WrittenRelationship], type=request.relationship_type, **clocks.bounds
+            "relationship.at_all", _WrittenRelationships, type=request.relationship_type, **clocks.bounds
         )
     else:
         if request.entity_id not in lived:
@@ -190,59 +163,51 @@ async def _page_as_of(context: Context, request: EdgeRequest, clocks: Clocks) ->
                 raise answers.no_entity(request.entity_id)
         subject_ids = membership.members(root, into)
         rows = await context.graph.only(
-            "relationship.at_entities", list[_WrittenRelationship], subject_ids=subject_ids,
+            "relationship.at_entities", _WrittenRelationships, subject_ids=subject_ids,
             outgoing=request.outgoing, incoming=request.incoming, type=request.relationship_type,
             **clocks.bounds,
         )  # fmt: skip
     edges = await _edges_as_of(context, rows, request, root, clocks)
-    rest = [each for each in edges if (each.last, each.relationship_id) < (request.time, request.after)]
+    rest = [each for each in edges if each[:2] < (request.time, request.after)]
     page = rest[request.offset : request.offset + request.limit]
-    rows = await _recomputed(context, request, root, clocks, [key for each in page for key in each.keys])
+    rows = await _recomputed(context, request, root, clocks, [key for *_, keys in page for key in keys])
     truncated = len(rows.relationships) < len(page)
     more = truncated or len(rest) > request.offset + len(page)
     return replace(rows, root=root, subject_ids=subject_ids, total=len(edges), truncated=truncated, more=more)
 
 
-class _EdgeAsOf(NamedTuple):
-    """A relationship as of a time: its place in the order, and the keys under which it was written."""
-
-    last: int
-    relationship_id: str
-    keys: list[str]
-
-
 async def _edges_as_of(
-    context: Context,
-    written: list[_WrittenRelationship],
-    request: EdgeRequest,
-    root: str | None,
-    clocks: Clocks,
-) -> list[_EdgeAsOf]:
-    """Return the relationships that the written ones were shown as, newest first."""
+    context: Context, written: _WrittenRelationships, request: EdgeRequest, root: str | None, clocks: Clocks
+) -> list[tuple[int, str, list[str]]]:
+    """Return the relationships that the written ones were shown as, newest first.
+
+    Each has the time of its last observation and its id, and the keys under which it was written.
+    """
     at = clocks.bounds["at"]
-    there = {each.key: known for each in written if (known := presence(each.turns, at)) is not None}
+    there = {key: known for key, turns in written if (known := presence(turns, at)) is not None}
     ends = {end for key in there for end in ids.ends(key)} | set(filter(None, [request.other]))
     into = await as_of.merged(context, ends, clocks)
     groups: dict[str, list[str]] = {}
     for key in there:
         groups.setdefault(membership.surviving_key(key, into), []).append(key)
-    shown_ends = {end for key in groups for end in ids.ends(key)}
-    lifetimes, _ = await as_of.lifetimes(context, shown_ends, clocks)
-    lived, types = {each.id: each.lived for each in lifetimes}, {each.id: each.type for each in lifetimes}
+    lifetimes, _ = await as_of.lifetimes(context, {end for key in groups for end in ids.ends(key)}, clocks)
+    unknown = False, ""
     other = membership.survivor(request.other, into) if request.other else None
-    edges: list[_EdgeAsOf] = []
+    edges: list[tuple[int, str, list[str]]] = []
     for key, members in groups.items():
         source, target = ids.ends(key)
         if source == target or (other and other != (target if source == root else source)):
             continue
-        far_ends = [end for end in (source, target) if end != root]
-        if request.entity_type and request.entity_type not in map(types.get, far_ends):
+        far_types = [lifetimes.get(end, unknown)[1] for end in (source, target) if end != root]
+        if request.entity_type and request.entity_type not in far_types:
             continue
-        live = any(there[member][1] for member in members) and lived.get(source) and lived.get(target)
+        live = any(there[member][1] for member in members) and all(
+            lifetimes.get(end, unknown)[0] for end in (source, target)
+        )
         if live or request.include_deleted:
             last = max(there[member][0] for member in members)
-            edges.append(_EdgeAsOf(last, ids.relationship_id(key), members))
-    return sorted(edges, key=lambda each: (each.last, each.relationship_id), reverse=True)
+            edges.append((last, ids.relationship_id(key), members))
+    return sorted(edges, key=lambda edge: edge[:2], reverse=True)
 
 
 async def _recomputed(

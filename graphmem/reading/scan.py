@@ -19,7 +19,7 @@ from graphmem.fresh import READ_ATTEMPTS, unsettled
 from graphmem.model import canonical, comparison, ending, times
 from graphmem.model.rules import NULL
 from graphmem.reading import answers, shared_rows
-from graphmem.reading.entity_pages import EntityRequest, Key, RelatedTo, SortPlace, too_many
+from graphmem.reading.entity_pages import EntityRequest, Key, SortPlace, too_many
 from graphmem.reading.shared_rows import EntityRow, MergedEntity, snapshot_of
 from graphmem.settings import Limits
 
@@ -56,19 +56,16 @@ class CandidateRows(NamedTuple):
     heads: list[list[Any]]
 
 
-class _Joined(NamedTuple):
-    """A relationship to an entity: its key, the fields that may say that it ended, and its mark."""
-
-    id: str
-    relationship_key: str
-    metadata: list[tuple[str, str]]
-    refold: int | None
-
-
 class _JoinedRows(NamedTuple):
+    """Candidates of ``entity/joined.cypher``, and what joins them to the entity.
+
+    ``joined`` has of each relationship the id of the candidate, its key, the fields that may say that it
+    ended, and the mark of one that is to be folded again.
+    """
+
     entity_id: str | None
     compared: int
-    joined: list[_Joined]
+    joined: list[tuple[str, str, list[tuple[str, str]], int | None]]
     candidates: list[list[Any]]
     keys: list[Any] | None
     heads: list[list[Any]]
@@ -105,7 +102,6 @@ class Scan:
 
     @property
     def limits(self) -> Limits:
-        """How much the call may read."""
         return self.context.services.limits
 
     @property
@@ -115,7 +111,6 @@ class Scan:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the call has read as many characters as it may."""
         return self.characters > self.limits.compared_characters
 
     @property
@@ -163,35 +158,33 @@ class Scan:
         )  # fmt: skip
         return candidates
 
-    async def related(self, related: RelatedTo) -> list[ScannedEntity]:
+    async def related(self, entity_id: str, relationship_types: list[str]) -> list[ScannedEntity]:
         """Return the candidates that a relationship, which has not ended, joins to an entity.
 
-        Raises:
-            InvalidInput: the entity has more relationships than one call compares entities.
-            NotFound: there is no such entity.
+        InvalidInput: more relationships than one call compares entities. NotFound: there is no such entity.
         """
         limit = self.limits.compared_entities
 
         def check(row: _JoinedRows) -> bool:
             if row.entity_id is None:
-                raise answers.no_entity(related.entity_id)
+                raise answers.no_entity(entity_id)
             if row.compared > limit:
                 raise too_many(
                     "$.filters.related_to",
                     f"the entity has more than {limit:,} relationships: name fewer relationship_types, or "
                     "read them by pages with POST /retrieve_related_entities",
                 )
-            shared_rows.refuse_stale_keys((each.relationship_key, each.refold) for each in row.joined)
+            shared_rows.refuse_stale_keys((key, refold) for _, key, _, refold in row.joined)
             return False
 
         row, candidates = await self.settled(
-            "entity.joined", _JoinedRows, check, entity_id=related.entity_id,
-            relationship_types=list(related.relationship_types), types=self.request.types, fields=self.fields,
+            "entity.joined", _JoinedRows, check, entity_id=entity_id,
+            relationship_types=relationship_types, types=self.request.types, fields=self.fields,
             cut=self.reading["cut"], key=self.request.order.key, names=sorted(ending.NAMES),
             characters=ending.VALUE_LIMIT, most=limit + 1,
         )  # fmt: skip
         now = times.now()
-        joined = {each.id for each in row.joined if ending.ended(each.metadata, now) is None}
+        joined = {id for id, _, metadata, _ in row.joined if ending.ended(metadata, now) is None}
         candidates = [each for each in candidates if each.id in joined]
         self.scanned = len(candidates)
         return candidates
@@ -222,8 +215,7 @@ class Scan:
     ) -> tuple[C, list[ScannedEntity]]:
         """Return the row of a query, and its candidates, none of which was folded under an older schema.
 
-        Args:
-            is_enough: whether the candidates of a row are returned as they are.
+        ``is_enough``: whether the candidates of a row are returned as they are.
         """
         for _ in range(READ_ATTEMPTS):
             # A value that does not open leaves out its candidate alone, below.
@@ -332,8 +324,7 @@ async def rows_of(
 ) -> tuple[list[EntityRow], int]:
     """Return the rows of some entities in the given order, and how many of the entities were read.
 
-    Args:
-        request: whether it includes deleted, merged and absent entities; without one, none of them.
+    Deleted, merged and absent entities are included as in the request; without one, none of them.
     """
     if not entity_ids:
         return [], 0

@@ -117,11 +117,9 @@ class FieldProfile:
 
     @property
     def frequency(self) -> int:
-        """Number of observations with a value of the field."""
         return sum(self.shapes.values())
 
     def add(self, observation: SampledObservation, text: str) -> None:
-        """Add one value that is not null."""
         shape, form = type_and_format(text)
         self.shapes[shape] += 1
         self.formats[form] += 1
@@ -314,20 +312,12 @@ Sampled = tuple[str, SchemaDocument | None, list[SampledObservation]]
 """A type, its schema document if it has one, and a sample of its newest observations."""
 
 
-class _Sample(NamedTuple):
-    """A type, its registered document, and a sample of its newest observations, or of those of an entity."""
-
-    type: str
-    document: Json | None
-    sample: list[SampledObservation]
+_Sample = tuple[str, Json | None, list[SampledObservation]]
+"""A type, its registered document, and a sample of its newest observations, or of those of an entity."""
 
 
 async def samples_of_types(context: Context, entity_type: str | None) -> list[Sampled]:
-    """Return a sample of a type, or of the first types by name if none is given.
-
-    Raises:
-        NotFound: the type is neither stored, registered nor shipped.
-    """
+    """Return a sample of a type, or of the first types by name; NotFound: the type is unknown."""
     all_types = entity_type is None
     samples = await context.graph.only(
         "schema.sample", list[_Sample], entity_type=entity_type,
@@ -335,27 +325,23 @@ async def samples_of_types(context: Context, entity_type: str | None) -> list[Sa
         limit=SAMPLE_LIMIT // SAMPLED_TYPES_LIMIT if all_types else SAMPLE_LIMIT, cut=VALUE_CHARACTERS,
     )  # fmt: skip
     if samples or all_types:
-        return [(each.type, _declared(each.type, each.document), each.sample) for each in samples]
+        return [(name, _declared(name, document), sample) for name, document, sample in samples]
     if schema.shipped(entity_type) is None:
         raise unknown_type(entity_type)
     return [(entity_type, schema.shipped(entity_type), [])]
 
 
 async def sample_of_entity(context: Context, entity_id: str, entity_type: str | None) -> Sampled:
-    """Return a sample of the observations of one entity.
-
-    Raises:
-        NotFound: no live entity has this id, or it has another type.
-    """
+    """Return a sample of the observations of one entity; NotFound: none of this id, or of another type."""
     row = await context.graph.one(
         "schema.sample_of_entity", _Sample, entity_id=entity_id, limit=SAMPLE_LIMIT, cut=VALUE_CHARACTERS,
     )  # fmt: skip
-    if row is None or entity_type not in (None, row.type):
+    if row is None or entity_type not in (None, row[0]):
         what = "entity" if entity_type is None else entity_type
         raise NotFound(f"there is no {what} {entity_id}", entity_id=entity_id)
-    return row.type, _declared(row.type, row.document), row.sample
+    name, document, sample = row
+    return name, _declared(name, document), sample
 
 
 def _declared(entity_type: str, document: str | None) -> SchemaDocument | None:
-    """Return the schema document of a type: the registered one, or else the shipped one."""
     return schema.shipped(entity_type) if document is None else SchemaDocument.read(document)

@@ -102,20 +102,10 @@ class StoredSchemaRow(NamedTuple):
     observations: int
 
 
-class SchemaPageRow(NamedTuple):
-    page: list[StoredSchemaRow]
-    truncated: bool
-    more: bool
-    total: int
-
-
-class VersionRow(NamedTuple):
-    """A registered version of a schema; ``change`` is canonical JSON."""
-
-    version: str
-    recorded_at: int
-    transaction_id: str
-    change: Json | None
+SchemaPage = tuple[list[StoredSchemaRow], bool, bool, int]
+"""The row of ``schema/page.cypher``: the page, whether it is cut, whether more follow, and the total."""
+VersionRow = tuple[str, int, str, Json | None]
+"""A registered version of a schema: its number, its time, its transaction, and its change."""
 
 
 def declared(document: SchemaDocument, version: str | None) -> Declared:
@@ -151,7 +141,6 @@ def _sendable(value: Any) -> Any:
 
 
 def answer(row: StoredSchemaRow, versions: list[VersionRow] | None = None) -> Schema:
-    """Return the answer for the schema of a type that is stored, registered or shipped."""
     shapes = paired(f"the schema of {row.entity_type}", row.fields, row.seen)
     seen = {name: discovery.describe(filter(None, types.split("|"))) for name, types in shapes}
     shipped = schema.shipped(row.entity_type)
@@ -178,21 +167,17 @@ def answer(row: StoredSchemaRow, versions: list[VersionRow] | None = None) -> Sc
     if versions is not None:
         schema_answer["versions"] = [
             {
-                "version": version.version,
-                "registered_at": times.render(version.recorded_at),
-                "transaction_id": version.transaction_id,
-                "change": stored_json(version.change) if version.change else None,
+                "version": version, "registered_at": times.render(recorded_at),
+                "transaction_id": transaction_id,
+                "change": stored_json(change) if change else None,
             }
-            for version in versions
-        ]
+            for version, recorded_at, transaction_id, change in versions
+        ]  # fmt: skip
     return schema_answer
 
 
 def unknown_type(entity_type: str, nearest: str | None = None) -> NotFound:
-    """Return the error for a type that is neither stored, registered nor shipped.
-
-    ``nearest``: the known type that was probably meant.
-    """
+    """Return the error for an unknown type; ``nearest``: the known type that was probably meant."""
     message = f"nothing of type {entity_type!r} was stored or registered yet"
     if nearest is not None:
         return NotFound(f"{message}: did you mean {nearest}?", entity_type=entity_type, nearest=nearest)

@@ -47,10 +47,8 @@ class OneEntity(answers.Entity, Shaped, Budgeted):
 def shaped(*members: str) -> Callable[[Answering[A, T]], Answering[A, T]]:
     """Decorate an operation that answers entities.
 
-    Args:
-        members: the members of the answer that hold an entity, or a list of entities or relationships;
-            without any, the answer itself is an entity. ``provenance: none`` is true for relationships too;
-            their metadata stays whole.
+    ``members`` hold an entity, or a list of entities or relationships; without any, the answer is an entity.
+    ``provenance: none`` is true for relationships too; their metadata stays whole.
     """
 
     def decorate(function: Answering[A, T]) -> Answering[A, T]:
@@ -66,11 +64,7 @@ def shaped(*members: str) -> Callable[[Answering[A, T]], Answering[A, T]]:
 
 
 async def _shape(context: Context, answer: Answer, members: Sequence[str], arguments: Arguments) -> None:
-    """Shape an answer in place.
-
-    Raises:
-        InvalidInput: the provenance of a list has too many observations.
-    """
+    """Shape an answer in place; InvalidInput: the provenance of a list has too many observations."""
     fields, provenance = requested(arguments)
     parts = [answer[name] for name in members if name in answer] if members else [answer]
     items: list[Answer] = [item for part in parts for item in (part if isinstance(part, list) else [part])]

@@ -33,18 +33,12 @@ class EntityRow(NamedTuple):
 
     @property
     def schema_version(self) -> str | None:
-        """The registered version of its type's schema, or None."""
         return self.head[0][1] if self.head else None
 
     @property
     def is_stale(self) -> bool:
         """Whether the entity was folded under an older schema of its type."""
         return self.projection != (self.head[0][0] if self.head else None)
-
-    @property
-    def is_regrouping(self) -> bool:
-        """Whether another rule of identity of its type is being applied: it may be merged with others."""
-        return bool(self.head and self.head[0][2:] == [True])
 
     def is_whole(self) -> bool:
         return is_whole(self.check, self.version, self.fields, self.values, self.winners, self.own, self.name)
@@ -104,52 +98,25 @@ class RelationshipRow(NamedTuple):
         return is_whole(self.check, self.version, self.fields, self.values, self.winners, self.own, None)
 
 
-class ObservationsOfEntity(NamedTuple):
-    """The row of ``observation/of_entity.cypher``; ``version`` and ``type`` are the entity's."""
-
-    page: list[ObservationRow]
-    truncated: bool
-    more: bool
-    total: int
-    version: int
-    type: str
+ObservationsOfEntity = tuple[list[ObservationRow], bool, bool, int, int, str]
+"""The row of ``observation/of_entity.cypher``: the page, whether it is cut, whether more follow, the total,
+and the version and the type of the entity."""
 
 
-class MergedEntity(NamedTuple):
-    """A merged entity, its survivor, and the survivor's projection and schema version."""
-
-    id: str
-    survivor_id: str
-    projection: str | None
-    schema_version: str | None
-
-
-class TypeCount(NamedTuple):
-    """The number of live entities, or of relationships, of a type."""
-
-    type: str
-    total: int
+MergedEntity = tuple[str, str, str | None, str | None]
+"""A merged entity and its survivor, by their ids, and the survivor's projection and schema version."""
 
 
 def with_survivors(page: Iterable[EntityRow], merged: Iterable[MergedEntity]) -> list[EntityRow]:
     """Return a page of ``entity/_page.cypher``; a merged entity has the schema version of its survivor."""
-    merged_by_id = {entity.id: entity for entity in merged}
-    rows: list[EntityRow] = []
-    for row in page:
-        if (entity := merged_by_id.get(row.id)) is not None:
-            head: list[list[str | None]] = [[entity.projection, entity.schema_version]]
-            rows.append(row._replace(merged_into=entity.survivor_id, head=head))
-        else:
-            rows.append(row)
-    return refuse_stale(rows)
+    survivors = {
+        entity_id: {"merged_into": survivor_id, "head": [head]} for entity_id, survivor_id, *head in merged
+    }
+    return refuse_stale(row._replace(**survivors[row.id]) if row.id in survivors else row for row in page)
 
 
 def refuse_stale(rows: Iterable[EntityRow]) -> list[EntityRow]:
-    """Return rows of entities as they are.
-
-    Raises:
-        Stale: some entities were folded under an older schema; the error names all of them.
-    """
+    """Return rows of entities as they are; Stale: some were folded under an older schema."""
     entity_rows = list(rows)
     if stale := [row.id for row in entity_rows if row.is_stale]:
         raise Stale(stale)
@@ -181,20 +148,12 @@ def shown(state: OwnState) -> dict[str, Any]:
 
 
 def check_whole(row: EntityRow | RelationshipRow) -> None:
-    """Refuse a row that was read while it was written.
-
-    Raises:
-        Torn: its parts are of two moments.
-    """
+    """Refuse a row that was read while it was written; Torn: its parts are of two moments."""
     if not row.is_whole():
         raise Torn(row[0], row)
 
 
 def snapshot_of(row: EntityRow | RelationshipRow) -> dict[str, str]:
-    """Return the values of a row, canonical JSON by the names of their fields.
-
-    Raises:
-        Torn: it was read while it was written.
-    """
+    """Return the values of a row, canonical JSON by field; Torn: it was read while it was written."""
     check_whole(row)
     return dict(zip(row.fields, row.values, strict=True))

@@ -55,11 +55,7 @@ class PlacedValue:
 
 
 def shorten(answer: Json, budget: int, size: Size, names: list[str]) -> None:
-    """Cut the longest values of an answer to one length, the greatest with which the answer fits.
-
-    Args:
-        names: takes the names of the values that were cut.
-    """
+    """Cut the longest values of an answer to one length, the greatest that fits; collect their names."""
     values = list(_values(answer))
     rest = size(answer) - sum(len(value.text) for value in values)
     # The names are part of the answer.
@@ -108,11 +104,7 @@ def _values(part: Any) -> Iterator[PlacedValue]:
 
 
 def drop(answer: Json, budget: int, size: Size, kept: Collection[str]) -> dict[str, int]:
-    """Take members from the ends of lists and objects of an answer until it fits, or none is left.
-
-    Returns:
-        How many members each list lost.
-    """
+    """Take members from the ends of lists of an answer until it fits; return how many each list lost."""
     dropped: dict[str, int] = {}
     for name in EXTRAS:
         places = list(_places(answer, name)) if size(answer) > budget else []

@@ -101,21 +101,15 @@ class SourceRow(NamedTuple):
 
     @property
     def declared_type(self) -> str | None:
-        """The mime type that was declared last."""
         return next((each.declared_type for each in self.names if each.declared_type is not None), None)
-
-
-class _NamedSource(NamedTuple):
-    id: str
-    names: list[str]
 
 
 async def sealed_sources_named(context: Context, fits: Callable[[str], bool]) -> list[str]:
     """Return the ids of the sources of which a sealed name fits, the newest first; none in clear are read."""
     if not context.services.database.is_sealed:
         return []
-    sources = await context.graph.only("source.names", list[_NamedSource])
-    return [each.id for each in sources if any(map(fits, each.names))]
+    sources = await context.graph.only("source.names", list[tuple[str, list[str]]])
+    return [source_id for source_id, names in sources if any(map(fits, names))]
 
 
 async def read_sources(context: Context, ids: Collection[str]) -> list[SourceRow]:
@@ -132,11 +126,7 @@ async def read_sources_named(context: Context, name: str, limit: int) -> list[So
 
 
 async def read_source(context: Context, source_id: str) -> SourceRow:
-    """Return one source.
-
-    Raises:
-        NotFound: the caller's owner has no such source.
-    """
+    """Return one source; NotFound: the caller's owner has no such source."""
     rows = await read_sources(context, [source_id])
     if not rows:
         raise NotFound(f"there is no source {source_id}: GET /sources lists them", source_id=source_id)
@@ -144,7 +134,6 @@ async def read_source(context: Context, source_id: str) -> SourceRow:
 
 
 def as_reference(row: SourceRow) -> SourceReference:
-    """Return a source as answers about other things have it."""
     return {
         "source_id": row.id,
         "content_hash": row.content_hash,
@@ -251,11 +240,7 @@ InterpretationPage = tuple[list[InterpretationRow], int]
 
 
 async def read_interpretation(context: Context, interpretation_id: str) -> InterpretationRow:
-    """Return one interpretation.
-
-    Raises:
-        NotFound: the caller's owner has no such interpretation.
-    """
+    """Return one interpretation; NotFound: the caller's owner has no such interpretation."""
     row = await context.graph.one(
         "interpretation.by_id", InterpretationRow, interpretation_id=interpretation_id
     )
@@ -306,5 +291,4 @@ def as_interpretation(row: InterpretationRow) -> Interpretation:
 
 
 def next_run(runs: list[InterpretationRow], interpretation: NewInterpretation) -> int:
-    """Return the number of the next run of an interpretation's interpreter, version and configuration."""
     return max((row.run + 1 for row in runs if row.key == interpretation.key), default=0)

@@ -48,11 +48,6 @@ class Sum(NamedTuple):
     is_there: bool
     by_dates: Mapping[str, tuple[bool, bool]]
 
-    @property
-    def has_dates(self) -> bool:
-        """Whether an observation says when its values held."""
-        return bool(self.by_dates.keys() - {repr(NO_DATES)})
-
     def shown_fields(self, observation: Observation, at: int) -> Mapping[str, str]:
         """Return the fields of an observation of an entity that count at a time."""
         days = valid_time.dates_of(observation.fields)
@@ -74,7 +69,6 @@ class Sum(NamedTuple):
 def _counted(
     tallies: Sequence[Tally], at: int, *, is_relationship: bool
 ) -> tuple[list[Tally], valid_time.Weighed]:
-    """Return what counts of one subject as of a time, and how its dates weigh."""
     weighed = valid_time.weighed([each.dated for each in tallies], at, is_relationship=is_relationship)
     return [each for each, counts in zip(tallies, weighed.counted, strict=True) if counts], weighed
 
@@ -92,11 +86,7 @@ def presence(turns: Sequence[Tally], at: int) -> tuple[int, bool] | None:
 
 
 def summed(tallies: Sequence[Tally], winners: Iterable[list[Any]], at: int, *, is_relationship: bool) -> Sum:
-    """Return the state of one subject as of a time.
-
-    Args:
-        winners: those of ``observation/_winners_by_dates.cypher``.
-    """
+    """Return the state of one subject as of a time; winners: of ``observation/_winners_by_dates.cypher``."""
     counted, weighed = _counted(tallies, at, is_relationship=is_relationship)
     moments = {moment for each in counted for moment in each.moments}
     last = [each.dated.newest[0] for each in counted if each.dated.newest]

@@ -73,14 +73,9 @@ class EventRow(NamedTuple):
         return None if dates.parse(self.text) else "its text is no date"
 
 
-class _PendingType(NamedTuple):
-    """An entity type with entities that were folded under other rules than these."""
-
-    type: str
-    projection: str
-
-
-_EventRows = tuple[list[EventRow], int, list[_PendingType]]
+_PendingTypes = list[tuple[str, str]]
+"""Entity types with entities that were folded under other rules than these."""
+_EventRows = tuple[list[EventRow], int, _PendingTypes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,31 +97,21 @@ class EventRequest:
 
     @property
     def way(self) -> cypher.Way:
-        """The order in which the index is read."""
         return "desc" if self.descending else "asc"
 
     @property
     def start(self) -> tuple[int, str]:
-        """The place after which the page begins."""
         if self.place is not None:
             return self.place
         return (self.until, "") if self.descending else (self.since - 1, "~")
 
 
-@dataclass(frozen=True, slots=True)
-class EventPage:
-    """The events of a page and, if more follow, the first of those.
+EventPage = tuple[list[EventRow], int, list[str], int]
+"""The events of a page and, if more follow, the first of those; and the total.
 
-    Attributes:
-        pending: types with entities whose events may follow a previous schema.
-        known: as of a time, the latest recorded_at that the page was made from, in microseconds. A cursor
-            pins the further pages to it.
-    """
-
-    events: list[EventRow]
-    total: int = 0
-    pending: list[str] = field(default_factory=list)
-    known: int = times.LATEST
+Then the types with entities whose events may follow a previous schema, and as of a time, the latest
+recorded_at that the page was made from (microseconds): a cursor pins the further pages to it.
+"""
 
 
 def event(row: EventRow) -> Event:
@@ -156,10 +141,20 @@ async def page(context: Context, request: EventRequest, clocks: Clocks) -> Event
     if not clocks.now:
         return await _page_as_of(context, request, clocks)
     if request.entity_id is not None:
-        return await _of_entity(context, request, request.entity_id)
+        name, by = written("event.of_entity", request.writers)
+        row = await context.graph.one(
+            name, tuple[list[EventRow], int, str | None], entity_id=request.entity_id, **_selecting(request),
+            **by,
+        )  # fmt: skip
+        if row is None:
+            raise answers.no_entity(request.entity_id)
+        events, total, stale_id = row
+        if stale_id:
+            raise Stale([stale_id])
+        return events, total, [], times.LATEST
     events, total, types = await _read(context, request)
     of_page = [each for each in types if request.entity_type in (None, each[0])]
-    return EventPage(events, total, await as_of.refuse_unfolded(context, of_page))
+    return events, total, await as_of.refuse_unfolded(context, of_page), times.LATEST
 
 
 def _common(request: EventRequest) -> dict[str, Any]:
@@ -179,7 +174,6 @@ def _selecting(request: EventRequest) -> dict[str, Any]:
 
 
 async def _read(context: Context, request: EventRequest) -> _EventRows:
-    """Return the page by the index that fits."""
     if request.source_id is not None:
         name, by = written("event.of_source", request.writers)
         return await context.graph.only(name, _EventRows, **_selecting(request), **by)
@@ -201,26 +195,9 @@ async def _read(context: Context, request: EventRequest) -> _EventRows:
     )
 
 
-async def _of_entity(context: Context, request: EventRequest, entity_id: str) -> EventPage:
-    name, by = written("event.of_entity", request.writers)
-    row = await context.graph.one(
-        name, tuple[list[EventRow], int, str | None], entity_id=entity_id, **_selecting(request), **by
-    )
-    if row is None:
-        raise answers.no_entity(entity_id)
-    events, total, stale_id = row
-    if stale_id:
-        raise Stale([stale_id])
-    return EventPage(events, total)
-
-
 async def fold_pending(context: Context) -> None:
-    """Find entities that were folded under a previous schema, of types with few enough entities.
-
-    Raises:
-        Stale: there are some. :func:`read_fresh` folds them again and repeats the read.
-    """
-    await as_of.refuse_unfolded(context, await context.graph.only("event.pending", list[_PendingType]))
+    """Raise Stale for entities folded under a previous schema, of types with few enough entities to fold."""
+    await as_of.refuse_unfolded(context, await context.graph.only("event.pending", _PendingTypes))
 
 
 async def _page_as_of(context: Context, request: EventRequest, clocks: Clocks) -> EventPage:
@@ -237,12 +214,12 @@ async def _page_as_of(context: Context, request: EventRequest, clocks: Clocks) -
             "give entity_id, or an entity_type or source_id of which there are fewer"
         )
         raise invalid([{"path": "$.at" if clocks.at is not None else "$.at_ingested", "message": message}])
-    shown_then = await events_as_of(context, entity_ids, clocks)
-    if request.entity_id is not None and not shown_then.live:
+    every, live, known = await events_as_of(context, entity_ids, clocks)
+    if request.entity_id is not None and not live:
         raise answers.no_entity(request.entity_id)
     events = [
         event
-        for event in shown_then.events
+        for event in every
         if request.since <= event.at < request.until
         and request.event_type in (None, event.event_type)
         and request.entity_type in (None, event.entity_type)
@@ -262,7 +239,7 @@ async def _page_as_of(context: Context, request: EventRequest, clocks: Clocks) -
         event for event in events if (_place(event) < start if request.descending else _place(event) > start)
     ]
     page_events = rest[request.offset : request.offset + request.limit + 1]
-    return EventPage(await completed(context, page_events), len(events), known=shown_then.known)
+    return await completed(context, page_events), len(events), [], known
 
 
 async def subject_ids(
@@ -283,25 +260,20 @@ def _place(row: EventRow) -> tuple[int, str]:
     return row.at, row.id
 
 
-class EventsAsOf(NamedTuple):
-    """Events as of a time, without the recorded times and sources that :func:`completed` adds.
+async def events_as_of(
+    context: Context, entity_ids: Sequence[str], clocks: Clocks
+) -> tuple[list[EventRow], int, int]:
+    """Return the events of some entities as of a time: of their survivors that were live then.
 
-    ``live`` counts the entities that lived then; ``known`` is the latest recorded_at that was read.
+    They lack the recorded times and sources that :func:`completed` adds. With them come the number of the
+    survivors, and the latest recorded_at that was read.
     """
-
-    events: list[EventRow]
-    live: int
-    known: int
-
-
-async def events_as_of(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> EventsAsOf:
-    """Return the events of some entities as of a time: of their survivors that were live then."""
     events: dict[str, EventRow] = {}
     live = set[str]()
     bounds = clocks.bounds
     for start in range(0, len(entity_ids), _ENTITIES_PER_READ):
         batch = entity_ids[start : start + _ENTITIES_PER_READ]
-        states = await recomputed.entities(context, batch, bounds["at"], bounds["at_ingested"])
+        states = await recomputed.entities(context, batch, **bounds)
         # Later batches leave out what was recorded after the first.
         bounds["at_ingested"] = states.at_ingested
         for subject_id, row in states.rows.items():
@@ -317,7 +289,7 @@ async def events_as_of(context: Context, entity_ids: Sequence[str], clocks: Cloc
                     row.name[:_NAME_CHARACTERS],
                     event.observation_id, 0, None, "", ("", None),
                 )  # fmt: skip
-    return EventsAsOf(list(events.values()), len(live), bounds["at_ingested"])
+    return list(events.values()), len(live), bounds["at_ingested"]
 
 
 async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow]:
@@ -326,14 +298,11 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
     if not rows:
         return []
     stored = await answers.stored_observations(context, (event.observation_id for event in rows))
-    observations = {observation.id: observation for observation in stored}
-    pairs = [(event, observations[event.observation_id]) for event in rows]
-    return [
-        event._replace(
-            recorded_at=each.recorded_at,
-            source_id=each.source_id,
-            agent=each.agent,
-            written=(each.client, each.by),
-        )
-        for event, each in pairs
-    ]
+    by_id = {
+        each.id: {
+            "recorded_at": each.recorded_at, "source_id": each.source_id, "agent": each.agent,
+            "written": (each.client, each.by),
+        }
+        for each in stored
+    }  # fmt: skip
+    return [event._replace(**by_id[event.observation_id]) for event in rows]

@@ -12,17 +12,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import Any
-
-from typing_extensions import TypedDict
+from typing import Any, NamedTuple
 
 from graphmem.context import Context
-from graphmem.database.left_out import checking, refused
+from graphmem.database.left_out import checking, each_sound, refused
 from graphmem.model import ids, membership
 from graphmem.reading import answers, as_of, current_relationships
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.tallies import presence
-from graphmem.reading.walk_rows import Level, Neighbour, SmallWalk, WalkOrigin, WalkRows
+from graphmem.reading.shared_rows import EntityRow, RelationshipRow
+from graphmem.reading.tallies import Tally, presence
 from graphmem.settings import Limits
 
 _NO_LIMIT = 2**31 - 2
@@ -33,11 +31,59 @@ _AROUND_DEPTH = 2
 """Steps of a walk that ``relationship/around.cypher`` can walk."""
 
 
-class _Directions(TypedDict):
-    """The directions in which relationships are followed, as parameters of a query."""
+WalkOrigin = tuple[str, str, str, int]
+"""The entity that a walk starts from, the survivor of the requested one: its id, type, name and version."""
 
-    outgoing: bool
-    incoming: bool
+
+class Level(NamedTuple):
+    """The row of ``relationship/expand.cypher`` and, without an ``origin``, of ``expand_as_of``.
+
+    Each list of ``neighbours`` is for :class:`Neighbour`; as of a time, some of their relationships are
+    ``dated``: the key, and what says when it was there.
+    """
+
+    origin: WalkOrigin | None
+    neighbours: list[list[str]]
+    total: int
+    links: int
+    hubs: list[str]
+    spent: int
+    unexplored: int
+    revision: int
+    dated: list[tuple[str, list[Tally]]]
+
+
+class SmallWalk(NamedTuple):
+    """The row of ``relationship/around.cypher`` and, without rows, of ``relationship/reach.cypher``.
+
+    ``whole`` is false if the walk is not small; ``relationships`` is null if no rows were read. In a walk
+    with rows each list of ``levels`` is an entity and one key: an entity with several keys is in several
+    lists.
+    """
+
+    origin: WalkOrigin
+    levels: list[list[list[str]]]
+    whole: bool
+    revision: int
+    entities: list[EntityRow]
+    relationships: list[RelationshipRow] | None
+
+
+class Neighbour(NamedTuple):
+    """An entity that a step reaches, and the keys of the relationships that lead to it."""
+
+    id: str
+    keys: list[str]
+
+    @property
+    def fault(self) -> str | None:
+        wrong = [key for key in self.keys if key.count(":") != 2 or self.id not in ids.ends(key)]
+        return f"no key of a relationship to it is {wrong[0]}" if wrong else None
+
+    @classmethod
+    def of(cls, rows: list[list[str]]) -> list[Neighbour]:
+        """Return the neighbours that rows hold as lists: an id, then the keys."""
+        return each_sound(lambda values: cls(values[0], values[1:]), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +92,11 @@ class WalkRequest:
 
     ``limit`` bounds the entities of a walk of one step, and those whose rows may come with a walk.
     ``include_entities``: whether the rows of entities are wanted. ``current``: whether relationships that
-    have ended are left out.
+    have ended are left out. Without ``relationship_types``, those of every type are followed.
     """
 
     entity_id: str
-    relationship_types: frozenset[str]
+    relationship_types: frozenset[str] | None
     depth: int
     direction: str
     through_hubs: bool
@@ -59,14 +105,8 @@ class WalkRequest:
     current: bool = False
 
     @property
-    def directions(self) -> _Directions:
-        """The directions in which relationships are followed."""
+    def directions(self) -> dict[str, bool]:
         return {"outgoing": self.direction != "incoming", "incoming": self.direction != "outgoing"}
-
-    @property
-    def edge_types(self) -> frozenset[str] | None:
-        """The relationship types that are followed; ``None`` for every type."""
-        return self.relationship_types or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +118,34 @@ class WalkPlace:
     answered: int = 0
 
 
-@dataclass(slots=True)
-class Reached:
-    """The entities that a walk reaches after a place, and the relationships to them.
+@dataclass(slots=True, kw_only=True)
+class Walk:
+    """A walk: the entities that it reaches after a place, and the relationships to them.
 
     Attributes:
-        origin: the entity that the walk started from; ``None`` as of a time.
         clocks: the clocks for further queries of the same answer.
+        is_small: whether all levels may still be walked in one round trip.
+        origin, root: the entity that the walk started from (``None`` as of a time), and its id.
         answered: how many entities earlier pages have.
         entities: depth and id of each entity, in order; at most ``limit`` of a walk of one step.
         links: for each entity, the keys of the relationships that come with it.
         paths: for each entity, the keys of a shortest path to it; of several, the smallest, key by key.
         hubs: entities that have too many relationships to be passed through.
-        root: the id of the entity that the walk started from.
-        written: as of a time, for each relationship the keys under which it was written.
         more, more_links: how many entities and relationships follow those above.
         unexplored: how many entities were reached whose relationships were not read.
-        rows: the rows of the first page, if they came with the walk.
+        rows: if they came with the walk, those of the first entities that fit, and of their relationships.
+        depths: the steps from the origin to each entity that was reached.
+        edges: the two ends of each relationship, by the key under which it is shown.
+        into, dead: as of a time, the survivor of each merged entity, and survivors that were deleted.
+        written: as of a time, for each relationship the keys under which it was written.
+        absent: as of a time, the keys of relationships that had not begun, had ended or were deleted.
     """
 
+    context: Context
+    request: WalkRequest
+    clocks: Clocks
+    is_small: bool
     origin: WalkOrigin | None = None
-    clocks: Clocks = field(default_factory=Clocks)
     answered: int = 0
     entities: list[tuple[int, str]] = field(default_factory=list)
     links: dict[str, list[str]] = field(default_factory=dict)
@@ -109,7 +156,12 @@ class Reached:
     more: int = 0
     more_links: int = 0
     unexplored: int = 0
-    rows: WalkRows | None = None
+    rows: tuple[list[EntityRow], list[RelationshipRow]] | None = None
+    into: dict[str, str] = field(default_factory=dict)
+    depths: dict[str, int] = field(default_factory=dict)
+    edges: dict[str, tuple[str, str]] = field(default_factory=dict)
+    dead: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)
 
     def skip(self, count: int) -> None:
         """Leave out the first entities, as those of earlier pages."""
@@ -118,54 +170,6 @@ class Reached:
         if count:
             # They were read from the first entity on, and may end before the page begins.
             self.rows = None
-
-
-async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: WalkPlace) -> Reached:
-    # One round trip cannot leave out what has ended.
-    is_small = clocks.now and not request.current
-    whole = _Walk(context=context, request=request, clocks=clocks, root=request.entity_id, is_small=is_small)
-    await whole.start()
-    if not (place == WalkPlace() and await whole.run_with_rows()):
-        if request.depth == 1 and clocks.now and not request.current:
-            await whole.one_step(place)
-            return whole
-        if not await whole.run():
-            # The origin alone has more relationships than a walk may read.
-            await whole.one_step(place)
-            whole.unexplored = place.answered + len(whole.entities) + whole.more
-            return whole
-    order = sorted((depth, entity_id) for entity_id, depth in whole.depths.items() if depth)
-    whole.answered = start = bisect_right(order, (place.depth, place.entity_id))
-    whole.entities = order[start:]
-    ranks = {entity_id: i for i, (_, entity_id) in enumerate(order)}
-    for key, (near, to) in whole.edges.items():
-        later = to if ranks.get(to, -1) > ranks.get(near, -1) else near
-        if ranks[later] >= start:
-            whole.links.setdefault(later, []).append(key)
-    return whole
-
-
-@dataclass(slots=True, kw_only=True)
-class _Walk(Reached):
-    """The state of a walk.
-
-    Attributes:
-        depths: the steps from the origin to each entity that was reached.
-        edges: the two ends of each relationship, by the key under which it is shown.
-        into: as of a time, the survivor of each merged entity.
-        dead: as of a time, survivors that were deleted.
-        absent: as of a time, the keys of relationships that had not begun, had ended or were deleted.
-        is_small: whether all levels may still be walked in one round trip.
-    """
-
-    context: Context
-    request: WalkRequest
-    is_small: bool
-    into: dict[str, str] = field(default_factory=dict)
-    depths: dict[str, int] = field(default_factory=dict)
-    edges: dict[str, tuple[str, str]] = field(default_factory=dict)
-    dead: set[str] = field(default_factory=set)
-    absent: set[str] = field(default_factory=set)
 
     @property
     def limits(self) -> Limits:
@@ -186,7 +190,7 @@ class _Walk(Reached):
     def _start_from(self, origin: WalkOrigin) -> None:
         self.origin = origin
         if not self.depths:
-            self._start_at(origin.id)
+            self._start_at(origin[0])
 
     async def one_step(self, place: WalkPlace) -> None:
         """Read the entities at one step after a place; a hub has any number of them.
@@ -216,7 +220,7 @@ class _Walk(Reached):
         """Walk level by level as far as may be; return false where even the first is too much."""
         if self.is_small:
             small = await self.context.walk(
-                "relationship.reach", SmallWalk, edge_types=self.request.edge_types, **self._small
+                "relationship.reach", SmallWalk, edge_types=self.request.relationship_types, **self._small
             )
             if await self._add_levels(small):
                 return True
@@ -245,7 +249,7 @@ class _Walk(Reached):
         row = await self.context.walk(
             "relationship.around",
             SmallWalk,
-            edge_types=self.request.edge_types,
+            edge_types=self.request.relationship_types,
             links=self.limits.rows_at_once,
             limit=self.request.limit,
             include_entities=self.request.include_entities,
@@ -253,12 +257,11 @@ class _Walk(Reached):
         )
         self.is_small = await self._add_levels(row)
         if row is not None and row.relationships is not None:
-            self.rows = WalkRows(row.entities, row.relationships)
+            self.rows = row.entities, row.relationships
         return self.is_small
 
     @property
     def _small(self) -> dict[str, Any]:
-        """The parameters of a walk in one round trip."""
         return {
             "origin": self.root,
             "depth": self.request.depth,
@@ -278,11 +281,7 @@ class _Walk(Reached):
         return row.whole
 
     async def expand(self, frontier: list[str], *, after: str, room: int, most: int, through: bool) -> Level:
-        """Return the entities one step away from some entities.
-
-        Raises:
-            NotFound: there is no entity to start from.
-        """
+        """Return the entities one step away from some entities; NotFound: there is none to start from."""
         step: dict[str, Any] = {
             "frontier": [member for each in frontier for member in membership.members(each, self.into)],
             "origin": self.root,
@@ -293,21 +292,21 @@ class _Walk(Reached):
             "room": room,
             **self.request.directions,
         }
-        edge_types = self.request.edge_types
+        types = self.request.relationship_types
         if self.clocks.now:
-            row = await self.context.walk("relationship.expand", Level, edge_types=edge_types, **step)
+            row = await self.context.walk("relationship.expand", Level, edge_types=types, **step)
         else:
             row = await self.context.walk(
-                "relationship.expand_as_of", Level, edge_types=edge_types, **step, **self.clocks.bounds
+                "relationship.expand_as_of", Level, edge_types=types, **step, **self.clocks.bounds
             )
         if row is None:
             raise answers.no_entity(self.request.entity_id)
         if row.origin is not None:
             self._start_from(row.origin)
-        for edge in row.dated:
-            known = presence(edge.turns, self.clocks.bounds["at"])
+        for key, turns in row.dated:
+            known = presence(turns, self.clocks.bounds["at"])
             if known is None or not known[1]:
-                self.absent.add(edge.key)
+                self.absent.add(key)
         return row
 
     async def add(self, neighbours: list[Neighbour], depth: int) -> list[str]:
@@ -358,3 +357,28 @@ class _Walk(Reached):
             for shown_key, keys in written.items():
                 self.written.setdefault(shown_key, set()).update(keys)
         return steps_to
+
+
+async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: WalkPlace) -> Walk:
+    # One round trip cannot leave out what has ended.
+    is_small = clocks.now and not request.current
+    whole = Walk(context=context, request=request, clocks=clocks, root=request.entity_id, is_small=is_small)
+    await whole.start()
+    if not (place == WalkPlace() and await whole.run_with_rows()):
+        if request.depth == 1 and clocks.now and not request.current:
+            await whole.one_step(place)
+            return whole
+        if not await whole.run():
+            # The origin alone has more relationships than a walk may read.
+            await whole.one_step(place)
+            whole.unexplored = place.answered + len(whole.entities) + whole.more
+            return whole
+    order = sorted((depth, entity_id) for entity_id, depth in whole.depths.items() if depth)
+    whole.answered = start = bisect_right(order, (place.depth, place.entity_id))
+    whole.entities = order[start:]
+    ranks = {entity_id: i for i, (_, entity_id) in enumerate(order)}
+    for key, (near, to) in whole.edges.items():
+        later = to if ranks.get(to, -1) > ranks.get(near, -1) else near
+        if ranks[later] >= start:
+            whole.links.setdefault(later, []).append(key)
+    return whole

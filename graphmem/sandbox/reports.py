@@ -99,11 +99,7 @@ class Reports:
     ) -> tuple[str, str]:  # fmt: skip
         """File a report; return its id and the token by which its sender asks what became of it.
 
-        Args:
-            address: the network address of the sender. Only a keyed hash of it is stored.
-
-        Raises:
-            ServiceBusy: too many reports wait, of all senders or of this one.
+        Of the network ``address`` only a keyed hash is stored. ServiceBusy: too many reports wait.
         """
         token = tokens.make(_TOKEN_PREFIX)
         report_id = await self._writes.one(
@@ -124,7 +120,6 @@ class Reports:
         return report
 
     async def all(self, status: Status, limit: int) -> list[Report]:
-        """Return some reports of a status, oldest first."""
         return await self._reads.all("sandbox.reports", Report, status=status, limit=limit)
 
     async def get(self, report_id: str) -> Report:
@@ -144,7 +139,6 @@ class Reports:
         )
 
     async def drop_old(self, now: int) -> None:
-        """Drop reports that were sent long ago."""
         ages: dict[Status, int] = {
             "received": UNDECIDED_DAYS, "resolved": KEPT_DAYS, "rejected": KEPT_DAYS,
         }  # fmt: skip

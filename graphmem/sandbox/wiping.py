@@ -62,11 +62,7 @@ def seed_folder(settings: Settings) -> Path:
 
 
 async def look_after(services: Services, now: int | None = None) -> int:
-    """Wipe the sandbox if it is time, and go on with a wipe that began; return 0.
-
-    Args:
-        now: the time, in microseconds; by default that of the clock.
-    """
+    """Wipe the sandbox if it is time (``now``: microseconds), and go on with a wipe that began; return 0."""
     if not services.settings.sandbox:
         return 0
     now = times.now() if now is None else now
@@ -97,9 +93,7 @@ async def wipe_now(services: Services, now: int | None = None) -> int:
 async def reset_entity(services: Services, entity_id: str) -> ErasedEntity:
     """Erase an entity with all that is stored about it, and store what the seed says of it again.
 
-    Raises:
-        NotFound: there is no such entity.
-        DatabaseFull: too much is stored about it for one transaction.
+    NotFound: there is no such entity. DatabaseFull: too much is stored about it for one transaction.
     """
     account, now = SharedAccount(services.database), times.now()
     owner = (await account.state()).owner
@@ -147,7 +141,6 @@ async def _finish(services: Services, account: SharedAccount) -> int:
 
 
 async def _correct(services: Services, actor: Actor) -> None:
-    """Correct counters and discovered schemas after a reset of an entity."""
     for _ in range(AUDITS_LIMIT):
         if (await audit(Context(actor, services), fix=True, deep=True)).settled:
             return
@@ -157,9 +150,7 @@ async def _correct(services: Services, actor: Actor) -> None:
 async def _seed(services: Services, account: SharedAccount) -> None:
     """Store the files of the seed in the order of their names.
 
-    Raises:
-        ConfigurationInvalid: the folder has none.
-        GraphmemError: a file is no valid request.
+    ConfigurationInvalid: the folder has none. GraphmemError: a file is no valid request.
     """
     folder = seed_folder(services.settings)
     files = sorted(folder.glob("*.json"))

@@ -181,7 +181,7 @@ async def search_page(
     """
     has_filters = request.is_compared or request.since is not None
     scan = Scan(context, request)
-    among = None if request.related is None else await scan.related(request.related)
+    among = None if request.related is None else await scan.related(*request.related)
     limit = context.services.limits.compared_entities if has_filters else request.limit
     place, earlier_count = None, 0
     if cursor is not None:

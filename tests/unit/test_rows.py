@@ -45,6 +45,18 @@ def test_row_classes_in_row_classes_are_made_as_well() -> None:
         typed_rows.typed(list[Shelf], {"shelves": [["s", ["a", 1], [], "too long"]]})
 
 
+def test_lists_become_tuples_where_the_annotation_says_so() -> None:
+    row = {"items": [["s", [["b", 2], ["c"]]], ["t", []]]}
+    annotation = list[tuple[str, list[Item]]]
+    assert typed_rows.typed(annotation, row) == [("s", [Item("b", 2), Item("c")]), ("t", [])]
+    with pytest.raises(TypeError):
+        typed_rows.typed(annotation, {"items": [["s", [], "too long"]]})
+    damage = left_out.Damage(drops=True, is_checking=True)
+    with left_out.noting(damage):
+        typed_rows.typed(annotation, {"items": [["ent_00000000000000000000", 1], ["t", []]]})
+    assert [*damage.reasons] == ["ent_00000000000000000000"]
+
+
 def test_a_row_that_lacks_a_column_or_is_too_long_is_refused() -> None:
     with pytest.raises(KeyError, match="page"):
         typed_rows.typed(Answer, {"more": True, "last": [], "origin": None})

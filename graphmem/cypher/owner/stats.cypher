@@ -46,7 +46,7 @@ CALL () {
   WITH agent, COUNT { (agent)<-[:BY_AGENT]-() } AS transactions ORDER BY transactions DESC, agent.id LIMIT 100
   RETURN collect([agent.thumbprint, agent.client, agent.by, transactions]) AS writers
 }
-RETURN pending, counts, coalesce(owner.events, 0) AS events, coalesce(owner.sources, 0) AS sources,
-  coalesce(owner.interpretations, 0) AS interpretations, writers, semantic_pending, coalesce(owner.sequence, 0) AS sequence,
-  coalesce(owner.recorded_at, 0) AS recorded_at,
-  CASE WHEN owner IS NULL THEN $empty ELSE owner.state_hash END AS state_hash
+RETURN counts, coalesce(owner.sequence, 0) AS sequence, coalesce(owner.recorded_at, 0) AS recorded_at,
+  CASE WHEN owner IS NULL THEN $empty ELSE owner.state_hash END AS state_hash, pending, semantic_pending,
+  coalesce(owner.events, 0) AS events, coalesce(owner.sources, 0) AS sources,
+  coalesce(owner.interpretations, 0) AS interpretations, writers

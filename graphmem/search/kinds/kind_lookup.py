@@ -200,9 +200,9 @@ async def _changed(asking: Asking, phrase: Phrase) -> Kind:
         until=(period and period.end) or times.LATEST, place=None, count=CHANGES_LIMIT,
         transactions=CHANGED_TRANSACTIONS,
     )  # fmt: skip
-    page = await change_pages.newest_first(asking.context, request)
+    changes, _ = await change_pages.newest_first(asking.context, request)
     changed_at: dict[str, int] = {}
-    for change in page.changes:
+    for change in changes:
         for entity_id in change.entity_ids:
             changed_at.setdefault(entity_id, change.transaction.recorded_at)
     known = await asking.copy.look(lambda documents: documents.times_of(list(changed_at)))

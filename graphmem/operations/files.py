@@ -1,0 +1,123 @@
+"""Files alone: the text of one that is not stored, and one that is stored as a source."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from typing import Annotated, Any, BinaryIO, cast
+
+from pydantic import Field
+
+from graphmem.arguments import invalid
+from graphmem.context import Context
+from graphmem.database.jobs import caller_is_gone
+from graphmem.errors import FileNotParsed, ObjectStoreUnavailable, ParserUnconfined
+from graphmem.ingest.document import ParseFailed, TextPage, text_page
+from graphmem.ingest.parsing import Terms, parsed
+from graphmem.interpretation import InterpretedFile, interpret_stored
+from graphmem.model import times
+from graphmem.reading.source_answers import TextWindow
+from graphmem.registry import Scope, operation
+from graphmem.storing.acceptance import accept
+from graphmem.storing.received_files import (
+    FILE_ERRORS,
+    FileArguments,
+    Limited,
+    StoredFile,
+    WithFile,
+    digested,
+    opened,
+    received,
+    stored_file,
+)
+
+_NO_FILE = [{"path": "$.file_content", "message": "there is no file: give file_content or file_path"}]
+
+
+class ParseFile(TextWindow, FileArguments):
+    """The arguments of ``files.parse``."""
+
+
+@operation(
+    "files.parse", "POST /parse_file", tool="parse_file", scope=Scope.READ, statements=0, heavy=True,
+    takes_file=True, command=None, reason="graphmem parse reads a file without a database",
+    errors=(FileNotParsed, ParserUnconfined, *FILE_ERRORS),
+    example={"file_content": "RGVhciBBZGE=", "original_filename": "letter.txt"},
+)  # fmt: skip
+async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
+    """Return the text of a file, and store nothing.
+
+    The formats are those of stored files. For the next page of a long text, send the same file with
+    `next_offset` as `offset`.
+    """
+    if not arguments.has_file:
+        raise invalid(_NO_FILE)
+    file, limit = await opened(context, arguments), context.services.settings.max_file_bytes
+    # The parser is a process of its own, which reads an open file. It has no name: a kill leaves nothing.
+    with tempfile.TemporaryFile() as temporary:
+        copy = cast("BinaryIO", temporary)
+        try:
+            limited = cast("BinaryIO", Limited(file, limit))
+            stored = await asyncio.to_thread(digested, limited, copy)
+        finally:
+            file.close()
+        try:
+            terms = Terms(context.actor.owner, context.services.settings.confine, caller_is_gone)
+            document = await parsed(copy, arguments.mime_type, arguments.file_name or "", terms=terms)
+        except ParseFailed as exc:
+            raise FileNotParsed(f"the file cannot be read: {exc.reason}", reason=exc.code) from None
+    # A large document is put together beside the requests of others.
+    return await asyncio.to_thread(
+        text_page, document, stored.sha256, stored.size, arguments.offset, arguments.limit
+    )
+
+
+class StoreUnstructured(WithFile):
+    interpret: Annotated[
+        bool, Field(description="Whether the file is read now; POST /reinterpret reads it later.")
+    ] = True
+
+
+class StoredAlone(StoredFile, InterpretedFile):
+    """The receipt of a file that was stored alone, with the members that `store` answers for a file.
+
+    ``store_warnings`` are as those of `store`.
+    """
+
+    success: bool
+    replayed: bool
+    transaction_id: str
+    recorded_at: str
+    entities_created: int
+    observations_created: int
+    store_warnings: list[dict[str, Any]]
+
+
+@operation(
+    "store.unstructured", "POST /store/unstructured", scope=Scope.WRITE, statements=7, withheld=True,
+    command=None, reason="the tool store and the commands store and upload store a file alone",
+    takes_file=True, errors=(ObjectStoreUnavailable, *FILE_ERRORS),
+    example={"file_content": "RGVhciBBZGE=", "mime_type": "text/plain", "original_filename": "letter.txt"},
+)  # fmt: skip
+async def store_unstructured(context: Context, arguments: StoreUnstructured) -> StoredAlone:
+    """Store a file alone.
+
+    The same bytes are one source, under every name that they are stored with. `POST /store` stores a file
+    together with what is known from it, and takes the same `idempotency_key` for the same request.
+    """
+    file = await received(context, arguments)
+    if file is None:
+        raise invalid(_NO_FILE)
+    # The operation is part of what an idempotency key stands for: a store of a file alone is this one.
+    receipt = await accept(context, "store", arguments, lambda reader: ([], []), source=file)
+    return {
+        "success": True,
+        "replayed": receipt.replayed,
+        "transaction_id": receipt.transaction_id,
+        "recorded_at": times.render(receipt.recorded_at),
+        "entities_created": 0,
+        "observations_created": 0,
+        "store_warnings": receipt.warnings,
+        **stored_file(receipt),
+        **(await interpret_stored(context, receipt) if arguments.interpret else InterpretedFile()),
+    }
