@@ -8,8 +8,9 @@ package would set up logging and load a download client.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,13 +80,8 @@ def _table() -> npt.NDArray[np.float32]:
     """Return the vectors of the word pieces, by the numbers that the tokenizer gives these."""
     from safetensors import safe_open
 
-    try:
-        with safe_open(_files() / "weights" / "l2_supercat_256.safetensors", framework="np") as file:
-            table = file.get_tensor("embedding.weight").astype(np.float32)
-    except ConfigurationInvalid:
-        raise
-    except Exception as exc:
-        raise _unreadable(exc) from exc
+    with _reading() as files, safe_open(files / "weights" / "l2_supercat_256.safetensors", "np") as file:
+        table = file.get_tensor("embedding.weight").astype(np.float32)
     return np.ascontiguousarray(table)
 
 
@@ -100,27 +96,23 @@ def tokenizer() -> Tokenizer:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from tokenizers import Tokenizer
 
-    try:
-        loaded = Tokenizer.from_file(str(_files() / "tokenizers" / "l2_supercat_tokenizer_config.json"))
-    except ConfigurationInvalid:
-        raise
-    except Exception as exc:
-        raise _unreadable(exc) from exc
+    with _reading() as files:
+        loaded = Tokenizer.from_file(str(files / "tokenizers" / "l2_supercat_tokenizer_config.json"))
     loaded.no_padding()
     loaded.no_truncation()
     return loaded
 
 
-def _files() -> Path:
-    """Return the directory of the package that holds the model."""
+@contextlib.contextmanager
+def _reading() -> Iterator[Path]:
+    """Yield the directory of the package that holds the model, for a block that reads its files."""
     spec = find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
         raise ConfigurationInvalid("the package wordllama, which holds the model, is missing: install it")
-    return Path(spec.submodule_search_locations[0])
-
-
-def _unreadable(error: Exception) -> ConfigurationInvalid:
-    return ConfigurationInvalid(f"the model of the package wordllama cannot be read: {error}")
+    try:
+        yield Path(spec.submodule_search_locations[0])
+    except Exception as exc:
+        raise ConfigurationInvalid(f"the model of the package wordllama cannot be read: {exc}") from exc
 
 
 def _directions(totals: Sequence[npt.NDArray[Any]]) -> list[Vector | None]:

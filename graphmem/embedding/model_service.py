@@ -43,8 +43,6 @@ class Refused(Exception):
 
 
 class TooLong(Unanswered):
-    """The answer has more than ``ANSWER_BYTES_LIMIT`` bytes."""
-
     def __init__(self) -> None:
         super().__init__(f"answers more than {ANSWER_BYTES_LIMIT:,} bytes")
 

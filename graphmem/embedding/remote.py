@@ -22,7 +22,6 @@ class RemoteEmbedder:
     at_once = False
 
     def __init__(self, settings: Settings, tracer: Tracer = NO_TRACES) -> None:
-        """Create the client; nothing is sent yet."""
         assert settings.embedding_url is not None
         self.model = stored_name(settings.embedding_model)
         self.floor = settings.embedding_floor
@@ -71,7 +70,7 @@ class RemoteEmbedder:
 
 
 def _vector(components: Any) -> Vector | None:
-    numbers = [float(x) for x in components]
+    numbers = list(map(float, components))
     if len(numbers) != DIMENSIONS:
         raise EmbeddingUnavailable(
             f"the embedding service answers {len(numbers)} dimensions, not {DIMENSIONS}: choose a model that "

@@ -1,8 +1,8 @@
 """Compacting a copy: new terms are sorted in, and dead documents go, with the terms that they alone have.
 
 What a copy was at a moment (:class:`Before`) is written into new arrays, of memory or of a file, block by
-block. So a compaction takes some bytes for each document and term beside them, and never those of all
-vectors or postings. The copy may be searched and changed meanwhile: what a moment has is never changed.
+block, so that a compaction never takes the bytes of all vectors or postings besides. The copy may be searched
+and changed meanwhile: what a moment has is never changed.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ class Extended(Protocol):
 
 
 class Output(Protocol):
-    """Where a compaction writes."""
-
     def array(self, name: str, dtype: npt.DTypeLike, width: int = 0, *, most: int, grows: bool) -> Extended:
         """Make an array of at most so many elements; ``grows``: further documents are added to it later."""
         ...
@@ -49,16 +47,10 @@ class MemoryOutput(dict[str, GrowingArray]):
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What a copy was at a moment.
+    """What a copy was at a moment: the values of its arrays by name, and which documents are alive.
 
-    Attributes:
-        arrays: the values of each array, by name.
-        alive: which documents are alive.
-        terms: those that were compacted.
-        new_terms: those that came later, numbered behind them.
-        stems: numbers of the stems of the first terms, by language.
-        languages: in which the terms are stemmed.
-        types: the names of the types.
+    ``new_terms`` came after the compacted ``terms``, and are numbered behind them. ``stems`` has numbers of
+    the stems of the first terms, by language; a compaction makes those of all ``languages``.
     """
 
     arrays: Mapping[str, Array]
@@ -99,21 +91,16 @@ def _copy_documents(before: Before, output: Output) -> None:
             if not alive[block].all():
                 chosen = chosen[np.repeat(alive[block], row_counts[block])]
             copied.extend(chosen)
-    order = output.array("id_order", OF_BASE["id_order"], most=count, grows=False)
-    order.extend(_renumbered(alive)[_in_order_of_ids(before)])
+    ids, order = arrays["ids"], arrays["id_order"]
+    new = np.arange(len(order), len(alive))[alive[len(order) :]]
+    new = new[np.argsort(ids[new])]
+    merged = np.insert(order, np.searchsorted(ids[: len(order)], ids[new], sorter=order), new)
+    id_order = output.array("id_order", OF_BASE["id_order"], most=count, grows=False)
+    id_order.extend(_renumbered(alive)[merged[alive[merged]]])
 
 
 def _renumbered(alive: npt.NDArray[np.bool_]) -> Array:
     return np.cumsum(alive, dtype=np.int32) - 1
-
-
-def _in_order_of_ids(before: Before) -> Array:
-    """Return the numbers of the documents that are alive in the order of their ids."""
-    ids, order, alive = before.arrays["ids"], before.arrays["id_order"], before.alive
-    new = np.arange(len(order), len(alive))[alive[len(order) :]]
-    new = new[np.argsort(ids[new])]
-    merged = np.insert(order, np.searchsorted(ids[: len(order)], ids[new], sorter=order), new)
-    return merged[alive[merged]]
 
 
 class _Postings:
@@ -145,7 +132,12 @@ class _Postings:
         """Return the rank of each term."""
         new = [encoded(term) for term in self._before.new_terms]
         order = sorted(range(len(new)), key=new.__getitem__)
-        places = np.array(_places(self._before.terms, [new[number] for number in order]), np.int32)
+        # How many compacted terms are before each of the new ones.
+        before, place = list[int](), 0
+        for number in order:
+            place = bisect_left(self._before.terms, new[number], place)
+            before.append(place)
+        places = np.array(before, np.int32)
         ranks = np.empty(self._count + len(new), np.int32)
         old = np.arange(self._count, dtype=np.int32)
         ranks[: self._count] = old + np.searchsorted(places, old, side="right")
@@ -203,7 +195,6 @@ class _Postings:
             end += len(text)
 
     def _stems(self, language: str) -> Array:
-        """Return the numbers of the stems of all terms, in their old order."""
         before, total = self._before, self._count + len(self._before.new_terms)
         stems = GrowingArray(np.uint32, room=total)
         stems.extend(before.stems.get(language, np.empty(0, np.uint32))[:total])
@@ -242,12 +233,3 @@ class _Postings:
         for block in blocks[:-1]:
             yield block, int(self._before_rank[self._ranks[block.stop]])
         yield blocks[-1], len(self._kept)
-
-
-def _places(terms: SortedTerms, sought: list[bytes]) -> list[int]:
-    """Return how many terms are before each of some others, which are in order."""
-    places, place = list[int](), 0
-    for each in sought:
-        place = bisect_left(terms, each, place)
-        places.append(place)
-    return places

@@ -1,11 +1,10 @@
 """The arrays of a copy, in memory and in a file, and which messages of a thread stand beside each other.
 
-Arrays are written into a file one after the other, and mapped. The file begins with a magic number, the
-place, the length and the checksum of its header, which stands at its end. The header is JSON: what the caller
-says of the file, and of each array its place, type, size and checksum. Arrays that grow later have room
-behind them, which is a hole in the file: it takes no space on the disk.
+A file begins with a magic number, and the place, the length and the checksum of its header, which stands at
+its end: JSON with what the caller says of the file, and of each array its place, type, size and checksum.
+Arrays that grow later have room behind them, which is a hole in the file: it takes no space on the disk.
 
-A file is mapped privately: its pages are the system's to keep or to drop, until one is written. So a copy
+A file is mapped privately: its pages are the system's to keep or to drop, until they are written. So a copy
 goes on in memory behind what the file has, without a seam that each comparison would have to look at.
 """
 
@@ -17,7 +16,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +32,8 @@ Numbers = npt.NDArray[np.int32]
 class GrowingArray:
     """An array that grows at its end; with a width, its elements are rows. Texts (``S``) widen as well.
 
-    ``mapped`` are the pages of a file with room behind them for what grows. They are private: what is written
-    to them costs memory, and never reaches the file.
-
-    Attributes:
-        in_file: how many of its elements are those of a file.
+    ``mapped`` are the private pages of a file: what is written to them costs memory, and never reaches the
+    file, which has the first ``in_file`` elements.
     """
 
     def __init__(self, dtype: npt.DTypeLike, width: int = 0, room: int = 64) -> None:
@@ -98,43 +94,19 @@ STEMS: Final = "stems_"
 class CopyArrays:
     """What a copy holds of each document, of each row of vectors, and of each pair of document and term.
 
-    Args:
-        compacted: the arrays that a compaction wrote, by name.
-
-    Attributes:
-        stems: the stems of the first terms, by language.
-        bytes_in_file: how much of the compacted arrays is in a file.
+    Each array is an attribute. ``compacted`` are the arrays that a compaction wrote, by name; ``stems`` those
+    of the first terms, by language; ``bytes_in_file`` of the compacted arrays are in a file.
     """
 
-    ids: GrowingArray
-    types: GrowingArray
-    times: GrowingArray
-    versions: GrowingArray
-    lengths: GrowingArray
-    languages: GrowingArray
-    threads: GrowingArray
-    alive: GrowingArray
-    pending: GrowingArray
-    first_rows: GrowingArray
-    vectors: GrowingArray
-    lengths_of_vectors: GrowingArray
-    id_order: GrowingArray
-    term_bytes: GrowingArray
-    term_ends: GrowingArray
-    starts: GrowingArray
-    documents: GrowingArray
-    counts: GrowingArray
-    new_terms: GrowingArray
-    new_documents: GrowingArray
-    new_counts: GrowingArray
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> GrowingArray: ...
 
     def __init__(self, compacted: Mapping[str, GrowingArray] | None = None) -> None:
         empty = {
             **{name: GrowingArray(*shape) for name, shape in {**OF_DOCUMENTS, **OF_ROWS}.items()},
             **{name: GrowingArray(dtype) for name, dtype in OF_BASE.items()},
-            "first_rows": GrowingArray(np.int32),
-            "new_terms": GrowingArray(np.int32),
-            "new_documents": GrowingArray(np.int32),
+            **{name: GrowingArray(np.int32) for name in ("first_rows", "new_terms", "new_documents")},
             "new_counts": GrowingArray(np.uint16),
         }
         if compacted is None:
@@ -179,9 +151,6 @@ def messages_beside(
     """Return the number of the message before and after each document, -1 where there is none.
 
     Messages of one time have no known order, and those with a pause between them do not belong together.
-
-    Args:
-        threads: the number of the thread of each document, 0 without one.
     """
     before, after = np.full((2, len(threads)), -1, np.int32)
     messages = np.flatnonzero((threads > 0) & alive)
@@ -204,7 +173,7 @@ CHECKED_AT_ONCE: Final = 16_000_000
 
 
 class FileDamaged(Exception):
-    """The file is not what its header says, or has none. The message says why."""
+    """Why the file is not what its header says."""
 
 
 class _FileArray:
@@ -233,10 +202,7 @@ class _FileArray:
 
 
 class FileOutput:
-    """Arrays that are written into an open, empty file. It is nothing until it is completed.
-
-    Every call raises OSError where the disk does.
-    """
+    """Arrays that are written into an open, empty file, which is damaged until :meth:`complete`."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
@@ -263,12 +229,7 @@ class FileOutput:
 
 
 def header_of(handle: int) -> dict[str, Any]:
-    """Return what the header of an open file says.
-
-    Raises:
-        OSError: the file cannot be read.
-        FileDamaged: it has no header.
-    """
+    """Return what the header of an open file says; one without a header is damaged."""
     prefix, size = os.pread(handle, _PREFIX.size, 0), os.fstat(handle).st_size
     if len(prefix) == _PREFIX.size:
         magic, offset, length, checksum = _PREFIX.unpack(prefix)
@@ -280,13 +241,9 @@ def header_of(handle: int) -> dict[str, Any]:
 
 
 def mapped(handle: int, header: Mapping[str, Any], *, is_checked: bool) -> dict[str, GrowingArray]:
-    """Map the arrays of an open file, by name.
-
-    Args:
-        is_checked: the checksums are compared, so that the whole file is read.
+    """Map the arrays of an open file, by name; ``is_checked`` reads the whole file for its checksums.
 
     Raises:
-        OSError: the file cannot be mapped.
         FileDamaged: an array is not what the header says.
     """
     # Without a reservation, as most of it is never written.

@@ -25,16 +25,11 @@ COUNTED: Final = IN_LABEL - 1
 
 
 class EntityText(NamedTuple):
-    """An entity as search compares it.
+    """An entity as search compares it: ``at`` is the time of its newest observation, in microseconds.
 
-    Attributes:
-        at: the time of its newest observation, in microseconds.
-        text: its words (:func:`graphmem.text.words.text_of`).
-        vectors: those of its passages, ``DIMENSIONS`` signed bytes each; none while it waits for them.
-        is_pending: it waits for a vector of the model in use.
-        version: greater for a newer state of the entity.
-        fields: the names of its fields.
-        thread: the conversation that a message belongs to; none of other entities.
+    ``text`` has its words (:func:`graphmem.text.words.text_of`), ``vectors`` those of its passages,
+    ``DIMENSIONS`` signed bytes each, ``fields`` the names of its fields. A newer state has a greater
+    ``version``. A message belongs to a ``thread``.
     """
 
     id: str

@@ -2,12 +2,11 @@
 
 ``search/`` in the data directory has a folder for each owner, and in it a file of arrays
 (:class:`graphmem.search.copy_arrays.FileOutput`) for the model whose vectors it has. A file says up to where
-it follows its owner; what changed since is read from the database. Files are derived: whatever is wrong with
-one, it is ignored and written anew. They are in no backup and no dump.
+it follows its owner; what changed since is read from the database. Files are derived: a damaged one is
+ignored and written anew. They are in no backup and no dump.
 
-A file is replaced as a whole, by a rename, so that a process that is killed while it writes leaves the older
-one, and who maps that goes on with it. One process at a time writes the file of an owner, by a lock of its
-folder; what another one has to write meanwhile goes into a file without a name.
+A file is replaced by a rename: a process that is killed while it writes leaves the older one. One process at
+a time writes the file of an owner, by a lock of its folder; another process writes a file without a name.
 """
 
 from __future__ import annotations
@@ -38,20 +37,15 @@ from graphmem.search.memory_copies import Key, MemoryCopies
 from graphmem.search.owner_copy import Mark, OwnerCopy, OwnerState
 
 FORMAT: Final = 1
-"""Files of another format, or of another version of this package, are ignored: that may split texts
-otherwise."""
+"""Files of another format, or of a version of this package that may split texts otherwise, are ignored."""
 _SUFFIX: Final = ".copy"
+_UNREADABLE: Final = (OSError, FileDamaged, LookupError, TypeError, ValueError)
 
 _log = structlog.get_logger("graphmem.search.copy_files")
 
 
 class Opened(NamedTuple):
-    """What a file has.
-
-    Attributes:
-        newest: an entity that the last commit wrote which the file has.
-        damaged: why documents have no vectors, by the id of what they are of.
-    """
+    """What a file has, as :class:`graphmem.search.owner_copy.OwnerCopy` has it."""
 
     documents: SearchCopy
     mark: Mark
@@ -60,11 +54,7 @@ class Opened(NamedTuple):
 
 
 class CopyFiles:
-    """The files of all owners. Every method waits for the disk, and is for a thread.
-
-    Args:
-        limit: bytes of all files; beyond them, those that were used longest ago are removed.
-    """
+    """The files of all owners, of ``limit`` bytes. Every method waits for the disk: it is for a thread."""
 
     def __init__(self, root: Path, limit: int) -> None:
         self._root, self.limit = root, limit
@@ -76,11 +66,7 @@ class CopyFiles:
         return self._root / _name(owner)
 
     def open(self, key: Key, behind: Mark | None) -> Opened | None:
-        """Map the file of a copy; ``None`` if there is none that can be used.
-
-        Args:
-            behind: a file that goes no further than this is of no use.
-        """
+        """Map the file of a copy; ``None`` if none can be used, or it goes no further than ``behind``."""
         path = self.path(key)
         try:
             with path.open("rb") as file:
@@ -94,18 +80,15 @@ class CopyFiles:
             return Opened(documents, mark, about["newest"], about["damaged"])
         except FileNotFoundError:
             return None
-        except (OSError, FileDamaged, LookupError, TypeError, ValueError) as exc:
+        except _UNREADABLE as exc:
             _log.warning("a file of a copy for searches is ignored", path=str(path), reason=str(exc)[:500])
             return None
 
     def mark(self, key: Key) -> Mark | None:
         """Return up to where the file of a copy goes; ``None`` if there is none that can be used."""
-        try:
-            with self.path(key).open("rb") as file:
-                about = header_of(file.fileno())
+        with contextlib.suppress(*_UNREADABLE), self.path(key).open("rb") as file:
+            about = header_of(file.fileno())
             return Mark(*about["mark"]) if about["kind"] == _kind(key) else None
-        except (OSError, FileDamaged, LookupError, TypeError, ValueError):
-            return None
 
     def write(
         self, before: Before, key: Key, mark: Mark | None = None, damaged: Mapping[str, str] | None = None
@@ -126,14 +109,21 @@ class CopyFiles:
                 if mark is None or not is_alone:
                     with tempfile.TemporaryFile(dir=folder) as file:
                         return _written(file.fileno(), before, {})
-                return self._replaced(before, key, _about(before, key, mark, damaged or {}))
+                return self._replaced(before, key, mark, damaged or {})
         except OSError as exc:
             _log.warning("a copy for searches stays in memory", path=str(self._root), reason=str(exc))
             return None
 
-    def _replaced(self, before: Before, key: Key, about: Mapping[str, Any]) -> SearchCopy:
+    def _replaced(self, before: Before, key: Key, mark: Mark, damaged: Mapping[str, str]) -> SearchCopy:
         """Write the file of a copy anew. The lock of its folder is held: what is in the way is left over."""
         path = self.path(key)
+        revisions = before.arrays["versions"][:, 0] * before.alive
+        newest = before.arrays["ids"].item(int(revisions.argmax())).decode()
+        # What the newest commit wrote is read again, to tell whether the database still has it.
+        mark = mark._replace(revision=min(mark.revision, int(revisions.max()) - 1))
+        about = {
+            "kind": _kind(key), "owner": key[0], "mark": mark, "newest": newest, "damaged": dict(damaged)
+        }  # fmt: skip
         new = path.with_suffix(".new")
         try:
             with open(os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "rb") as file:
@@ -175,7 +165,7 @@ class CopyFiles:
                 with path.open("rb") as file:
                     about = header_of(file.fileno())
                 yield about["owner"], Mark(*about["mark"]).node_key
-            except (OSError, FileDamaged, LookupError, TypeError, ValueError):
+            except _UNREADABLE:
                 with contextlib.suppress(OSError):
                     path.unlink()
 
@@ -189,14 +179,6 @@ def _kind(key: Key) -> list[Any]:
     return [FORMAT, __version__, sys.byteorder, *key]
 
 
-def _about(before: Before, key: Key, mark: Mark, damaged: Mapping[str, str]) -> dict[str, Any]:
-    revisions = before.arrays["versions"][:, 0] * before.alive
-    newest = before.arrays["ids"].item(int(revisions.argmax())).decode()
-    # What the newest commit wrote is read again, to tell whether the database still has it.
-    mark = mark._replace(revision=min(mark.revision, int(revisions.max()) - 1))
-    return {"kind": _kind(key), "owner": key[0], "mark": mark, "newest": newest, "damaged": dict(damaged)}
-
-
 def _written(handle: int, before: Before, about: Mapping[str, Any]) -> SearchCopy:
     output = FileOutput(handle)
     before.compact_into(output)
@@ -207,16 +189,14 @@ def _written(handle: int, before: Before, about: Mapping[str, Any]) -> SearchCop
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
-    """Hold the lock of a folder; without waiting: the block learns whether it has it."""
+    """Try to lock a folder for the block, without waiting; yield whether that went."""
     import fcntl
 
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    handle, is_alone = os.open(folder, os.O_RDONLY | os.O_CLOEXEC), False
     try:
-        try:
+        with contextlib.suppress(BlockingIOError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             is_alone = True
-        except BlockingIOError:
-            is_alone = False
         yield is_alone
     finally:
         os.close(handle)
@@ -233,11 +213,7 @@ NOTED_SECONDS: Final = 60.0
 
 
 class FiledCopies(MemoryCopies[OwnerCopy]):
-    """The copies of one process, and their files.
-
-    Args:
-        files: where large ones are kept; none of a sealed instance.
-    """
+    """The copies of one process, and their files: a sealed instance has none."""
 
     def __init__(self, database: Database, memory: int, files: CopyFiles | None = None) -> None:
         super().__init__(database, memory)
@@ -268,7 +244,7 @@ class FiledCopies(MemoryCopies[OwnerCopy]):
             await asyncio.to_thread(self._files.erase, owner)
 
     async def erase_unowned(self) -> None:
-        """Remove the files of owners who were erased by another process."""
+        """Remove the files of owners whom another process erased."""
         files = self._files
         for owner, node_key in [] if files is None else await asyncio.to_thread(list, files.owners()):
             state = await self._database.reads(owner).one("passages.state", OwnerState)
@@ -285,8 +261,8 @@ class FiledCopies(MemoryCopies[OwnerCopy]):
         documents = copy.documents
         is_far = documents.bytes_in_file > 0 and documents.changed > CHANGES_MOST
         is_due = is_far or owner_copy.is_to_be_written(documents, self._memory)
-        is_due = is_due and time.monotonic() > copy.write_after
-        return self._files is not None and (copy.writing is not None or is_due)
+        is_written = copy.writing is not None or (is_due and time.monotonic() > copy.write_after)
+        return self._files is not None and is_written
 
     def _begin_writing(self, key: Key, copy: OwnerCopy) -> asyncio.Task[None]:
         if copy.writing is None:

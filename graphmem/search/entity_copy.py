@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
-from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -36,11 +35,7 @@ CHARACTERS_AT_ONCE: Final = 200_000
 
 
 class SearchCopy:
-    """The documents of one owner. Nothing in it waits: the caller sees to it that one thread changes it.
-
-    Attributes:
-        bytes_in_file: how much of it is in a file.
-    """
+    """The documents of one owner. Nothing in it waits: the caller sees to it that one thread changes it."""
 
     def __init__(self, arrays: CopyArrays | None = None, types: Iterable[str] = ()) -> None:
         self._arrays = arrays = arrays or CopyArrays()
@@ -63,11 +58,8 @@ class SearchCopy:
 
     def number_of(self, entity_id: str) -> int | None:
         """Return the number of an entity's document, if there is one."""
-        number = self._numbers.get(entity_id)
-        if number is None and self._arrays.id_order.size:
-            number = int(self._compacted([entity_id])[0])
-            return None if number < 0 else number
-        return number
+        number = int(self.numbers_of([entity_id])[0])
+        return None if number < 0 else number
 
     def numbers_of(self, entity_ids: Iterable[str]) -> Numbers:
         """Return the numbers of the documents of some entities, -1 for those that have none."""
@@ -92,9 +84,8 @@ class SearchCopy:
     def times_of(self, entity_ids: Sequence[str]) -> dict[str, int]:
         """Return the time of the newest observation of those of some entities that have a document, by id."""
         numbers = self.numbers_of(entity_ids)
-        are_known = numbers >= 0
-        known = compress(entity_ids, are_known.tolist())
-        return dict(zip(known, self.times[numbers[are_known]].tolist(), strict=True))
+        known = numbers[numbers >= 0]
+        return dict(zip((self.ids[each] for each in known.tolist()), self.times[known].tolist(), strict=True))
 
     def has_any(self, entity_id: str, words: Collection[str], bits: int) -> bool:
         """Return whether an entity has a form of any of some words; ``bits``: of a count that tells where."""
@@ -114,10 +105,8 @@ class SearchCopy:
         listed = {document.id: document for document in documents}
         if self._changes is not None:
             self._changes.append(list(listed.values()))
-        numbers = self.numbers_of(listed)
-        for entity_id, number in zip(listed, numbers.tolist(), strict=True):
-            if number >= 0:
-                self._remove(entity_id, number)
+        for entity_id, number in zip(listed, self.numbers_of(listed).tolist(), strict=True):
+            self._remove(entity_id, number)
         batch: list[EntityText] = []
         characters = 0
         for document in listed.values():
@@ -133,11 +122,11 @@ class SearchCopy:
         """Remove the document of an entity, if there is one."""
         if self._changes is not None:
             self._changes.append(entity_id)
-        number = self.number_of(entity_id)
-        if number is not None:
-            self._remove(entity_id, number)
+        self._remove(entity_id, int(self.numbers_of([entity_id])[0]))
 
     def _remove(self, entity_id: str, number: int) -> None:
+        if number < 0:
+            return
         arrays = self._arrays
         self._numbers.pop(entity_id, None)
         arrays.alive.values[number] = False
@@ -182,7 +171,6 @@ class SearchCopy:
         self._languages = self._beside = None
 
     def _add_vectors(self, packed: Sequence[bytes]) -> None:
-        """Add the rows of some documents, those of each in one string of bytes."""
         arrays = self._arrays
         rows = np.frombuffer(b"".join(packed), np.int8).reshape(-1, DIMENSIONS)
         row_counts = np.array([len(each) // DIMENSIONS for each in packed], np.int32)
@@ -208,10 +196,7 @@ class SearchCopy:
         )
 
     def compact(self) -> None:
-        """Sort the terms of new documents in; drop dead documents, and the terms that they alone have.
-
-        It takes 0.1 s for a million terms.
-        """
+        """Sort the terms of new documents in, and drop dead ones: 0.1 s for a million terms."""
         changes, self._changes = self._changes, None
         output = MemoryOutput()
         before = self.moment()
@@ -225,7 +210,7 @@ class SearchCopy:
         return self.moment({*self.languages, *self.terms.stems})
 
     def moment(self, stemmed: Collection[str] | None = None) -> Before:
-        """Return what the copy is now. ``stemmed``: the languages whose stems a compaction makes."""
+        """Return what the copy is now; ``stemmed`` are the languages whose stems a compaction makes."""
         arrays, terms = self._arrays, self.terms
         return Before(
             arrays.values(), self.alive.copy(), terms.compacted, terms.new[:],
@@ -234,10 +219,7 @@ class SearchCopy:
         )  # fmt: skip
 
     def become(self, compacted: SearchCopy | None) -> None:
-        """Go on as what a compaction made of the copy, with what changed since the compaction began.
-
-        ``None``: it made nothing.
-        """
+        """Go on as what a compaction made of the copy, if it did, with what changed since it began."""
         changes, self._changes = self._changes or [], None
         if compacted is None:
             return
@@ -269,7 +251,6 @@ class SearchCopy:
 
     @property
     def lengths(self) -> Numbers:
-        """How many terms each document has."""
         return self._arrays.lengths.values.astype(np.int32, copy=False)
 
     def of_neighbours(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -345,16 +326,14 @@ class SearchCopy:
             parts = [slice(starts[n], starts[n + 1]) for n in group if n + 1 < len(starts)]
             # A term may say several concepts: "bake" and "baked" of one question.
             of_group = positions[np.isin(asked_terms, group)]
+            documents = [
+                *(arrays.documents.values[part] for part in parts),
+                arrays.new_documents.values[of_group],
+            ]
+            counts = [*(arrays.counts.values[part] for part in parts), arrays.new_counts.values[of_group]]
             yield Posting(
-                np.concatenate(
-                    [
-                        *(arrays.documents.values[part] for part in parts),
-                        arrays.new_documents.values[of_group],
-                    ]
-                ).astype(np.int32, copy=False),
-                np.concatenate(
-                    [*(arrays.counts.values[part] for part in parts), arrays.new_counts.values[of_group]]
-                ).astype(np.uint16, copy=False),
+                np.concatenate(documents).astype(np.int32, copy=False),
+                np.concatenate(counts).astype(np.uint16, copy=False),
             )
 
     def beginnings(self, documents: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

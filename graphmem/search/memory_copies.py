@@ -1,4 +1,4 @@
-"""Copies in memory of what owners have: how one is compared, and how those of a process share its memory."""
+"""Copies in memory of what owners have: how each is compared, and how those of a process share its memory."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from graphmem.errors import GraphmemError
 from graphmem.search.entity_copy import SearchCopy
 
 INLINE_DOCUMENTS: Final = 4_000
-"""A copy with at most so many documents is compared in the event loop, in a millisecond; a larger one in a
-thread."""
+"""A copy with more documents is compared in a thread, others in the event loop, in a millisecond."""
 INLINE_BYTES: Final = 8_000_000
 """The same for the memory of a copy: few documents may be long."""
 FAILED_SECONDS: Final = 5.0
@@ -36,8 +35,7 @@ class MemoryCopy:
     """The documents of one owner.
 
     Searches hold it while they wait for something else. So its documents are never replaced: a copy that is
-    given up, or read anew, is another object. The lock is held by who changes the documents, or compares
-    them.
+    given up, or read anew, is another object. Who changes or compares the documents holds the lock.
 
     Attributes:
         loading: the task that reads it.
@@ -64,14 +62,7 @@ class MemoryCopy:
             return function(self.documents)
 
     async def compare(self, function: Callable[[SearchCopy], T], heavy: Admission, owner: str) -> T:
-        """Return what a function of the copy answers.
-
-        A large copy is compared in a thread, and takes one of the places for what reads far more than it
-        answers.
-
-        Raises:
-            ServiceBusy: no place becomes free in time.
-        """
+        """Return the same of a function that reads many: a large copy takes a thread and a heavy place."""
         size = self.documents.bytes + self.documents.bytes_in_file
         if len(self.documents) <= INLINE_DOCUMENTS and size <= INLINE_BYTES:
             return await self.look(function)
@@ -102,11 +93,7 @@ Key = tuple[str, str]
 
 
 class MemoryCopies(Generic[Copy]):
-    """The copies of one process: beyond their memory, the one that was used longest ago is dropped.
-
-    Args:
-        memory: how many bytes the copies take together, about.
-    """
+    """The copies of one process: beyond ``memory`` bytes, the one that was used longest ago is dropped."""
 
     def __init__(self, database: Database, memory: int) -> None:
         self._database, self._memory = database, memory
@@ -131,17 +118,14 @@ class MemoryCopies(Generic[Copy]):
         return self._copies[key]
 
     def _begin(self, key: Key, copy: Copy, read: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        """Begin to read a copy. What cannot be read is tried again after :data:`FAILED_SECONDS`."""
-
         async def load() -> None:
             try:
                 await read()
             except Exception as exc:
                 copy.not_before = time.monotonic() + FAILED_SECONDS
                 copy.failures += 1
-                is_known, reason = isinstance(exc, GraphmemError), str(exc)[:500]
-                log = _log.warning if is_known else _log.exception
-                log("a copy for searches is read later", owner=key[0], reason=reason)
+                log = _log.warning if isinstance(exc, GraphmemError) else _log.exception
+                log("a copy for searches is read later", owner=key[0], reason=str(exc)[:500])
             finally:
                 copy.loading = None
 
@@ -157,6 +141,5 @@ class MemoryCopies(Generic[Copy]):
     def _make_room(self, key: Key) -> None:
         """Drop other copies than that of a key, the one used longest ago first, until all fit."""
         for other in [other for other, copy in self._copies.items() if other != key and len(copy.documents)]:
-            if self.bytes <= self._memory:
-                return
-            self._drop(other)
+            if self.bytes > self._memory:
+                self._drop(other)

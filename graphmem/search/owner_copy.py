@@ -18,8 +18,6 @@ MEMBERS_LIMIT: Final = 40_000
 """Entities whose values are kept for one owner, over all kinds."""
 BYTES_PER_MEMBER: Final = 700
 """The memory of the values of one entity, about."""
-
-
 FILE_LEAST_BYTES: Final = 8_000_000
 """A copy that takes more memory is written into a file, and one in a file if it takes so much besides. What
 is smaller is compared in the event loop, where nothing may wait for a disk, and read again in a second."""
@@ -38,7 +36,7 @@ class KindKey(NamedTuple):
 class KindMembers:
     """The values of one owner's entities, by kind; the kind that was asked for longest ago gives way.
 
-    Each stands beside the revision that wrote the entity last when it was read.
+    Each stands beside the revision that had written the entity last.
     """
 
     def __init__(self) -> None:
@@ -46,7 +44,6 @@ class KindMembers:
 
     @property
     def bytes(self) -> int:
-        """The memory of all values, about."""
         return BYTES_PER_MEMBER * sum(map(len, self._kept.values()))
 
     def missing(self, key: KindKey, revisions: Mapping[str, int]) -> list[str]:
@@ -67,8 +64,7 @@ class KindMembers:
 
 
 class Mark(NamedTuple):
-    """Up to where a copy has read its owner: all commits up to ``revision``, and vectors up to
-    ``vectors``."""
+    """Up to which commit and up to which vectors a copy has read its owner."""
 
     node_key: str
     revision: int
@@ -150,7 +146,7 @@ class CopiedEntity(NamedTuple):
     """The row of ``search/_document.cypher``.
 
     ``changed`` is the revision that wrote the entity last, ``vectors_changed`` the call of the worker that
-    stored its vectors last, 0 if none did. ``thread`` is the conversation of a message.
+    stored its vectors last, 0 if none did.
     """
 
     id: str
@@ -216,25 +212,20 @@ class ExactMatch(NamedTuple):
     type: str
 
 
-class TypeAlias(NamedTuple):
-    """Another name of an entity type."""
-
-    name: str
-    type: str
-
-
 class FollowRows(NamedTuple):
+    """``aliases`` are other names of entity types, each with its type."""
+
     state: OwnerState | None
     documents: list[CopiedEntity]
     vectors: list[CopiedEntity]
     exact: list[ExactMatch]
-    aliases: list[TypeAlias]
+    aliases: list[tuple[str, str]]
 
 
 def change(
     documents: SearchCopy, changed: Sequence[CopiedEntity], model: str, mark: Mark, damaged: dict[str, str]
 ) -> None:
-    """Put what changed into the documents of a copy, in the event loop or in a thread.
+    """Put what changed into the documents of a copy.
 
     A row counts that says at least as new a state of an entity as the copy has: it may be removed there.
     """

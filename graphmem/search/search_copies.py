@@ -26,7 +26,7 @@ import structlog
 
 from graphmem.database.left_out import note, without_damaged
 from graphmem.database.queries import Queries
-from graphmem.errors import GraphmemError, SearchMemoryExceeded, ServiceBusy
+from graphmem.errors import SearchMemoryExceeded, ServiceBusy
 from graphmem.search import owner_copy
 from graphmem.search.copy_files import FiledCopies
 from graphmem.search.entity_copy import SearchCopy
@@ -63,14 +63,9 @@ class SearchCopies(FiledCopies):
     async def follow(
         self, owner: str, model: str, identifiers: dict[str, Any], limits: Limits
     ) -> tuple[OwnerCopy, FollowRows]:
-        """Bring the copy of an owner up to date, and read the entities that identifiers name.
+        """Bring the copy of an owner up to date, and read the entities that identifiers name with it.
 
-        Args:
-            model: the model whose vectors count.
-            identifiers: parameters of ``search.follow``.
-
-        Returns:
-            The copy, and what was read with it. Its state is ``None`` if there is no such owner.
+        ``identifiers`` are parameters of ``search.follow``. An owner who does not exist has no state.
 
         Raises:
             ServiceBusy: the copy is still being read, or could not be read.
@@ -93,8 +88,12 @@ class SearchCopies(FiledCopies):
                 self._drop(key)
                 return OwnerCopy(model=model), rows
             if not is_read:
-                if copy.is_too_large or copy.failures > 0:
-                    raise _unread(copy)
+                if copy.is_too_large:
+                    raise SearchMemoryExceeded()
+                if copy.failures:
+                    raise ServiceBusy(
+                        "this owner's entities could not be read into memory: try again in a moment"
+                    )
                 continue
             if await self._bring_up_to_date(key, copy, rows, rows.state, damaged):
                 for entity_id, reason in copy.damaged.items():
@@ -128,10 +127,11 @@ class SearchCopies(FiledCopies):
 
     def _refuse(self, key: Key, copy: OwnerCopy) -> None:
         """Give a copy up that does not fit into the memory."""
-        not_before, copy.is_too_large = time.monotonic() + TOO_LARGE_SECONDS, True
+        copy.is_too_large = True
         full_at = copy.full_at or len(copy.documents) or copy.entities_read or None
-        given_up = OwnerCopy(model=copy.model, not_before=not_before, is_too_large=True, full_at=full_at)
-        self._replace(key, copy, given_up)
+        again = time.monotonic() + TOO_LARGE_SECONDS
+        new = OwnerCopy(model=copy.model, not_before=again, is_too_large=True, full_at=full_at)
+        self._replace(key, copy, new)
 
     async def _load(self, key: Key, copy: OwnerCopy) -> None:
         start = time.monotonic()
@@ -141,15 +141,12 @@ class SearchCopies(FiledCopies):
             copy.filed = copy.mark
             copy.entities = copy.entities_read = len(copy.documents)
             copy.failures = 0
-            seconds = round(time.monotonic() - start, 3)
-            _log.info("file for searches", owner=key[0], entities=copy.entities, seconds=seconds)
-            self._make_room(key)
-            return
-        copy.damaged, damaged = await without_damaged(partial(self._read_all, key, copy))
-        copy.damaged |= damaged
+        else:
+            copy.damaged, damaged = await without_damaged(partial(self._read_all, key, copy))
+            copy.damaged |= damaged
         if copy.mark is not None:
-            seconds = round(time.monotonic() - start, 3)
-            _log.info("copy for searches", owner=key[0], entities=len(copy.documents), seconds=seconds)
+            what, seconds = "file" if opened else "copy", round(time.monotonic() - start, 3)
+            _log.info(f"{what} for searches", owner=key[0], entities=len(copy.documents), seconds=seconds)
             self._make_room(key)
 
     async def _read_all(self, key: Key, copy: OwnerCopy) -> dict[str, str]:
@@ -216,10 +213,7 @@ class SearchCopies(FiledCopies):
     async def _read(
         self, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]
     ) -> tuple[FollowRows, dict[str, str]]:
-        """Read what identifiers name, and what changed since the mark of a copy if it has one.
-
-        Returns also why changed entities are not compared, by id.
-        """
+        """Read what identifiers name, and what changed since the mark of a copy; say what is damaged."""
         return await without_damaged(partial(self._read_rows, owner, copy, identifiers))
 
     async def _read_rows(self, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]) -> FollowRows:
@@ -295,13 +289,6 @@ class SearchCopies(FiledCopies):
         self._note_use(key, copy)
         self._make_room(key)
         return True
-
-
-def _unread(copy: OwnerCopy) -> GraphmemError:
-    """Return why an owner cannot be searched whose entities are not in memory."""
-    if copy.is_too_large:
-        return SearchMemoryExceeded()
-    return ServiceBusy("this owner's entities could not be read into memory: try again in a moment")
 
 
 def _tidy(documents: SearchCopy, memory: int) -> None:

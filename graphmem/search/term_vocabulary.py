@@ -28,12 +28,7 @@ _END: Final = b"\n"
 
 
 class SortedTerms(Sequence[bytes]):
-    """Terms in the order of their UTF-8.
-
-    Args:
-        text: all of them, each with an end.
-        ends: the place behind each one in the text.
-    """
+    """Terms in the order of their UTF-8: ``text`` has all of them, ``ends`` the place behind each one."""
 
     def __init__(self, text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> None:
         self._text, self._ends = text.data, ends.data
@@ -93,19 +88,13 @@ def joined(terms: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[n
 def stems_of(language: str, terms: Sequence[str]) -> list[int]:
     """Return a number for the stem of each term, 0 for what is no word; few stems share one."""
     stems = languages.stems(language, [term if term.isalpha() else "" for term in terms])
-    return [_number(stem) if stem else 0 for stem in stems]
-
-
-def _number(stem: str) -> int:
-    return zlib.crc32(encoded(stem)) or 1
+    return [(zlib.crc32(encoded(stem)) or 1) if stem else 0 for stem in stems]
 
 
 class TermVocabulary:
     """The terms of a copy of documents, numbered from 0: those that were compacted first, in their order.
 
-    Args:
-        compacted: those that were compacted.
-        stems: numbers of the stems of the first terms, by language.
+    ``stems`` has numbers of the stems of the first terms, by language.
     """
 
     def __init__(
@@ -167,19 +156,18 @@ class TermVocabulary:
         numbers = self.stems.setdefault(language, GrowingArray(np.uint32))
         while numbers.size < len(self):
             numbers.extend(stems_of(language, self.part(numbers.size, numbers.size + STEMMED_AT_ONCE)))
-        (stem,) = languages.stems(language, [word])
-        if not stem:
+        (number,) = stems_of(language, [word])
+        if not number:
             return []
-        places = np.flatnonzero(numbers.values == np.uint32(_number(stem)))
+        places = np.flatnonzero(numbers.values == np.uint32(number))
         terms = [self.part(place, place + 1)[0] for place in places.tolist()]
-        stems = languages.stems(language, terms)
+        stem, *stems = languages.stems(language, [word, *terms])
         return [term for term, other in zip(terms, stems, strict=True) if other == stem]
 
     def beginning_with(self, text: str) -> list[str]:
         """Return the terms that begin with a text, in no order.
 
-        New terms are sorted in parts, and each part is searched by bisection; the last ones are compared one
-        by one. So the cost hardly grows with the number of terms, and none is sorted twice.
+        New terms are sorted in parts, each once; the last ones, which no part has yet, are compared singly.
         """
         while self._sorted_count + SORTED_AT_ONCE <= len(self.new):
             end = self._sorted_count + SORTED_AT_ONCE

@@ -33,7 +33,8 @@ _NO_PREFIX: Final = words.word_set(
 )
 """Words before a number that are no part of it: ``in 2024`` is not ``IN2024``."""
 SEPARATORS: Final = re.compile("[ -]+")
-_MONEY: Final = frozenset("$€£¥%")
+_BEFORE_PART = re.compile(r"(?:[$€£¥%+]|\d[,.])$")
+_BEHIND_PART = re.compile(r"[$€£¥%]|[,.]\d")
 YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:am|pm|h)?|\d{1,2}(?:am|pm|h)")
 _QUANTITY = re.compile(r"\d+(?:[.,]\d+)?[a-z]{0,3}")
@@ -99,10 +100,8 @@ def groups_of(text: str) -> Groups:
 
 def is_one_number(line: str, first: LineSpan, groups: Sequence[str]) -> bool:
     """Return whether groups of characters in a row are one number, such as an IBAN or a telephone number."""
-    if len(groups) < 2:
-        return False
     if line[max(0, first.start - 1) : first.start] in ("+", "(") or groups[0].startswith("0"):
-        return True
+        return len(groups) > 1
     return len(groups) > 2 and (_is_even(groups) or all(map(str.isdecimal, groups)))
 
 
@@ -131,10 +130,7 @@ def is_prefix(text: str) -> bool:
 def is_apart_number(line: str, span: LineSpan) -> bool:
     """Return whether digits are neither a part of an amount nor of a number with a country code."""
     before, after = line[max(0, span.start - 2) : span.start], line[span.end : span.end + 2]
-    if before[-1:] in ("+", *_MONEY) or after[:1] in _MONEY:
-        return False
-    is_decimal = len(before) == 2 and before[1] in ",." and before[0].isdigit()
-    return not is_decimal and not (len(after) == 2 and after[0] in ",." and after[1].isdigit())
+    return not (_BEFORE_PART.search(before) or _BEHIND_PART.match(after))
 
 
 def is_next(line: str, atoms: Sequence[LineSpan], place: int) -> bool:

@@ -1,19 +1,22 @@
 """Identifiers: the names, contact points, addresses and numbers by which an entity is looked up exactly.
 
 Identity (:mod:`graphmem.model.identity`) decides which entity an item is about, and never changes. This
-module decides what finds the entity. One function, :func:`keys`, normalises stored and looked-up values. The
-only setting is the region of phone numbers without a country code; it applies to looked-up values alone.
+module decides what finds the entity. One function, :func:`keys`, normalises stored and looked-up values; the
+region of phone numbers without a country code applies to looked-up values alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from graphmem.model import identity
 from graphmem.model.identity import fold_text, identity_value, index_key
 from graphmem.text import codes, line_spans
+
+if TYPE_CHECKING:
+    from phonenumbers import PhoneNumber
 
 EXACT: Final = ("external_id", "email", "phone", "url", "domain")
 """The kinds of identifier besides names, the strongest first."""
@@ -68,18 +71,15 @@ def identifiers(snapshot: Mapping[str, Any], canonical_name: str) -> set[tuple[s
 def matching_field(snapshot: Mapping[str, Any], kind: str, looked_up: set[tuple[str, str]]) -> str:
     """Return the field of an entity that has a looked-up key; ``canonical_name`` if none has."""
     for field, field_kind in FIELDS.items():
-        if field_kind == kind and field in snapshot:
-            for value in _values(snapshot[field]):
-                if keys(kind, value) & looked_up:
-                    return field
+        values = _values(snapshot[field]) if field_kind == kind and field in snapshot else ()
+        if any(keys(kind, value) & looked_up for value in values):
+            return field
     return identity.CANONICAL_NAME
 
 
 def _values(value: Any) -> Iterator[str]:
-    for element in value[:LIST_ELEMENTS_LIMIT] if isinstance(value, list) else (value,):
-        text = identity_value(element)
-        if text is not None:
-            yield text
+    elements = value[:LIST_ELEMENTS_LIMIT] if isinstance(value, list) else (value,)
+    return (text for element in elements if (text := identity_value(element)) is not None)
 
 
 def keys(kind: str, text: str) -> set[tuple[str, str]]:
@@ -163,30 +163,30 @@ def normalise_phone(folded: str) -> str | None:
 
 def regional_phones(folded: str, region: str | None) -> Iterator[str]:
     """Yield how a number of a region may be stored as well: with its country, and as it is dialled there."""
-    import phonenumbers
+    from phonenumbers import PhoneNumberFormat, format_number, region_code_for_country_code
 
-    if region is None or not is_phone(folded):
-        return
-    try:
-        number = phonenumbers.parse(folded, region)
-    except phonenumbers.NumberParseException:
-        return
-    if phonenumbers.region_code_for_country_code(number.country_code or 0) == region:
-        yield phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
-        national = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.NATIONAL)
-        yield _NOT_A_DIGIT.sub("", national)
+    number = _parsed(folded, region) if region is not None and is_phone(folded) else None
+    if number is not None and region_code_for_country_code(number.country_code or 0) == region:
+        yield format_number(number, PhoneNumberFormat.E164)
+        yield _NOT_A_DIGIT.sub("", format_number(number, PhoneNumberFormat.NATIONAL))
 
 
 def written_phones(number: str, region: str | None) -> Iterator[str]:
     """Yield how people write a normalised number: grouped as in its country, with the country and without."""
+    from phonenumbers import PhoneNumberFormat, format_number
+
+    if (parsed := _parsed(number, region)) is not None:
+        yield format_number(parsed, PhoneNumberFormat.INTERNATIONAL)
+        yield format_number(parsed, PhoneNumberFormat.NATIONAL)
+
+
+def _parsed(number: str, region: str | None) -> PhoneNumber | None:
     import phonenumbers
 
     try:
-        parsed = phonenumbers.parse(number, region)
+        return phonenumbers.parse(number, region)
     except phonenumbers.NumberParseException:
-        return
-    yield phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.INTERNATIONAL)
-    yield phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.NATIONAL)
+        return None
 
 
 def significant_digits(folded: str) -> str:
@@ -196,15 +196,11 @@ def significant_digits(folded: str) -> str:
 
 
 def _e164(number: str) -> str | None:
-    import phonenumbers
+    from phonenumbers import PhoneNumberFormat, format_number, is_possible_number
 
-    try:
-        parsed = phonenumbers.parse(number, None)
-    except phonenumbers.NumberParseException:
+    if (parsed := _parsed(number, None)) is None or not is_possible_number(parsed):
         return None
-    if not phonenumbers.is_possible_number(parsed):
-        return None
-    return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
+    return format_number(parsed, PhoneNumberFormat.E164)
 
 
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?(?P<host>[^\s/?#@:]+\.[^\s/?#@:.]{2,})"

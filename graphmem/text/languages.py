@@ -1,16 +1,16 @@
 """Languages: their stop words, their stems, their names of months, and in which of them a text is.
 
 A language is told by its stop words alone: they are frequent in every sentence. Words are compared as search
-compares them (:func:`graphmem.text.words.tokens`), so without case and accents. The stop words are the lists
-of the Snowball project, the stems those of its algorithms, the months those of the CLDR. Lists and libraries
-are loaded with their first use: most processes never search.
+compares them (:func:`graphmem.text.words.tokens`). The stop words are the lists of the Snowball project, the
+stems those of its algorithms, the months those of the CLDR. Lists and libraries are loaded with their first
+use: most processes never search.
 """
 
 from __future__ import annotations
 
 import functools
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from importlib.resources import files
 from types import MappingProxyType
@@ -52,15 +52,10 @@ def is_stop_word(token: str) -> bool:
 
 def language_of(tokens: Collection[str]) -> str | None:
     """Return the language of a text, or ``None`` if its different stop words do not tell it."""
-    counts: dict[str, int] = {}
     by_stop_word = _by_stop_word()
-    for token in by_stop_word.keys() & tokens:
-        for language in by_stop_word[token]:
-            counts[language] = counts.get(language, 0) + 1
+    counts = Counter(name for token in by_stop_word.keys() & tokens for name in by_stop_word[token])
     most = max(counts.values(), default=0)
-    if most < STOP_WORDS_LEAST:
-        return None
-    likely = [language for language, count in counts.items() if count == most]
+    likely = [language for language, count in counts.items() if count == most >= STOP_WORDS_LEAST]
     return likely[0] if len(likely) == 1 else None
 
 

@@ -92,19 +92,14 @@ def is_dense(token: str) -> bool:
 
 
 def is_emoji(token: str) -> bool:
-    is_sign = (
-        len(token) == 1 and not token.isascii() and any(first <= ord(token) <= last for first, last in _EMOJI)
-    )
+    is_sign = len(token) == 1 and any(first <= ord(token) <= last for first, last in _EMOJI)
     return is_sign and unicodedata.category(token) == "So"
 
 
 def is_spelled(token: str) -> bool:
     """Return whether a word has letters and their marks alone, or is an emoji."""
-    return (
-        token.isalpha()
-        or is_emoji(token)
-        or all(unicodedata.category(character)[0] in "LM" for character in token)
-    )
+    is_letters = token.isalpha() or all(unicodedata.category(each)[0] in "LM" for each in token)
+    return is_letters or is_emoji(token)
 
 
 _DENSE_PART = re.compile(rf"[^\w{_DENSE_CLASS}]*[{_DENSE_CLASS}][^\w]*|[^{_DENSE_CLASS}]+")
@@ -205,10 +200,9 @@ def text_of(name: str, values: Iterable[tuple[str, str]], alias_fields: Collecti
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """The phrases of a search; a match has all of them.
+    """The phrases of a search; ``last_begins``: the last word may be the beginning of a word.
 
-    ``last_begins``: the last word may be the beginning of a word. ``left_out``: the query had more words than
-    a search takes.
+    ``left_out``: the query had more words than a search takes.
     """
 
     phrases: tuple[tuple[str, ...], ...]
@@ -228,11 +222,9 @@ def parse_query(query: str, *, begins: bool = False) -> TextQuery:
         phrase = tuple(tokens(part))
         # A last word that stood there before is whole there.
         ends = bool(phrase) and phrase not in phrases
+        if ends and (left_out := words + len(phrase) > WORDS_LIMIT) and words:
+            break
         if ends:
-            if words + len(phrase) > WORDS_LIMIT and words:
-                left_out = True
-                break
-            left_out = left_out or len(phrase) > WORDS_LIMIT
             phrases[phrase[:WORDS_LIMIT]] = None
             words += len(phrase)
     phrase_list = tuple(phrases)
