@@ -29,11 +29,8 @@ from graphmem.text import identifiers, words
 
 RESEMBLING_LIMIT: Final = 5
 """Entities that resemble a question, beside those that it names."""
-_TRIED: Final = "no identifier, name, alias, words or meaning of any entity"
-_RESEMBLES: Final = {
-    mode: f"No entity has this name or identifier: these resemble it by their {what}."
-    for mode, what in (("text", "words"), ("meaning", "meaning"))
-}
+_TRIED: Final = "no identifier, name, alias, words or meaning of any entity fits"
+_RESEMBLES: Final = "No entity has this name or identifier: these resemble it by their"
 _NONE_OF_KIND: Final = "No entity is what `understood` says: these resemble the question."
 _NEARLY: Final = "No entity has this name: these have one that differs by one slip of the pen."
 _NAMED_BESIDE: Final = "No entity is what `understood` says: these are what the question names."
@@ -101,11 +98,7 @@ class LookupHits(Shaped, Indexed, Budgeted):
 def named_entities(
     entities: Iterable[answers.Entity], named: Sequence[Named], *, resembles: bool = False
 ) -> list[NamedEntity]:
-    """Return entities, each with how a question names it or resembles it, if it names any.
-
-    Args:
-        resembles: what it does not name resembles it, also where it names nothing.
-    """
+    """Return entities, each with how a question names it, or resembles it if it names any."""
     by_id = {each.id: cast("NamedEntity", each.answered) for each in reversed(named)}
     rest = cast("NamedEntity", {"match": RESEMBLANCE} if named or resembles else {})
     return [{**entity, **by_id.get(entity["entity_id"], rest)} for entity in entities]
@@ -119,8 +112,7 @@ class ExactHit(NamedTuple):
 
 
 class ExactHits(NamedTuple):
-    """The row of ``entity/find.cypher``; ``totals`` counts the entities of each kind, then those that
-    it named formerly."""
+    """The row of ``entity/find.cypher``; ``totals``: how many entities each kind names now, then formerly."""
 
     hits: list[ExactHit]
     totals: list[int]
@@ -131,33 +123,25 @@ async def find_exactly(context: Context, identifier: str, entity_type: str | Non
     """Return the entities that have this id, identifier or whole name. One round trip."""
     text = identifier.strip()
     if ENTITY_ID.fullmatch(text.lower()):
-        row = await context.graph.one("entity.get", EntityRow, entity_id=text.lower(), include_deleted=False)
-        if row is None or entity_type not in (None, row.type):
+        entity = await context.graph.one(
+            "entity.get", EntityRow, entity_id=text.lower(), include_deleted=False
+        )
+        if entity is None or entity_type not in (None, entity.type):
             return _nothing("no entity has this id; an id is never matched as text")
-        hit: LookupHit = {**answers.entity(row), "matched": "id", "score": 1.0}
-        return {"entities": [hit], "total": 1, "match_mode": "id"}
-    types = [entity_type] if entity_type else []
-    return await _exactly(context, text, types, limit) or _nothing(
-        f"no exact match for {', '.join(identifiers.KINDS)}: give the whole name or identifier"
-    )
-
-
-def _nothing(hint: str) -> LookupHits:
-    return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}
-
-
-async def _exactly(context: Context, text: str, types: list[str], limit: int) -> LookupHits | None:
-    """Return the entities that have this identifier, or else this name; None if there are none."""
+        by_id: LookupHit = {**answers.entity(entity), "matched": "id", "score": 1.0}
+        return {"entities": [by_id], "total": 1, "match_mode": "id"}
     candidates = identifiers.candidates(text, context.services.settings.phone_region)
     row = await context.graph.only(
         "entity.find", ExactHits, pairs=[list(pair) for pair in sorted(candidates)],
-        kinds=list(identifiers.KINDS), types=types, limit=limit,
+        kinds=list(identifiers.KINDS), types=[entity_type] if entity_type else [], limit=limit,
     )  # fmt: skip
     # Current ones decide whether an identifier or a name was meant, then former ones.
     count, edge = len(identifiers.KINDS), len(identifiers.EXACT)
     strongest = next((place for place, total in enumerate(row.totals) if total), None)
     if strongest is None:
-        return None
+        return _nothing(
+            f"no exact match for {', '.join(identifiers.KINDS)}: give the whole name or identifier"
+        )
     is_name = strongest % count >= edge
     matches = [hit for hit in row.hits if (naming.kind_of(hit.strength)[0] >= edge) == is_name]
     entities = answers.entities(hit.entity for hit in matches)
@@ -180,6 +164,10 @@ async def _exactly(context: Context, text: str, types: list[str], limit: int) ->
     return answer
 
 
+def _nothing(hint: str) -> LookupHits:
+    return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}
+
+
 async def by_words(context: Context, text: str, types: list[str], limit: int) -> LookupHits:
     """Return the entities that a question names, or else those that a text finds by words or meaning."""
     search = Search(
@@ -194,13 +182,19 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
             hits.append({**entity, **_naming(named[row.id], row)})
         else:
             resembling.append({**entity, **_resemblance(results, row)})
+    answer: LookupHits
     if hits:
         answer = _named(results, hits[:limit], resembling[:RESEMBLING_LIMIT])
     elif resembling:
-        answer = _resembling(results, resembling[:limit])
+        mode = "text" if "text" in results.ranked[0].scores else "meaning"
+        why = f"{_RESEMBLES} {'words' if mode == 'text' else mode}."
+        answer = {
+            "hint": "; ".join([why if results.understood is None else _NONE_OF_KIND, *results.notes]),
+            "match": RESEMBLANCE, "entities": resembling[:limit], "total": results.total, "match_mode": mode,
+        }  # fmt: skip
     else:
         file_notes = ["`passages` of files have it"] if results.passages.passages else []
-        answer = _nothing("; ".join([f"{_TRIED} fits", *file_notes, *results.notes]))
+        answer = _nothing("; ".join([_TRIED, *file_notes, *results.notes]))
         answer["semantic"] = results.semantic
     if results.passages.passages:
         answer["passages"] = list(results.passages.passages)
@@ -221,35 +215,31 @@ async def _with_identity(context: Context, text: str, results: Results) -> Resul
     One round trip if the text is the whole value of a field.
     """
     folded = fold_text(text)
-    fields_by_id = {
-        row.id: [
-            field for field, value in _values(row)
-            # The others are looked up exactly.
-            if field not in identifiers.FIELDS and folded in map(fold_text, words.strings_of(value))
-        ]
+    having = [
+        (row, field)
         for row in ([] if results.named else results.rows)
-    }  # fmt: skip
-    types = {row.type for row in results.rows if fields_by_id.get(row.id)}
-    if not types:
+        for field, value in _values(row)
+        # The others are looked up exactly.
+        if field not in identifiers.FIELDS and folded in map(fold_text, words.strings_of(value))
+    ]
+    if not having:
         return results
     identities = {
-        each.entity_type: {
-            names[0] for names in SchemaDocument.read(each.document).alternatives() or () if len(names) == 1
-        }
-        for each in await shapes_of(context, sorted(types))
+        (each.entity_type, names[0])
+        for each in await shapes_of(context, sorted({row.type for row, _ in having}))
         if each.document is not None
+        for names in SchemaDocument.read(each.document).alternatives() or ()
+        if len(names) == 1
     }
     named = [
-        Named(each.id, naming.FIELD, text, field=field)
-        for each in results.rows
-        for field in fields_by_id[each.id]
-        if field in identities.get(each.type, ()) or is_identifying(field)
+        Named(row.id, naming.FIELD, text, field=field)
+        for row, field in having
+        if (row.type, field) in identities or is_identifying(field)
     ]
     return replace(results, named=named, counts={**results.counts, "exact": len(named)}) if named else results
 
 
 def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit]) -> LookupHits:
-    """Return the answer to a question that names something."""
     kinds = {each.kind for each in results.named}
     is_near = kinds == {naming.NEAR_NAME}
     by_part = naming.NEAR if is_near else "name_part"
@@ -275,21 +265,7 @@ def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit])
     return answer
 
 
-def _resembling(results: Results, hits: list[LookupHit]) -> LookupHits:
-    """Return the answer where nothing bears what was looked up."""
-    mode = "text" if "text" in results.ranked[0].scores else "meaning"
-    why = _RESEMBLES[mode] if results.understood is None else _NONE_OF_KIND
-    return {
-        "hint": "; ".join([why, *results.notes]),
-        "match": RESEMBLANCE,
-        "entities": hits,
-        "total": results.total,
-        "match_mode": mode,
-    }
-
-
 def _naming(named: Named, row: EntityRow) -> LookupHit:
-    """Return how a question names an entity."""
     hit = cast("LookupHit", {**named.answered, "score": 1.0})
     if named.kind == naming.NAME_PART:
         aliases = [(field, text) for field, text in _values(row) if field in identifiers.ALIASES]
@@ -303,7 +279,6 @@ def _naming(named: Named, row: EntityRow) -> LookupHit:
 
 
 def _resemblance(results: Results, row: EntityRow) -> LookupHit:
-    """Return how an entity resembles a text."""
     ranked = next(each for each in results.ranked if each.id == row.id)
     matched = "text" if "text" in ranked.scores else "meaning"
     hit = cast("LookupHit", {"match": RESEMBLANCE, "matched": matched, "score": ranked.points})

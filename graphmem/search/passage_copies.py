@@ -12,7 +12,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count, takewhile
+from itertools import count
 from typing import Final, NamedTuple
 
 from graphmem.database import left_out
@@ -32,10 +32,10 @@ _LAST: Final = "\uffff"
 
 
 class SourceRow(NamedTuple):
-    """A row of ``passages/changed.cypher``; a copy has it without texts and vectors. Times are microseconds.
+    """A row of ``passages/changed.cypher``; a copy has it without texts and vectors.
 
-    ``withdrawals`` are the times when it was withdrawn, taken back, and so on; ``name`` is the newest one,
-    ``title`` that of the document. ``is_cut``: its text goes on behind its passages.
+    ``withdrawals`` are the times (microseconds) when it was withdrawn, taken back, and so on. ``is_cut``: its
+    text goes on behind its passages.
     """
 
     source_id: str
@@ -61,7 +61,7 @@ class SourceRow(NamedTuple):
         return SourceRow(self.source_id, self.changed, 0, [], None, None, False, [], None)
 
     @property
-    def called(self) -> str:
+    def names(self) -> str:
         return f"{self.name or ''} | {self.title or ''}"
 
     def counts(self, at: int, at_ingested: int) -> bool:
@@ -70,13 +70,9 @@ class SourceRow(NamedTuple):
         return self.recorded_at <= min(at, at_ingested) and not withdrawn
 
 
-def passage_id(source_id: str, number: int) -> str:
-    return f"{source_id} {number}"
-
-
 @dataclass(slots=True, eq=False)
 class PassageCopy(MemoryCopy):
-    """The passages of one owner: a document for each passage, by :func:`passage_id`.
+    """The passages of one owner: documents whose id is that of the source with the number of the passage.
 
     Attributes:
         sources: by id, in the order of their last changes.
@@ -99,18 +95,16 @@ class PassageCopy(MemoryCopy):
             self._remove(documents, row.source_id)
             self.sources[row.source_id] = row._replace(texts=[], packed=None)
             packed = row.packed or bytes(DIMENSIONS * len(row.texts))
-            name = " ".join(dict.fromkeys(words.tokens(row.called)))
+            name = " ".join(dict.fromkeys(words.tokens(row.names)))
             self.left_out.discard(row.source_id)
             documents.put(
                 EntityText(
-                    passage_id(row.source_id, number),
-                    "",
-                    row.recorded_at,
+                    f"{row.source_id} {number}", "", row.recorded_at,
                     f"{name}{words.VALUE_SEPARATOR}{' '.join(words.tokens(text))}",
                     packed[number * DIMENSIONS : (number + 1) * DIMENSIONS],
                 )
                 for number, text in enumerate(row.texts)
-            )
+            )  # fmt: skip
         if documents.bytes > memory:
             documents.compact()
         while documents.bytes > memory and len(self.sources) > 1:
@@ -123,17 +117,14 @@ class PassageCopy(MemoryCopy):
 
     def _remove(self, documents: SearchCopy, source_id: str) -> None:
         if self.sources.pop(source_id, None) is not None:
-            passages = (passage_id(source_id, number) for number in count())
-            for each in takewhile(lambda each: documents.number_of(each) is not None, passages):
-                documents.remove(each)
+            for number in count():
+                if documents.number_of(passage := f"{source_id} {number}") is None:
+                    break
+                documents.remove(passage)
 
 
 class PassageCopies(MemoryCopies[PassageCopy]):
-    """The copies of one process, each of the passages of an owner.
-
-    Args:
-        model: the vectors of other models are left out.
-    """
+    """The copies of one process; the vectors of other models than ``model`` are left out."""
 
     def __init__(self, database: Database, memory: int, model: str) -> None:
         super().__init__(database, memory)
@@ -142,12 +133,7 @@ class PassageCopies(MemoryCopies[PassageCopy]):
     async def follow(
         self, owner: str, node_key: str, change: PassagesChange, limits: Limits
     ) -> PassageCopy | None:
-        """Return the copy of an owner, up to date if that takes no longer than a search may wait.
-
-        Args:
-            node_key: of the owner: another one was erased.
-            change: the last one of the owner's passages; without any there is no copy.
-        """
+        """Return the copy of an owner, if any passages changed, up to date as far as a search may wait."""
         if not change.number:
             return None
         key = owner, node_key

@@ -84,7 +84,7 @@ NO_PASSAGES: Final = FoundPassages()
 
 
 class PassageRequest(NamedTuple):
-    """Which passages are looked for.
+    """Which passages are looked for: at most ``limit``.
 
     Attributes:
         query: words, a question or an identifier; none if empty.
@@ -92,7 +92,6 @@ class PassageRequest(NamedTuple):
         about: the ids of entities that the query names.
         only_about: only passages that name one of them.
         floor: the least similarity of a passage that is found by its meaning alone.
-        limit: how many passages are answered.
     """
 
     query: str
@@ -118,29 +117,13 @@ class _Text(NamedTuple):
     place: Passage | None
 
 
-class _Texts(NamedTuple):
-    source_id: str
-    texts: list[_Text]
-
-
-class _Name(NamedTuple):
-    """A name or an identifier of an entity, as it is indexed."""
-
-    kind: str
-    value: str
-
-
 def asks_for_files(tokens: Iterable[str]) -> bool:
     """Return whether a question asks for what documents or files say."""
     return not _FILES.isdisjoint(tokens)
 
 
 async def find(context: Context, request: PassageRequest, state: OwnerState | None = None) -> FoundPassages:
-    """Return the best passages of an owner's sources; none if the owner has no files.
-
-    Args:
-        state: up to where the owner's data goes; it is read if the caller has not.
-    """
+    """Return the best passages of an owner's sources; ``state`` is read if the caller has not."""
     services = context.services
     if (copy := await _copy(context, state)) is None:
         return NO_PASSAGES
@@ -165,8 +148,8 @@ async def find(context: Context, request: PassageRequest, state: OwnerState | No
     numbers: dict[str, list[int]] = {}
     for each in ranked:
         numbers.setdefault(each.source.source_id, []).append(each.number)
-    rows = await context.graph.all("passages.texts", _Texts, sources=list(numbers.items()))
-    texts = {(row.source_id, each.number): each for row in rows for each in row.texts}
+    rows = await context.graph.all("passages.texts", tuple[str, list[_Text]], sources=list(numbers.items()))
+    texts = {(source_id, each.number): each for source_id, listed in rows for each in listed}
     identifier = [tuple(words.tokens(request.query))] if request.identifies else []
     quoted_words = {*spellings, *(word for phrase in phrases for word in phrase)}
     passages: list[FoundPassage] = []
@@ -175,7 +158,7 @@ async def find(context: Context, request: PassageRequest, state: OwnerState | No
         _, text, place = texts.get((each.source.source_id, each.number), (0, None, None))
         # The words of a name or an identifier need not stand in a row.
         is_named = text is None or not request.only_about or _has_any(text, phrases)
-        is_identified = not identifier or _has_any(f"{text} | {each.source.called}", identifier)
+        is_identified = not identifier or _has_any(f"{text} | {each.source.names}", identifier)
         if text is None or place is None or not (is_named and is_identified):
             total -= 1
         elif len(passages) < request.limit:
@@ -187,8 +170,8 @@ async def find(context: Context, request: PassageRequest, state: OwnerState | No
 async def _phrases(context: Context, entity_ids: Sequence[str]) -> list[tuple[str, ...]]:
     """Return what a text may call some entities, word by word: phone numbers as people write them."""
     named = await context.graph.only(
-        "passages.names_of", list[_Name], entity_ids=list(entity_ids), kinds=list(identifiers.KINDS),
-        limit=NAMES_LIMIT,
+        "passages.names_of", list[tuple[str, str]], entity_ids=list(entity_ids),
+        kinds=list(identifiers.KINDS), limit=NAMES_LIMIT,
     )  # fmt: skip
     region = context.services.settings.phone_region
     spelled = [value for _, value in named]
@@ -237,7 +220,7 @@ def _ranked(
 ) -> tuple[list[_Ranked], int, frozenset[str]]:  # fmt: skip
     """Return the best passages of a copy, how many there are, and the words that count as words of the query.
 
-    Of these some may not have a name or an identifier as a whole, which only their texts tell.
+    Only the texts tell whether they have a name or an identifier as a whole.
     """
     question = terms.of_question(request.query, documents.languages)
     if any(concept.terms[0] not in FILE_WORDS for concept in question.concepts):
@@ -257,19 +240,14 @@ def _ranked(
     if request.only_about:
         among = among & naming
     points = NAMED_POINTS if request.query else 1.0
+    named = {documents.ids[number]: points for number in np.flatnonzero(naming & among).tolist()}
     ranking = search_ranking.rank(
-        documents,
-        match,
-        None if request.identifies else vector,
-        floor=max(request.floor, embedder.floor),
-        among=among,
-        named={documents.ids[number]: points for number in np.flatnonzero(naming & among).tolist()},
-        fixed={},
+        documents, match, None if request.identifies else vector,
+        floor=max(request.floor, embedder.floor), among=among, named=named, fixed={},
         least_share=1.0 if request.identifies else LEAST_SHARE,
-    )
-    numbers = ranking.first(request.limit * CANDIDATES)
+    )  # fmt: skip
     ranked: list[_Ranked] = []
-    for number in numbers:
+    for number in ranking.first(request.limit * CANDIDATES):
         source_id, _, place = documents.ids[number].partition(" ")
         ranked.append(_Ranked(copy.sources[source_id], int(place), float(ranking.points[number])))
     return ranked, len(ranking.hits), match.spellings
@@ -278,11 +256,7 @@ def _ranked(
 def _having_all(
     documents: SearchCopy, phrases: Sequence[Sequence[str]], *, in_text: bool = False
 ) -> npt.NDArray[np.bool_]:
-    """Return which documents have all words of any of some phrases.
-
-    Args:
-        in_text: the names of their files do not count.
-    """
+    """Return which documents have all words of any phrase; ``in_text``: not in the names of their files."""
     having = np.zeros(len(documents.ids), np.bool_)
     for phrase in phrases:
         whole = np.ones(len(documents.ids), np.bool_)
@@ -302,15 +276,10 @@ def _has_any(text: str, phrases: Iterable[Sequence[str]]) -> bool:
 def _answered(ranked: _Ranked, text: str, place: Passage, quoted_words: Collection[str]) -> FoundPassage:
     source = ranked.source
     passage: FoundPassage = {
-        "source_id": source.source_id,
-        "original_filename": source.name,
-        "line": place.line,
-        "start": place.start,
-        "end": place.end,
-        "quote": quotation(text, quoted_words),
-        "score": ranked.points,
-        "created_at": times.render(source.recorded_at),
-    }
+        "source_id": source.source_id, "original_filename": source.name, "line": place.line,
+        "start": place.start, "end": place.end, "quote": quotation(text, quoted_words),
+        "score": ranked.points, "created_at": times.render(source.recorded_at),
+    }  # fmt: skip
     if source.title and source.title != source.name:
         passage["title"] = source.title
     if place.page:

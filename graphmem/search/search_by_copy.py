@@ -1,7 +1,6 @@
 """Search by comparing a question with every entity of its owner, in a copy in memory.
 
-Two round trips: what changed since the last search, together with the entities that identifiers name; and the
-rows of one page. The copy may change between them, so the page leaves out what was deleted meanwhile.
+The copy may change before the rows of a page are read, so the page leaves out what was deleted meanwhile.
 """
 
 from __future__ import annotations
@@ -76,25 +75,18 @@ async def by_copy(
     start = time.perf_counter()
     vector, reason = (None, "") if embedder.at_once else await meaning.of_query(embedder, search.query)
     embedded = time.perf_counter()
-    results = await copy.compare(
-        partial(
-            _compared, search=search, named=named, kind=kind, embedder=embedder, vector=vector, reason=reason,
-            limit=context.services.limits.search_list if search.listed else 0,
-        ),
-        context.services.database.heavy,
-        context.actor.owner,
+    compare = partial(
+        _compared, search=search, named=named, kind=kind, embedder=embedder, vector=vector, reason=reason,
+        limit=context.services.limits.search_list if search.listed else 0,
     )  # fmt: skip
+    results = await copy.compare(compare, context.services.database.heavy, context.actor.owner)
     compared = time.perf_counter()
     page_hits = [] if search.bare else results.ranked[search.offset :]
     rows, _ = await rows_of(context, [each.id for each in page_hits])
+    spent = {"embedding": embedded - start, "comparison": compared - embedded}
+    spent["database"] = time.perf_counter() - compared
     return replace(
-        results,
-        rows=rows,
-        milliseconds={
-            "embedding": round((embedded - start) * 1000, 2),
-            "comparison": round((compared - embedded) * 1000, 2),
-            "database": round((time.perf_counter() - compared) * 1000, 2),
-        },
+        results, rows=rows, milliseconds={name: round(each * 1000, 2) for name, each in spent.items()}
     )
 
 
@@ -102,11 +94,9 @@ def _compared(
     copy: SearchCopy, *, search: Search, named: Sequence[Named], kind: Kind | None, embedder: Embedder,
     vector: Vector | None, reason: str, limit: int,
 ) -> Results:  # fmt: skip
-    """Compare a question with all documents of a copy. It runs in a thread, and waits for nothing.
+    """Compare a question with all documents of a copy, and list ``limit`` hits of each strategy apart.
 
-    Args:
-        reason: why a remote embedder gave no vector.
-        limit: how many hits of each strategy are listed by themselves.
+    ``reason``: why a remote embedder gave no vector.
     """
     has_meaning = words.has_letter(search.query)
     question = terms.of_question(search.query, copy.languages, begins=has_meaning and not search.looks_up)
@@ -122,6 +112,9 @@ def _compared(
         among = among & copy.of_ids(search.among)
     named = [*(() if kind is None else kind.named), *named]
     has_names = bool(named or kind is not None)
+    least_share = LOOKED_UP_SHARE if search.looks_up else CONTEXT_SHARE if search.strict else 0.0
+    if has_names and not search.looks_up:
+        least_share = NAMED_SHARE
     ranking = search_ranking.rank(
         copy,
         match,
@@ -129,12 +122,15 @@ def _compared(
         floor=max(embedder.floor, NAMED_FLOOR) if has_names and search.looks_up else embedder.floor,
         among=among,
         # An entity that is named in several ways counts for the best one, which comes first.
-        named={hit.id: hit.points for hit in reversed(named)},
+        named={hit.id: hit.points for hit in named[::-1]},
         fixed={} if kind is None else kind.points,
-        least_share=_least_share(search, has_names=has_names),
+        least_share=least_share,
         newest_first=search.newest_first,
     )
-    kinds = {hit.id: float(hit.kind) for hit in reversed(named)}
+    kinds: dict[str, float] = {}
+    for hit in named:
+        if copy.number_of(hit.id) is not None:
+            kinds.setdefault(hit.id, float(hit.kind))
     # One more than the page tells whether the search goes on.
     end = search.offset + search.limit
     numbers = ranking.first(end + 1, _after(copy, ranking, search.after))
@@ -147,9 +143,9 @@ def _compared(
         phrases=[concept.terms[0] + ("" if concept.is_whole else "*") for concept in question.concepts],
         ran=[name for name in STRATEGIES if ran[name]],
         ranked=[_ranked(copy, ranking, number, kinds) for number in numbers[:end]],
-        hits=_hits(copy, ranking, named, limit),
+        hits=_hits(ranking, kinds, limit),
         counts={
-            "exact": sum(copy.number_of(entity_id) is not None for entity_id in kinds),
+            "exact": len(kinds),
             "text": int((ranking.words[ranking.hits] > 0).sum()),
             "meaning": int((ranking.similarities[ranking.hits] > 0).sum()) if vector is not None else 0,
         },
@@ -162,15 +158,6 @@ def _compared(
         understood=None if kind is None else kind.understood,
         notes=[*notes, f"meaning was not searched: {reason}"] if reason and has_words else notes,
     )
-
-
-def _least_share(search: Search, *, has_names: bool) -> float:
-    """Return the least share of the question in a document that is a hit by its words alone."""
-    if search.looks_up:
-        return LOOKED_UP_SHARE
-    if has_names:
-        return NAMED_SHARE
-    return CONTEXT_SHARE if search.strict else 0.0
 
 
 def _after(copy: SearchCopy, ranking: Ranking, after: Ranked | None) -> tuple[float, str] | None:
@@ -193,32 +180,18 @@ def _after(copy: SearchCopy, ranking: Ranking, after: Ranked | None) -> tuple[fl
 def _ranked(copy: SearchCopy, ranking: Ranking, number: int, kinds: dict[str, float]) -> Ranked:
     entity_id = ranking.ids[number]
     scores: dict[Strategy, float] = {"exact": kinds[entity_id]} if entity_id in kinds else {}
-    if ranking.words[number] > 0:
-        scores["text"] = float(ranking.words[number])
-    if ranking.similarities[number] > 0:
-        scores["meaning"] = float(ranking.similarities[number])
+    scores |= {name: float(each[number]) for name, each in ranking.scores.items() if each[number] > 0}
     parts = {str(name): part for name, part in ranking.parts_of(number).items()}
     return Ranked(entity_id, float(ranking.points[number]), scores, int(copy.times[number]), parts)
 
 
-def _hits(
-    copy: SearchCopy, ranking: Ranking, named: Sequence[Named], limit: int
-) -> dict[Strategy, list[StrategyHit]]:
-    """Return the first hits of each strategy by itself; what is named in several ways stands once, first."""
-    lists: dict[Strategy, list[StrategyHit]] = {"exact": [], "text": [], "meaning": []}
-    if limit:
-        kinds: dict[str, int] = {}
-        for hit in named:
-            if copy.number_of(hit.id) is not None:
-                kinds.setdefault(hit.id, hit.kind)
-        lists["exact"] = [StrategyHit(entity_id, float(kind)) for entity_id, kind in kinds.items()]
-        scores_by_name: dict[Strategy, search_ranking.Scores] = {
-            "text": ranking.words, "meaning": ranking.similarities
-        }  # fmt: skip
-        for name, scores in scores_by_name.items():
-            documents = ranking.hits[scores[ranking.hits] > 0]
-            lists[name] = [
-                StrategyHit(ranking.ids[number], float(scores[number]))
-                for number in ranking.best(scores, documents, limit)
-            ]
+def _hits(ranking: Ranking, kinds: dict[str, float], limit: int) -> dict[Strategy, list[StrategyHit]]:
+    """Return the first hits of each strategy by itself."""
+    lists: dict[Strategy, list[StrategyHit]] = {
+        "exact": [StrategyHit(*each) for each in kinds.items()] if limit else []
+    }
+    for name, scores in ranking.scores.items():
+        documents = ranking.hits[scores[ranking.hits] > 0]
+        best = ranking.best(scores, documents, limit) if limit else []
+        lists[name] = [StrategyHit(ranking.ids[number], float(scores[number])) for number in best]
     return lists

@@ -3,12 +3,8 @@
 Words: a document that has any concept of a question gets ``idf * count * (K1 + 1) / (count + K1 * (1 - B + B
 * length / mean length))`` for each concept, where ``idf`` is ``ln(1 + (n - df + 0.5) / (df + 0.5))`` over the
 ``n`` documents of the owner (Robertson and Zaragoza, 2009). Nobody learns of another owner's texts from it.
-
-Labels: a document that has a concept only in its type or in the name of a field gets ``LABEL_WEIGHT`` of
-what one such word would give, by the number of documents that have the concept anywhere. "License plate"
-finds what has a ``license_plate``; a word that all entities have as a field says nothing.
-A message is understood by its neighbours: to its own words are added, at a lower weight, those of what was
-said just before and after it in its thread.
+A concept that only the type or the name of a field has gives ``LABEL_WEIGHT`` of one such word: "license
+plate" finds what has a ``license_plate``. A part of the words of a message counts for those beside it.
 
 Meaning: the vector of the question is the sum of those of its words, weighted by the same statistics: a name
 that is in every text says little. Of a document its most similar passage counts.
@@ -32,7 +28,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.search.copy_documents import COUNTED, IN_LABEL, IN_NAME, Posting
+from graphmem.search.copy_documents import COUNTED, IN_LABEL, IN_NAME
 from graphmem.search.entity_copy import Numbers, SearchCopy
 from graphmem.search.questions import question_words
 from graphmem.search.terms import Question
@@ -84,8 +80,7 @@ class WordMatch:
 
     Attributes:
         scores: BM25 of each document.
-        shares: which share of the question each document says, by the weights of its concepts, 0 to 1;
-            rounded, so that one of two equal concepts is half of a question.
+        shares: which share of the question each document says, by the weights of its concepts, 0 to 1.
         name_shares: the same of each document's name.
         weights: the weight of each piece of the question in its vector, 0 to 1.
         spellings: the terms that say the concepts.
@@ -119,16 +114,16 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
         if place in between:
             matched.append(np.zeros(0, np.bool_))
             continue
-        counts = np.bincount(
-            posting.documents, weights=posting.counts & COUNTED, minlength=size
-        ) * alive  # fmt: skip
+        counts = np.bincount(posting.documents, posting.counts & COUNTED, size) * alive
         says = counts > 0
         having = int(np.count_nonzero(says))
         idf = _idf(count, having)
         of_pieces[concept.piece].append(idf / most)
         scores += idf * counts * (K1 + 1) / (counts + longer)
         shares += idf * says
-        called = _called(alive & ~says, posting, label)
+        # Those whose type or fields alone have the concept.
+        in_labels = copy.of_numbers(np.concatenate([posting.having(IN_LABEL), label.having(IN_LABEL)]))
+        called = np.flatnonzero(in_labels & alive & ~says)
         rarity = _idf(count, having + len(called))
         if len(called):
             scores[called] += LABEL_WEIGHT * rarity * (K1 + 1) / (1 + longer[called])
@@ -161,14 +156,6 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
     )  # fmt: skip
 
 
-def _called(among: npt.NDArray[np.bool_], *postings: Posting) -> Documents:
-    """Return those of some documents whose type or fields have a concept."""
-    called = np.zeros(len(among), np.bool_)
-    for each in postings:
-        called[each.having(IN_LABEL)] = True
-    return np.flatnonzero(called & among)
-
-
 def _between_words(question: Question, having: Sequence[int]) -> set[int]:
     """Return the pairs of characters that are the end of one word and the beginning of the next one.
 
@@ -195,29 +182,24 @@ def _groups(copy: SearchCopy, question: Question) -> list[list[str]]:
     likely = sorted({*copy.languages, *filter(None, [question.language])})
     groups: list[list[str]] = []
     for concept in question.concepts:
-        group = dict.fromkeys(concept.terms)
+        group = [*concept.terms]
         for word in concept.terms:
-            if word.isalpha():
-                group.update(
-                    dict.fromkeys(form for each in likely for form in copy.terms.inflections(each, word))
-                )
-            if not concept.is_whole:
-                group.update(dict.fromkeys(copy.terms.beginning_with(word)))
-        groups.append(list(group))
+            for language in likely if word.isalpha() else ():
+                group += copy.terms.inflections(language, word)
+            group += [] if concept.is_whole else copy.terms.beginning_with(word)
+        groups.append(list(dict.fromkeys(group)))
     return groups
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The hits of a question among the documents of an owner.
+    """The hits of a question among the documents of an owner, all scores rounded.
 
     Attributes:
         ids: of all documents.
         hits: the numbers of the documents that are hits, in no order.
-        points: of each document, rounded.
-        words: BM25 of each document, rounded.
-        similarities: of each document to the question, rounded.
-        parts: of the points of each document, rounded, by the name of the part.
+        words: BM25 of each document.
+        parts: of the points of each document, by the name of the part.
     """
 
     ids: Sequence[str]
@@ -226,6 +208,10 @@ class Ranking:
     words: Scores
     similarities: Scores
     parts: Mapping[Part, Scores]
+
+    @property
+    def scores(self) -> dict[Literal["text", "meaning"], Scores]:
+        return {"text": self.words, "meaning": self.similarities}
 
     def parts_of(self, number: int) -> dict[Part, float]:
         """Return the parts of a document's points that are not 0; their sum is its points."""

@@ -63,7 +63,6 @@ def understood_of(
     plan: KindPlan, used: Collection[State], related: Sequence[str], rest: str, count: int, *,
     is_truncated: bool,
 ) -> Understood:  # fmt: skip
-    """Return how a question was read."""
     phrase, types = plan.phrase, sorted(plan.types)
     understood: Understood = {"words": phrase.text, "entity_types": types, "count": count, "sentence": ""}
     states = sorted({name for each in plan.types.values() for name in each.state_fields})
@@ -92,7 +91,6 @@ def understood_of(
 
 
 def understood_time(period: Period, fields: list[str]) -> UnderstoodTime:
-    """Return how a time was read, and the fields that were compared with it."""
     start, end = (None if each is None else times.render(each) for each in (period.start, period.end))
     return {"words": period.words, "from": start, "to": end, "fields": fields}
 
@@ -113,14 +111,10 @@ _MEANINGS: Final = {
 
 def understood_sentence(understood: Understood, besides: str = "") -> str:
     """Return in one sentence how a question was understood."""
-    kinds_of = " or ".join(understood["entity_types"][:5]) or "entity"
-    parts = [f"every {kinds_of}"]
-    parts += [
-        f"that is {state['meaning']} ({' or '.join(state['fields'])})"
-        if not state["meaning"].startswith("the value")
-        else f"with {state['meaning']} ({' or '.join(state['fields'])})"
-        for state in understood.get("states", ())
-    ]
+    parts = [f"every {' or '.join(understood['entity_types'][:5]) or 'entity'}"]
+    for state in understood.get("states", ()):
+        has = "with" if state["meaning"].startswith("the value") else "that is"
+        parts.append(f"{has} {state['meaning']} ({' or '.join(state['fields'])})")
     if (time := understood.get("time")) is not None:
         # A time is said to the minute, and a midnight as its date.
         bounds = [
@@ -181,20 +175,15 @@ class Results:
         ranked: the order of the hits, up to the end of the page at least.
         hits: the first hits of each strategy, best first. The score is the place of the strongest kind of
             identifier, a score of words, or a cosine similarity.
-        counts: how many hits each strategy has; a lower bound where its list was cut.
-        total: how many hits there are; a lower bound where a list was cut.
-        has_more: whether further hits follow the page.
+        counts: how many hits each strategy has; like ``total`` a lower bound where a list was cut.
         compared: how many entities the owner has, of the types that were asked for.
         is_cut: not all entities were compared that may have an identifier, so that hits may be missing.
         named: the entities that the query names. If it names some, what has little of it is left out.
         way: the ids of the entities at the end of a chain of relationships, then of those before it.
-        understood: how a question was read that asks for a kind.
         past: what the question asks of the past, a time of a kind left out.
         earlier: by id, the earlier values of the fields of an entity.
         unknown: an identifier in the question that is the identifier of no entity.
         fields: of hits that have an identifier in a value, the field of the value, by id.
-        passages: the passages of files that say it.
-        notes: what was left out, and why.
     """
 
     spellings: frozenset[str]
@@ -231,8 +220,7 @@ class Search:
         looks_up: an entity is looked up, whose identifiers and names were compared before: what resembles the
             query little is left out.
         listed: also answer the first hits of each strategy by itself.
-        after: only hits behind this one. As long as it is the same, its place counts, not its points: those
-            of all hits change with what is stored.
+        after: only hits behind this one. As long as it is the same, its place counts, not its points.
         newest_first: of the hits about the matter of the best one, the newest come first.
         strict: what resembles the query little is left out where it names nothing, too.
         bare: leave the rows of the entities out.

@@ -38,11 +38,7 @@ class TextTerms(NamedTuple):
 
 
 def of_text(text: str) -> TextTerms:
-    """Return the terms of an entity's text.
-
-    Args:
-        text: what :func:`graphmem.text.words.text_of` returns: the name comes first.
-    """
+    """Return the terms of what :func:`graphmem.text.words.text_of` returns: the name comes first."""
     name, values, aliases = _parted(text)
     terms = _split(values)
     if " 20" in text or " 19" in text or text[:2] in ("19", "20"):
@@ -93,13 +89,10 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a question asks for.
+    """What a question asks for, by the runs of text between blanks.
 
-    Attributes:
-        pieces: the runs of text between blanks.
-        concepts: without stop words, unless there is nothing else.
-        language: of the question, where it can be told.
-        left_out: the question has more words than a search takes.
+    ``concepts`` are without stop words, unless there is nothing else; ``left_out``: the question has more
+    words than a search takes.
     """
 
     pieces: tuple[str, ...]
@@ -128,7 +121,12 @@ def of_question(text: str, known: Collection[str] = (), *, begins: bool = False)
     dated = _dates([token for _, token in places], months)
     concepts: dict[tuple[str, ...], Concept] = {}
     for place, (piece, token) in enumerate(places):
-        if (place not in dated and token in stop_words) or _is_bigram_part(places, place):
+        beside = (*places[max(0, place - 1) : place], *places[place + 1 : place + 2])
+        # A character of a dense script is compared together with one beside it.
+        is_paired = words.is_dense(token) and any(
+            of == piece and words.is_dense(other) for of, other in beside
+        )
+        if is_paired or (place not in dated and token in stop_words):
             continue
         spellings = (token, *dated.get(place, ()))
         is_whole = not (query.last_begins and place == len(places) - 1)
@@ -165,15 +163,6 @@ def _language(tokens: Sequence[str], known: Collection[str]) -> str | None:
     likely = [name for name, count in counts.items() if count == most]
     preferred = [name for name in likely if name in known] or likely
     return preferred[0] if len(preferred) == 1 else "en" if "en" in preferred else None
-
-
-def _is_bigram_part(places: Sequence[tuple[int, str]], place: int) -> bool:
-    """Return whether a character of a dense script is compared together with one beside it."""
-    piece, token = places[place]
-    if not words.is_dense(token):
-        return False
-    beside = [*places[max(0, place - 1) : place], *places[place + 1 : place + 2]]
-    return any(other_piece == piece and words.is_dense(other) for other_piece, other in beside)
 
 
 def _dates(tokens: Sequence[str], months: dict[str, int]) -> dict[int, tuple[str, ...]]:

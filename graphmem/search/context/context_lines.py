@@ -62,11 +62,8 @@ class Subjects:
         about: what the answer says of the search that found them.
         is_newest_first: those that resemble the question keep their order: the newest comes first.
         has_way: ``named`` is in the order in which the entities answer the question.
-        past: what the question asks of the past.
-        clocks: the clocks of the answer.
         former: the former names by which the question names entities, by id.
         names: the words by which the question names entities.
-        passages: the passages of files that answer the question.
     """
 
     named: Sequence[str]
@@ -83,12 +80,9 @@ class Subjects:
 
 
 async def _known(
-    context: Context,
-    entity_ids: Sequence[str],
-    focus: Focus,
-    subjects: Subjects,
+    context: Context, entity_ids: Sequence[str], focus: Focus, subjects: Subjects,
     relationships: int = RELATIONSHIPS_LIMIT,
-) -> list[KnownEntity]:
+) -> list[KnownEntity]:  # fmt: skip
     """Return the facts about some entities, in the order of the ids, as many as fit into an answer."""
     if not entity_ids:
         return []
@@ -125,11 +119,7 @@ async def with_histories(
 
 
 async def contested_lines(context: Context, entity_ids: Sequence[str]) -> tuple[int, list[Line]]:
-    """Return the lines of contested values of some entities.
-
-    Returns:
-        How many of the entities were looked at, at least one, and the lines in their order.
-    """
+    """Return how many entities were looked at, at least one, and the lines of their contested values."""
     lines = await _lines_of_fields(context, entity_ids)
     looked = entity_ids.index(lines[-1][0].entity.id) + 1 if lines else len(entity_ids)
     return looked, [line for _, fields in lines for line in fields if line.contested]
@@ -140,28 +130,26 @@ async def _lines_of_fields(
 ) -> list[tuple[KnownEntity, list[Line]]]:
     """Return some entities without their relationships, each with the lines of its fields."""
     entities = await _known(context, entity_ids, Focus(), Subjects(entity_ids, []), relationships=0)
-    return [(each, _fields(0, 1.0, each, _about(each), None, Focus(), is_of_kind=False)) for each in entities]
+    return [(each, _fields(0, 1.0, each, _about(each), None, Focus())) for each in entities]
 
 
 async def known_lines(
     context: Context, subjects: Subjects, question: Sequence[str]
 ) -> tuple[list[Line], Focus]:
-    """Return the lines about some entities and about those that the first of them are related to.
+    """Return the lines about some entities and those that the first of them are related to, and the focus.
 
-    A relationship between two of the entities is one line, of the entity that comes first.
-
-    Returns:
-        The lines without an order, and what the question asks of what it names.
+    A relationship between two of the entities is one line, of the entity that comes first. The lines have no
+    order.
     """
     language = terms.language_of_question(" ".join(question))
     focus = Focus(question_words.content_words(question, (), language), question_words.answer_kinds(question))
     entity_ids = list(dict.fromkeys([*subjects.named, *subjects.resembling]))
     past = subjects.past
     requested = await _known(context, entity_ids, focus, subjects)
+    named = [known for known in requested if known.entity.id in subjects.named]
     names = {
         word
-        for known in requested
-        if known.entity.id in subjects.named
+        for known in named
         for word in words.tokens(f"{known.entity.name} {subjects.former.get(known.entity.id, '')}")
     }
     focus = _focus(question, names, language, subjects)
@@ -173,32 +161,28 @@ async def known_lines(
     related_weights = _related_weights(requested, weights, focus, now)
     nearest = sorted(related_weights, key=lambda entity_id: (-related_weights[entity_id][1], entity_id))
     # What a relationship joins to what is named is told with it.
-    beside_named = {*subjects.named}
-    for known in requested:
-        if known.entity.id in subjects.named:
-            beside_named.update(related.entity_id for related in known.related)
+    beside_named = {*subjects.named, *(related.entity_id for known in named for related in known.related)}
     lines: list[Line] = []
     listed_keys: set[str] = set()
-    for place, known in enumerate(
-        [*requested, *await _known(context, nearest[:RELATED_LIMIT], focus, subjects)]
-    ):
-        weight = weights.get(known.entity.id) or related_weights[known.entity.id][0]
-        is_of_kind = known.entity.id in subjects.of_kind
-        entity = known.entity
-        is_apart = bool(subjects.named) and entity.id not in beside_named
-        about_entity = _about(known, subjects.former.get(entity.id, ""))
-        begun = len(lines)
-        lines += _fields(place, weight, known, about_entity, past, focus, is_of_kind=is_of_kind)
-        if known.entity.id in weights:
+    beside = await _known(context, nearest[:RELATED_LIMIT], focus, subjects)
+    for place, known in enumerate([*requested, *beside]):
+        entity_id = known.entity.id
+        weight = weights.get(entity_id) or related_weights[entity_id][0]
+        about_entity = _about(known, subjects.former.get(entity_id, ""))
+        of_entity = _fields(place, weight, known, about_entity, past, focus)
+        if entity_id in weights:
             new = [related for related in known.related if related.relationship_key not in listed_keys]
             listed_keys.update(related.relationship_key for related in new)
-            lines += [
-                _relationship(place, weight, about_entity, related, period, now, is_of_kind=is_of_kind)
+            of_entity += [
+                _relationship(place, weight, about_entity, related, period, now)
                 for related in new
                 for period in _periods(related.metadata, past)
             ]
-        if is_apart:
-            lines[begun:] = [replace(line, resembles=True) for line in lines[begun:]]
+        is_of_kind = entity_id in subjects.of_kind
+        is_apart = bool(subjects.named) and entity_id not in beside_named
+        if is_of_kind or is_apart:
+            of_entity = [replace(line, is_of_kind=is_of_kind, resembles=is_apart) for line in of_entity]
+        lines += of_entity
     if subjects.names and past is None and not (subjects.of_kind or subjects.has_way):
         lines += context_rows.not_known(lines, subjects.named[0], question, focus)
     if past is not None:
@@ -207,8 +191,7 @@ async def known_lines(
     if subjects.has_way:
         lines = lines_of.in_order_of_places(lines, focus, range(len(requested) + RELATED_LIMIT))
     elif subjects.is_newest_first:
-        named_count = sum(known.entity.id in subjects.named for known in requested)
-        lines = lines_of.in_order_of_places(lines, focus, range(named_count, len(requested)))
+        lines = lines_of.in_order_of_places(lines, focus, range(len(named), len(requested)))
     return lines, focus
 
 
@@ -237,22 +220,20 @@ async def _with_matching(context: Context, requested: list[KnownEntity], focus: 
         return requested
     beginnings = sorted(map(question_words.beginning, focus.words))
     is_sealed = context.services.database.is_sealed
-    entities = await context.graph.only(
+    rows = await context.graph.only(
         "context.matching", list[_Matching], entity_ids=many, words=beginnings, scanned=SCANNED_LIMIT,
         relationships=2 * SCANNED_LIMIT if is_sealed else RELATIONSHIPS_LIMIT, characters=METADATA_LIMIT,
     )  # fmt: skip
-    matching = dict(entities)
+    matching = dict(rows)
     refuse_stale_keys((each.relationship_key, each.refold) for rows in matching.values() for each in rows)
     if is_sealed:
         matching = {entity_id: _with_most(rows, beginnings) for entity_id, rows in matching.items()}
-    whole: list[KnownEntity] = []
     for known in requested:
         keys = {related.relationship_key for related in known.related}
-        older = [
-            related for related in matching.get(known.entity.id, ()) if related.relationship_key not in keys
-        ]
-        whole.append(known._replace(related=[*known.related, *older]))
-    return whole
+        known.related.extend(
+            each for each in matching.get(known.entity.id, ()) if each.relationship_key not in keys
+        )
+    return requested
 
 
 def _with_most(rows: Sequence[RelatedRow], beginnings: Sequence[str]) -> list[RelatedRow]:
@@ -310,9 +291,8 @@ def _related_weights(
 
 
 def _fields(
-    place: int, weight: float, known: KnownEntity, about: About, past: AskedPast | None, focus: Focus, *,
-    is_of_kind: bool,
-) -> list[Line]:  # fmt: skip
+    place: int, weight: float, known: KnownEntity, about: About, past: AskedPast | None, focus: Focus
+) -> list[Line]:
     """Return a line for each field that is not null, the name left out unless the entity has nothing else.
 
     If the question asks for the past, the earlier values of a field are lines as well.
@@ -334,27 +314,19 @@ def _fields(
         current = Observed(name, value, newest.observed_at, newest.observation_id, "", mends=newest.mends)
         others = [] if merged_arrays.is_union(rank) else history.get(name, [])
         had = context_rows.successive((row for row in others if not row.contests), current)
+        # What was read up to a time does not tell what came after it.
         is_whole = past is None or not past.end
+        label_words = terms.of_label(name)
+        texts = (
+            *terms.of_label(entity.type), *label_words, *question_words.asked_by(label_words),
+            *(lines_of.compared(text, focus) for text in words.strings_of(value)),
+        )  # fmt: skip
         line = Line(
-            place=place,
-            weight=weight,
-            about=about,
-            field=name,
-            value=value,
-            observed_at=current.observed_at,
-            observation_id=newest.observation_id,
-            words=_words(
-                entity.name,
-                *terms.of_label(entity.type),
-                *_label_words(name),
-                *(lines_of.compared(text, focus) for text in words.strings_of(value)),
-            ),
-            contested=_contests(others, current),
+            place, weight, about, name, value, current.observed_at, newest.observation_id,
+            _words(entity.name, *texts), contested=_contests(others, current),
             since=had[-1].observed_at if past is not None else None,
-            # What was read up to a time does not tell what came after it.
             earlier=context_rows.values_for_line(had[:-1])[:EARLIER_LIMIT] if is_whole else (),
-            is_of_kind=is_of_kind,
-        )
+        )  # fmt: skip
         lines += [line] if value != "null" else []
         lines += context_rows.former_lines(line, had[:-1]) if past is not None else []
     return lines
@@ -362,35 +334,25 @@ def _fields(
 
 def _contests(others: Iterable[Observed], current: Observed) -> tuple[Observed, ...]:
     """Return the values that contest a value without being older, newest first, equal ones once."""
-    rows = [row for row in others if row.contests]
-    rows.sort(key=lambda row: (row.observed_at, row.observation_id), reverse=True)
     contests: dict[str, Observed] = {}
-    for row in rows:
+    for row in sorted(others, key=lambda row: (row.observed_at, row.observation_id), reverse=True):
         # Values may differ by their type alone, as a schema may have converted one.
-        if row.value not in (None, "null") and current.text.strip('"') != row.text.strip('"'):
+        is_other = row.value not in (None, "null") and current.text.strip('"') != row.text.strip('"')
+        if row.contests and is_other:
             contests.setdefault(row.text, row)
     return tuple(contests.values())[:CONTESTS_LIMIT]
 
 
 def _relationship(
-    place: int,
-    weight: float,
-    about: About,
-    related: RelatedRow,
-    period: Sequence[tuple[str, str]],
-    now: int,
-    *,
-    is_of_kind: bool,
+    place: int, weight: float, about: About, related: RelatedRow, period: Sequence[tuple[str, str]], now: int
 ) -> Line:
     metadata = tuple((name, value) for name, value in period if value != "null")
     since, until = ending.validity(metadata)
     return Line(
-        place=place, weight=weight, about=about, field=related.relationship_type,
-        value=canonical.encode(related.entity_name), observed_at=related.last_observation_at,
-        observation_id=related.observation_id, words=_relationship_words(about, related),
-        direction=related.direction,
-        related=About(related.entity_id, related.entity_type, related.entity_name), metadata=metadata,
-        ended=ending.ended(metadata, now), since=since, until=until, is_of_kind=is_of_kind,
+        place, weight, about, related.relationship_type, canonical.encode(related.entity_name),
+        related.last_observation_at, related.observation_id, _relationship_words(about, related),
+        direction=related.direction, metadata=metadata, ended=ending.ended(metadata, now), since=since,
+        until=until, related=About(related.entity_id, related.entity_type, related.entity_name),
     )  # fmt: skip
 
 
@@ -407,12 +369,6 @@ def _relationship_words(entity: EntityRow | About, related: RelatedRow) -> froze
         texts.append(built_in.inverse or "")
     texts += ROLES.get((related.relationship_type, related.direction), ())
     return _words(entity.name, related.relationship_type, related.entity_type, related.entity_name, *texts)
-
-
-def _label_words(label: str) -> list[str]:
-    """Return the words of the name of a field, and those of questions that ask for it."""
-    label_words = terms.of_label(label)
-    return [*label_words, *question_words.asked_by(label_words)]
 
 
 def _words(name: str, *texts: str) -> frozenset[str]:

@@ -115,7 +115,6 @@ def fitted(
 
     Args:
         skip: how many lines earlier pages have.
-        sheet: shows lines in one format; it is empty.
     """
     beside: dict[str, Any] = {**about}
     if cost(beside.get("understood"), unit) * UNDERSTOOD_SHARE > budget:
@@ -130,17 +129,14 @@ def fitted(
     left = budget - cost(longest, unit)
     count = 0
     for line in lines[skip:]:
-        limit, fitted_line = lines_of.VALUE_LIMIT, line
-        if (spent := sheet.cost(fitted_line, limit, unit)) > left and not count:
-            limit, fitted_line = (
-                lines_of.MIN_VALUE_CHARACTERS,
-                replace(line, contested=line.contested[:1], earlier=()),
-            )
-            spent = sheet.cost(fitted_line, limit, unit)
+        if (spent := sheet.add(line, lines_of.VALUE_LIMIT, unit)) > left and not count:
+            sheet.remove_last()
+            shorter = replace(line, contested=line.contested[:1], earlier=())
+            spent = sheet.add(shorter, lines_of.MIN_VALUE_CHARACTERS, unit)
         if spent > left:
+            sheet.remove_last()
             break
         left -= spent
-        sheet.add(fitted_line, limit)
         count += 1
     while True:
         page |= sheet.members
@@ -183,13 +179,11 @@ def not_in_lines(hits: FoundPassages, lines: Iterable[Line]) -> FoundPassages:
     """Return the passages without those that are a part of a value which lines tell."""
     values = [line.value for line in lines if len(line.value) >= LONG_VALUE] if hits.texts else []
     kept = [
-        place
-        for place, text in enumerate(hits.texts)
+        (passage, text)
+        for passage, text in zip(hits.passages, hits.texts, strict=True)
         if not any(canonical.encode(text[:LONG_VALUE])[1:-1] in value for value in values)
     ]
-    return hits._replace(
-        passages=[hits.passages[place] for place in kept], texts=[hits.texts[place] for place in kept]
-    )
+    return hits._replace(passages=[each for each, _ in kept], texts=[text for _, text in kept])
 
 
 def come_first(
@@ -230,7 +224,6 @@ def fitting(passages: Sequence[FoundPassage], budget: int, unit: Unit, *, alone:
 
 
 def as_text(passage: FoundPassage) -> str:
-    """Return a passage as one line of text: its file with the page or the line, and what it says."""
     place = f"page {passage['page']}" if "page" in passage else f"line {passage['line']}"
     name = " ".join((passage["original_filename"] or passage.get("title") or passage["source_id"]).split())
     return (

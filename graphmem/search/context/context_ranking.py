@@ -71,7 +71,6 @@ class Observed(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The value, empty if it is too long."""
         return self.value or ""
 
 
@@ -86,14 +85,10 @@ class About(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What a question asks.
+    """What a question asks: ``words`` say what is wanted, ``answer_kinds`` are those of its question words.
 
-    Attributes:
-        words: the words that say what is wanted.
-        answer_kinds: what its question words ask for.
-        fields: the fields by which it asks for a kind, such as a status.
-        around: the words around which a long value is cut.
-        asks_for_former: whether it asks for what has ended, too.
+    ``fields`` are those by which it asks for a kind, such as a status. A long value is cut to the part around
+    the words ``around``.
     """
 
     words: frozenset[str] = frozenset()
@@ -145,7 +140,7 @@ class Line:
         return self.ended is not None if self.related is not None else self.until is not None
 
     def is_asked(self, focus: Focus) -> bool:
-        """Return whether the line has a word of the question, or what it asks for by who, where or when."""
+        """Return whether the line has a word of the question, or a thing that it asks for."""
         return question_words.shared(focus.words, self.words) > 0 or self._is_wanted(focus)
 
     @property

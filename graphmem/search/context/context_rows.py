@@ -96,10 +96,15 @@ async def known_then(context: Context, entity_ids: Sequence[str], clocks: Clocks
             continue
         fold = then.folds[row.id]
         winners = [
-            WinnerTime(observation_id, _observed_at(winner.rank, row))
+            # A union of values was observed when its entity was last.
+            WinnerTime(
+                observation_id,
+                (row.last_observation_at or 0) if merged_arrays.is_union(winner.rank)
+                else ranks.time_of(winner.rank.rpartition(".")[2]),
+            )
             for winner in fold.values()
             for observation_id in winner.observation_id.split(",")
-        ]
+        ]  # fmt: skip
         related = await _related_then(context, row.id, clocks) if len(known) < ORIGINS_LIMIT else []
         known[row.id] = KnownEntity(row, [fold[name].rank for name in row.fields], winners, [], related)
     return list(known.values())
@@ -117,12 +122,6 @@ async def show_types(context: Context, entities: list[KnownEntity]) -> None:
             ]
 
 
-def _observed_at(rank: str, row: EntityRow) -> int:
-    """Return when a value was observed; of a union of values, when its entity was last."""
-    is_union = merged_arrays.is_union(rank)
-    return (row.last_observation_at or 0) if is_union else ranks.time_of(rank.rpartition(".")[2])
-
-
 async def _related_then(context: Context, entity_id: str, clocks: Clocks) -> list[RelatedRow]:
     """Return the newest relationships of an entity as of two clocks."""
     request = EdgeRequest(entity_id, 2 * RELATIONSHIPS_LIMIT, 0, expanded=True)
@@ -135,21 +134,10 @@ async def _related_then(context: Context, entity_id: str, clocks: Clocks) -> lis
         )
         metadata = [pair for pair in snapshot_of(row).items() if len(pair[1]) <= METADATA_LIMIT]
         if (other := others.get(other_id)) is not None:
-            related.append(
-                RelatedRow(
-                    row.key,
-                    row.type,
-                    direction,
-                    other.id,
-                    other.type,
-                    other.name,
-                    row.last_observation_at,
-                    max(row.winners, default=""),
-                    metadata,
-                    0,
-                    None,
-                )
-            )
+            related.append(RelatedRow(
+                row.key, row.type, direction, other.id, other.type, other.name, row.last_observation_at,
+                max(row.winners, default=""), metadata, 0, None,
+            ))  # fmt: skip
     return related
 
 
@@ -194,7 +182,7 @@ def former_lines(line: Line, values: Sequence[Observed]) -> list[Line]:
 
 
 def as_asked(
-    lines: Iterable[Line], past: AskedPast, focus: Focus, subject_ids: Collection[str], *, is_named: bool
+    lines: Sequence[Line], past: AskedPast, focus: Focus, subject_ids: Collection[str], *, is_named: bool
 ) -> list[Line]:
     """Return lines, those of the past that a question asks for marked, without other earlier values.
 
@@ -206,8 +194,7 @@ def as_asked(
         is_named: whether the question names them; else nothing is said of what is not known.
     """
     groups: dict[tuple[str, str, str], list[Line]] = {}
-    every = list(lines)
-    for line in every:
+    for line in lines:
         if line.about.id in subject_ids:
             groups.setdefault(line.sort, []).append(line)
     asked_groups = [sort for sort, group in groups.items() if any(each.is_asked(focus) for each in group)]
@@ -223,11 +210,10 @@ def as_asked(
         for sort, chosen_lines in chosen.items()
         if (len(groups[sort]) > 1 or chosen_lines[0].is_over if chosen_lines else is_named)
     }
-    return [line for each in every if (line := _as_chosen(each, chosen.get(each.sort), past)) is not None]
+    return [line for each in lines if (line := _as_chosen(each, chosen.get(each.sort), past)) is not None]
 
 
 def _chosen(group: Iterable[Line], past: AskedPast) -> list[Line]:
-    """Return the lines of one field, or of one sort of relationship, that a question asks for."""
     if past.end:
         return [
             each for each in group

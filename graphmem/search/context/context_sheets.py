@@ -1,7 +1,7 @@
 """Sheets of context: lines as text, one line for each entity, or as objects, one for each fact.
 
-A sheet says what a line adds to the answer (``cost``), takes lines (``add``, ``remove_last``), and has the
-members of the answer that hold them (``members``). Values and names have at most ``limit`` characters.
+A sheet takes a line and says what it adds to the answer (``add``), gives it back (``remove_last``), and has
+the members of the answer that hold lines (``members``). Values and names have at most ``limit`` characters.
 """
 
 from __future__ import annotations
@@ -41,12 +41,9 @@ _NOTHING: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How lines are shown.
+    """How lines are shown: a long value is cut to the part around ``question_words``.
 
-    Attributes:
-        question_words: a long value is cut to the part around these.
-        with_ids: whether lines name their observations.
-        above, below: lines of passages, for the format text.
+    ``with_ids``: lines name their observations. ``above`` and ``below`` are lines of passages.
     """
 
     question_words: frozenset[str]
@@ -75,30 +72,24 @@ class EarlierValue(TypedDict):
 
 
 class TextSheet:
-    """Each entity is a line with its name, type, id and latest time, then its fields and relationships.
-
-    Lines of passages stand above or below those of entities.
-    """
+    """Each entity is a line with its name, type, id and latest time, then its fields and relationships."""
 
     def __init__(self, view: View) -> None:
         self._view = view
         # The text is empty if the name of its entity says it.
         self._facts: list[tuple[Line, str]] = []
         self._begun: Counter[str] = Counter()
-        self._last: tuple[Line, int, str] | None = None
 
-    def cost(self, line: Line, limit: int, unit: Unit) -> int:
+    def add(self, line: Line, limit: int, unit: Unit) -> int:
         """Return the cost of a fact, and of the beginning of its entity's line if no fact has begun it."""
-        text = f"; {self._text(line, limit)}"
-        if not self._begun[line.about.id]:
-            is_first = line.resembles and not any(known.resembles for known, _ in self._facts)
-            above = cost(APART, unit) + _NOTHING if is_first else 0
-            return cost(_head(line, line.observed_at) + text, unit) + _NOTHING + above
-        return cost(text, unit) - 2 * (unit == "characters")
-
-    def add(self, line: Line, limit: int) -> None:
-        self._facts.append((line, self._text(line, limit)))
+        text, is_begun = self._made(line, limit), self._begun[line.about.id] > 0
+        is_first = line.resembles and not any(known.resembles for known, _ in self._facts)
+        self._facts.append((line, text))
         self._begun[line.about.id] += 1
+        if is_begun:
+            return cost(f"; {text}", unit) - 2 * (unit == "characters")
+        above = cost(APART, unit) + _NOTHING if is_first else 0
+        return cost(f"{_head(line, line.observed_at)}; {text}", unit) + _NOTHING + above
 
     def remove_last(self) -> None:
         self._begun[self._facts.pop()[0].about.id] -= 1
@@ -117,12 +108,6 @@ class TextSheet:
             text = "; ".join(text for _, text in facts if text)
             lines.append(f"{head}: {text}" if text else head)
         return {"lines": [*self._view.above, *lines, *self._view.below]}
-
-    def _text(self, line: Line, limit: int) -> str:
-        # A line is added that was counted just before.
-        if self._last is None or self._last[0] is not line or self._last[1] != limit:
-            self._last = line, limit, self._made(line, limit)
-        return self._last[2]
 
     def _made(self, line: Line, limit: int) -> str:
         question_words = self._view.question_words
@@ -158,7 +143,6 @@ def _month(micros: int | None) -> str:
 
 
 def _head(line: Line, observed_at: int) -> str:
-    """Return how the line of an entity begins."""
     name = _plain(canonical.encode(line.about.name), frozenset(), NAME_LIMIT)
     former = _plain(canonical.encode(line.about.former), frozenset(), NAME_LIMIT)
     formerly = f"formerly {former}, " if line.about.former else ""
@@ -197,15 +181,12 @@ class FieldsSheet:
         self._parts: list[tuple[dict[str, Any], list[Mentioned]]] = []
         self._numbers: dict[str, int] = {}
 
-    def cost(self, line: Line, limit: int, unit: Unit) -> int:
+    def add(self, line: Line, limit: int, unit: Unit) -> int:
         """Return the cost of a line and of the entities that come with it, with a comma before each."""
-        answer, mentioned = _parts(line, self._view, limit, self._numbers)
-        return cost(answer, unit) + 1 + sum(cost(entity, unit) + 1 for entity in mentioned)
-
-    def add(self, line: Line, limit: int) -> None:
         answer, mentioned = _parts(line, self._view, limit, self._numbers)
         self._parts.append((answer, mentioned))
         self._numbers |= {entity["entity_id"]: entity["entity"] for entity in mentioned}
+        return cost(answer, unit) + 1 + sum(cost(entity, unit) + 1 for entity in mentioned)
 
     def remove_last(self) -> None:
         _, mentioned = self._parts.pop()
@@ -224,7 +205,7 @@ class FieldsSheet:
 def _parts(
     line: Line, view: View, limit: int, numbers: dict[str, int]
 ) -> tuple[dict[str, Any], list[Mentioned]]:
-    """Return the answer for a line and for the entities that no earlier line names."""
+    """Return the object for a line, and those for the entities that no earlier line names."""
     new: dict[str, Mentioned] = {}
 
     def number(about: About) -> int:
@@ -242,13 +223,10 @@ def _parts(
 
     value, is_cut = lines_of.excerpt(line.value, view.question_words, limit)
     answer: dict[str, Any] = {
-        "entity": number(line.about),
-        "entity_name": line.about.name[:limit],
-        "field": line.field,
-        "value": orjson.Fragment(value),
-        "observed_at": times.render(line.observed_at),
+        "entity": number(line.about), "entity_name": line.about.name[:limit], "field": line.field,
+        "value": orjson.Fragment(value), "observed_at": times.render(line.observed_at),
         "observation_id": line.observation_id,
-    }
+    }  # fmt: skip
     if line.related is not None:
         answer |= {"direction": line.direction, "related_entity": number(line.related)}
     if line.metadata:
@@ -299,5 +277,4 @@ def earlier_values(line: Line) -> list[EarlierValue]:
 
 
 def cost(value: Any, unit: Unit) -> int:
-    """Return the cost of a part of an answer, as JSON."""
     return token_counts.cost(orjson.dumps(value).decode(), unit)
