@@ -16,7 +16,6 @@ from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from graphmem.context import Context
 from graphmem.model.identity import CANONICAL_NAME
@@ -24,7 +23,7 @@ from graphmem.model.reduction import paired
 from graphmem.reading.scan import ROWS_PER_READ, rows_of
 from graphmem.reading.shared_rows import snapshot_of
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.owner_copy import OwnerCopy
+from graphmem.search.owner_copy import ExactMatch, OwnerCopy
 from graphmem.search.questions.naming import EXACT_WEIGHT, FIELD, FIELD_WEIGHT, KIND_STEP, Named, kind_of
 from graphmem.search.search_results import (
     STRATEGIES,
@@ -35,7 +34,7 @@ from graphmem.search.search_results import (
     Strategy,
     StrategyHit,
 )
-from graphmem.search.written_identifiers import Extent, Sought, Spelling
+from graphmem.search.written_identifiers import Extent, Sought
 from graphmem.text import words
 
 SEALED_AT_ONCE: Final = 500
@@ -43,30 +42,10 @@ SEALED_AT_ONCE: Final = 500
 
 
 class Proposed(NamedTuple):
-    """An entity whose text has the words in a row; ``values`` are null if they are long."""
+    """The row of ``search/identified.cypher``: an entity that may have an identifier.
 
-    id: str
-    score: float
-    name: str
-    values: list[tuple[str, str]] | None
-
-
-class ProposedEntities(NamedTuple):
-    """The entities that may have an identifier.
-
-    ``is_cut``: more than ``Limits.search_identified`` have its words in any order, and so many were read.
-    ``total`` counts the entities that were compared in memory.
-    """
-
-    proposed: list[Proposed]
-    is_cut: bool
-    total: int
-
-
-class _Text(NamedTuple):
-    """The row of ``search/identified.cypher``: an entity, and its text of words.
-
-    Of an instance that is not sealed ``text`` is the name in it, and ``length`` that of the text.
+    Of an instance that is not sealed ``text`` is the name in the text of words, and ``length`` that of the
+    text. Without ``fields``, the values have more characters than are read with all others.
     """
 
     id: str
@@ -76,32 +55,28 @@ class _Text(NamedTuple):
     fields: list[str] | None
     values: list[str] | None
 
+    def score(self, sought: Sought) -> float | None:
+        """Return the score of an entity whose text has the words of a spelling in a row, else ``None``."""
+        text = f" {self.text} "
+        if self.length is None and not any(pattern in text for pattern in sought.patterns):
+            return None
+        in_name = any(pattern in text.partition("|")[0] for pattern in sought.patterns)
+        length = len(text) if self.length is None else self.length + 2
+        return round(in_name + 2.2 / (1.3 + 0.003 * length), 6)
 
-async def proposed(
-    context: Context, search: Search, sought: Sought, copy: OwnerCopy, characters: int
-) -> ProposedEntities:
-    """Return the entities whose text has the words of an identifier in a row.
+    def values_for(self, sought: Sought) -> list[tuple[str, str]] | None:
+        """Return the values that may have it, ``None`` if they are to be read.
 
-    Args:
-        characters: of the values that are read of an entity; ``None`` stands for more.
-
-    Raises:
-        ServiceBusy: the copy is large, and no place becomes free to compare it.
-    """
-    services = context.services
-    ids, total = await copy.compare(
-        partial(_having, sought=sought, search=search), services.database.heavy, context.actor.owner
-    )
-    most = services.limits.search_identified
-    compared = ids[:most] if search.among is None else ids
-    read, step = list[_Text](), SEALED_AT_ONCE if services.database.is_sealed else most
-    for start in range(0, len(compared), step):
-        read += await context.graph.only(
-            "search.identified", list[_Text], entity_ids=compared[start : start + step],
-            patterns=sought.patterns, characters=characters,
-        )  # fmt: skip
-    texts = [_proposed(each, sought, characters) for each in read]
-    return ProposedEntities([each for each in texts if each], len(compared) < len(ids), total)
+        Raises:
+            Torn: a commit fell between its fields and their values.
+        """
+        if self.fields is None or self.values is None:
+            return None
+        return [
+            (field, value)
+            for field, value in paired(self.id, self.fields, self.values)
+            if not value.isascii() or any(needle in value.lower() for needle in sought.needles)
+        ]
 
 
 def _having(copy: SearchCopy, *, sought: Sought, search: Search) -> tuple[list[str], int]:
@@ -112,42 +87,12 @@ def _having(copy: SearchCopy, *, sought: Sought, search: Search) -> tuple[list[s
         among = among & copy.of_ids(search.among)
     having = np.zeros(len(copy.ids), np.bool_)
     for spelling in sought.spellings:
-        having |= _with_words(copy, spelling)
+        *groups, last = [[word] for word in spelling.words]
+        if spelling.goes_on:
+            last += copy.terms.beginning_with(last[0] + spelling.goes_on)
+        postings = copy.postings([*groups, last])
+        having |= np.logical_and.reduce([copy.of_numbers(each.documents) for each in postings])
     return sorted(copy.ids[number] for number in np.flatnonzero(having & among)), total
-
-
-def _with_words(copy: SearchCopy, spelling: Spelling) -> npt.NDArray[np.bool_]:
-    *groups, last = [[word] for word in spelling.words]
-    if spelling.goes_on:
-        last += copy.terms.beginning_with(last[0] + spelling.goes_on)
-    having = np.ones(len(copy.ids), np.bool_)
-    for posting in copy.postings([*groups, last]):
-        having &= copy.of_numbers(posting.documents)
-    return having
-
-
-def _proposed(read: _Text, sought: Sought, characters: int) -> Proposed | None:
-    """Return an entity whose text has the words of a spelling in a row, else ``None``.
-
-    Raises:
-        Torn: a commit fell between its fields and their values.
-    """
-    text = f" {read.text} "
-    if read.length is None and not any(pattern in text for pattern in sought.patterns):
-        return None
-    name = text.partition("|")[0]
-    in_name = any(pattern in name for pattern in sought.patterns)
-    length = len(text) if read.length is None else read.length + 2
-    values = None
-    if read.fields is not None and read.values is not None:
-        values = [
-            (field, value)
-            for field, value in paired(read.id, read.fields, read.values)
-            if not value.isascii() or any(needle in value.lower() for needle in sought.needles)
-        ]
-        if sum(len(value) for _, value in values) > characters:
-            values = None
-    return Proposed(read.id, round(in_name + 2.2 / (1.3 + 0.003 * length), 6), read.name, values)
 
 
 VALUE_CHARACTERS: Final = 2_000
@@ -181,20 +126,33 @@ async def by_identifier(
     search: Search,
     copy: OwnerCopy,
     sought: Sought,
-    exact: Sequence[StrategyHit] | None = None,
+    exact: Iterable[ExactMatch] | None = None,
 ) -> Results:
     """Search an owner's live entities for one identifier or date, in an up-to-date copy of them.
 
     Args:
         exact: the entities that the identifier names; ``None`` if that was not looked for.
+
+    Raises:
+        ServiceBusy: the copy is large, and no place becomes free to compare it.
     """
-    limits = context.services.limits
-    start = time.perf_counter()
-    texts = await proposed(context, search, sought, copy, VALUE_CHARACTERS)
-    matches, is_whole = await _matches(context, sought, texts.proposed)
-    is_cut = not is_whole or texts.is_cut
+    services, start = context.services, time.perf_counter()
+    ids, total = await copy.compare(
+        partial(_having, sought=sought, search=search), services.database.heavy, context.actor.owner
+    )
+    most = services.limits.search_identified
+    compared = ids[:most] if search.among is None else ids
+    read, step = list[Proposed](), SEALED_AT_ONCE if services.database.is_sealed else most
+    for first in range(0, len(compared), step):
+        read += await context.graph.only(
+            "search.identified", list[Proposed], entity_ids=compared[first : first + step],
+            patterns=sought.patterns, characters=VALUE_CHARACTERS,
+        )  # fmt: skip
+    scores = {each.id: score for each in read if (score := each.score(sought)) is not None}
+    matches, is_whole = await _matches(context, sought, [each for each in read if each.id in scores])
+    is_cut = not is_whole or len(compared) < len(ids)
     text = search.query.strip()
-    kinds = [(hit.id, *kind_of(hit.score)) for hit in exact or ()]
+    kinds = [(hit.id, *kind_of(hit.strength)) for hit in exact or ()]
     named = [Named(entity_id, kind, text, is_former=is_former) for entity_id, kind, is_former in kinds]
     known = {each.id for each in named}
     if not sought.is_date:
@@ -203,8 +161,12 @@ async def by_identifier(
             for entity_id, each in matches.items()
             if each.extent is Extent.WHOLE and entity_id not in known
         ]
-    ranked = _ranked(named, {each.id: each.score for each in texts.proposed if each.id in matches})
-    page = _hits_after(ranked, search.after) if search.after is not None else ranked
+    ranked = _ranked(named, {each: score for each, score in scores.items() if each in matches})
+    page = ranked
+    if (after := search.after) is not None:
+        place = next((place for place, each in enumerate(ranked) if each.id == after.id), None)
+        behind = [each for each in ranked if (-each.points, each.id) > (-after.points, after.id)]
+        page = behind if place is None else ranked[place + 1 :]
     page_hits = page[: search.offset + search.limit]
     read = time.perf_counter()
     rows, _ = await rows_of(context, [] if search.bare else [each.id for each in page_hits[search.offset :]])
@@ -217,8 +179,8 @@ async def by_identifier(
     notes = [] if named else [f"meaning was not searched: the query is {what}"]
     if is_cut:
         notes.append(
-            f"more than {limits.search_identified:,} entities may have it, or their values are large: only "
-            "some of them were compared"
+            f"more than {most:,} entities may have it, or their values are large: only some of them were "
+            "compared"
         )
     return Results(
         spellings=frozenset(word for spelling in sought.spellings for word in spelling.words),
@@ -231,7 +193,7 @@ async def by_identifier(
         total=len(ranked),
         has_more=len(page) > len(page_hits),
         ordering=ORDERING,
-        compared=texts.total,
+        compared=total,
         semantic="ready",
         is_cut=is_cut,
         named=named,
@@ -244,27 +206,14 @@ async def by_identifier(
     )
 
 
-def _hits_after(ranked: list[Ranked], after: Ranked) -> list[Ranked]:
-    """Return the hits behind a place."""
-    place = next((place for place, each in enumerate(ranked) if each.id == after.id), None)
-    if place is not None:
-        return ranked[place + 1 :]
-    return [each for each in ranked if (-each.points, each.id) > (-after.points, after.id)]
-
-
 async def _matches(
-    context: Context, sought: Sought, proposed: Iterable[Proposed]
+    context: Context, sought: Sought, proposed: Sequence[Proposed]
 ) -> tuple[dict[str, _Match], bool]:
     """Return the values that have an identifier, by the ids of their entities, and whether all were read."""
-    listed = list(proposed)
-    short = [each for each in listed if each.values is not None]
-    # Many are compared beside the event loop.
-    matches = (
-        await asyncio.to_thread(_compared, sought, short)
-        if len(short) > COMPARED_IN_LOOP
-        else _compared(sought, short)
-    )
-    waiting, characters = [each.id for each in listed if each.values is None], 0
+    compare = partial(_compared, sought, proposed)
+    is_large = len(proposed) > COMPARED_IN_LOOP
+    matches, waiting = await asyncio.to_thread(compare) if is_large else compare()
+    characters = 0
     while waiting and characters <= context.services.limits.compared_characters:
         part = waiting[:ROWS_PER_READ]
         rows, read = await rows_of(context, part)
@@ -277,10 +226,17 @@ async def _matches(
     return matches, not waiting
 
 
-def _compared(sought: Sought, proposed: Iterable[Proposed]) -> dict[str, _Match]:
-    """Return the values that have an identifier, by the ids of their entities."""
-    values = {each.id: _value(sought, each.name, each.values or ()) for each in proposed}
-    return {entity_id: value for entity_id, value in values.items() if value is not None}
+def _compared(sought: Sought, proposed: Iterable[Proposed]) -> tuple[dict[str, _Match], list[str]]:
+    """Return the values that have an identifier, by the ids of their entities, and which are to be read."""
+    matches: dict[str, _Match] = {}
+    waiting: list[str] = []
+    for each in proposed:
+        values = each.values_for(sought)
+        if values is None:
+            waiting.append(each.id)
+        elif (value := _value(sought, each.name, values)) is not None:
+            matches[each.id] = value
+    return matches, waiting
 
 
 def _value(sought: Sought, name: str, values: Iterable[tuple[str, str]]) -> _Match | None:

@@ -1,8 +1,7 @@
 """The search engine: exact names, words and meaning, in one order, and pages of it.
 
-A copy of the owner's entities in memory is compared as a whole (:mod:`graphmem.search.search_by_copy`). An
-identifier is compared with the values of the entities that have its words in the copy
-(:mod:`graphmem.search.search_by_identifier`).
+A copy of the owner's entities in memory is compared as a whole (:mod:`graphmem.search.search_by_copy`), an
+identifier with the values of those that have its words (:mod:`graphmem.search.search_by_identifier`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from graphmem.search.questions.reading import Reading
 from graphmem.search.search_by_copy import by_copy
 from graphmem.search.search_by_identifier import by_identifier
 from graphmem.search.search_copies import SearchCopies
-from graphmem.search.search_results import Ranked, Results, Search, StrategyHit
+from graphmem.search.search_results import Ranked, Results, Search
 from graphmem.text import identifiers
 
 OF_NOW: Final = (
@@ -56,11 +55,7 @@ async def search(context: Context, search: Search) -> Results:
     if sought is not None:
         # Nothing rather than something similar.
         copy, rows = await _follow(context, whole, search.types, limits.search_identified)
-        exact = [
-            StrategyHit(each.id, each.strength)
-            for each in rows.exact
-            if search.among is None or each.id in search.among
-        ]
+        exact = [each for each in rows.exact if search.among is None or each.id in search.among]
         results = await by_identifier(context, search, copy, sought, exact if whole else None)
         return await _with_passages(context, search, results, rows.state, identifies=True)
     question = mentions.names_in(search.query, region)
@@ -89,7 +84,6 @@ async def _follow(
 async def _with_passages(
     context: Context, search: Search, results: Results, state: OwnerState | None, *, identifies: bool = False
 ) -> Results:
-    """Return results with the passages of files that say what is searched, if these are wanted."""
     if not search.passages or search.types or search.after is not None or state is None:
         return results
     about = list(dict.fromkeys(each.id for each in results.named))[:ABOUT_LIMIT]
@@ -115,8 +109,8 @@ async def _results(
     types = [name for name in in_use if not search.types or name in search.types]
     reading = Reading(question, types, dict(rows.aliases), times.now())
     past = reading.past()
-    asking = Asking(context, copy, question, search.types, past, me)
-    meant = await what_is_meant.meant(asking, reading, named)
+    asking = Asking(context, copy, reading, search.types, past, me)
+    meant = await what_is_meant.meant(asking, named)
     named, kind, of_kind = meant.named, meant.kind, [] if meant.kind is None else meant.kind.named
     if meant.leads_nowhere:
         # What is similar to the question is not what is at the end of the relationships.
@@ -138,7 +132,6 @@ async def _results(
 
 
 async def _holders(context: Context, search: Search, copy: OwnerCopy, identifier: str) -> Results:
-    """Return the entities that have an identifier which a question asks for."""
     region = context.services.settings.phone_region
     sought = written_identifiers.sought(identifier, region) or written_identifiers.code(identifier)
     search = replace(search, query=identifier)
@@ -187,10 +180,8 @@ async def search_page(
     if cursor is not None:
         kinds: dict[str, type] = {"points": int, "id": str, "at": int}
         decoded = cursors.decode(query, cursor, {**kinds, "found": int} if has_filters else kinds)
-        place, earlier_count = (
-            Ranked(decoded["id"], decoded["points"] / BILLIONTHS, {}, decoded["at"]),
-            decoded.get("found", 0),
-        )
+        place = Ranked(decoded["id"], decoded["points"] / BILLIONTHS, {}, decoded["at"])
+        earlier_count = decoded.get("found", 0)
     text_search = Search(
         text, request.types, limit, 0 if has_filters else request.offset, after=place,
         newest_first=newest_first, bare=True,
@@ -231,9 +222,9 @@ async def _filtered(
     """Return the page of the hits that fit filters.
 
     Args:
-        is_cut: further hits may be missing, so that no total is known.
         among: the compared values of the only entities that may fit; without them they are read.
-        earlier_count: how many that fit are on earlier pages, or were skipped there.
+        earlier_count: how many that fit are on earlier pages.
+        is_cut: further hits may be missing, so that no total is known.
     """
     request = scan.request
     values = None if among is None else {each.id: each for each in among}

@@ -36,11 +36,8 @@ _PLANS_LIMIT = 4_096
 class KeptQuery:
     """A standing query (:class:`graphmem.changes.standing_changes.StandingQuery`).
 
-    Attributes:
-        types: the types of which its answers are; any if empty.
-        filters: conditions on fields.
-        kind: the kind that its search asks for.
-        words: other words of its search, which an answer has in its name or its values.
+    Its answers are of ``types``, of any if empty; ``words`` are those of its search beside a kind, which an
+    answer has in its name or its values.
     """
 
     subscription_id: str
@@ -66,10 +63,8 @@ class KeptQuery:
 
     def fits(self, row: EntityRow, clock: int) -> bool:
         """Return whether an entity that is shown is an answer at a time."""
-        if self.types and row.type not in self.types:
-            return False
         texts = snapshot_of(row)
-        if not comparison.matches_all(self.filters, texts):
+        if (self.types and row.type not in self.types) or not comparison.matches_all(self.filters, texts):
             return False
         if self.words:
             strings = [row.name or "", *(text for value in row.values for text in words.strings_of(value))]
@@ -159,10 +154,7 @@ async def kept_query(
     filters: Mapping[str, Filter],
     search: str | None,
 ) -> KeptQuery:
-    """Return a standing query.
-
-    Args:
-        types: the names of now.
+    """Return a standing query for types by their names of now.
 
     Raises:
         InvalidInput: the search names something, or depends on other entities.

@@ -1,13 +1,13 @@
 """What a question means: a kind, or what it names, and what relationships lead to from there.
 
 A word of a question may have one slip of the pen against a word of a name. A slip inserts, leaves out or
-replaces one letter, or exchanges two. The first letter is right: so only some words are compared, in a few
-milliseconds among those of 100,000 entities.
+replaces one letter, or exchanges two. The first letter is right, so only some words are compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from rapidfuzz import process
@@ -25,8 +25,6 @@ from graphmem.search.questions import asked_relationships, chains, lexicon, nami
 from graphmem.search.questions.chains import Chain
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Asking, Named
-from graphmem.search.questions.phrases import Measure
-from graphmem.search.questions.reading import Reading
 
 LETTERS_LEAST: Final = 5
 """Letters of a word that may have a slip, and of the word that is meant."""
@@ -47,27 +45,23 @@ def named_nearly(copy: SearchCopy, question: AskedNames) -> list[naming.Named]:
         return []
     called = question_words.PERSONS | question_words.ORGANISATIONS
     parts = naming.partly_named(copy, question, (), near)
-    spans = {copy.number_of(entity_id): (part.start, part.end) for entity_id, part in parts.items()}
-    counts: dict[int, int] = {}
+    spans = {entity_id: (part.start, part.end) for entity_id, part in parts.items()}
+    counts = Counter[str]()
     words = {piece.token: place for place, piece in enumerate(question.pieces) if not piece.is_stop_word}
     is_other = copy.of_types([name for name in copy.types if name not in called] or [""])
     for word, posting in zip(words, copy.postings([near.get(word, [word]) for word in words]), strict=True):
         in_names = posting.having(IN_NAMES)
         for number in in_names[is_other[in_names]].tolist():
-            counts[number] = counts.get(number, 0) + 1
+            counts[copy.ids[number]] += 1
             if word in near:
-                spans.setdefault(number, (words[word], words[word] + 1))
-    most = max((counts.get(number, 0) for number in spans if number is not None), default=0)
+                spans.setdefault(copy.ids[number], (words[word], words[word] + 1))
+    most = max((counts[each] for each in spans), default=0)
     chosen = [
-        (number, span) for number, span in spans.items()
-        if number is not None and (number not in counts or counts[number] == most)
-    ]  # fmt: skip
-    if len(chosen) > ENTITIES_LIMIT:
-        return []
-    return [
-        naming.Named(copy.ids[number], naming.NEAR_NAME, question.name(*span), *span)
-        for number, span in chosen
+        naming.Named(each, naming.NEAR_NAME, question.name(*span), *span)
+        for each, span in spans.items()
+        if counts[each] in (0, most)
     ]
+    return chosen if len(chosen) <= ENTITIES_LIMIT else []
 
 
 def _near_words(copy: SearchCopy, question: AskedNames) -> dict[str, list[str]]:
@@ -98,17 +92,10 @@ def _terms_near(copy: SearchCopy, word: str) -> list[str]:
     matches = process.extract(word, terms, scorer=OSA.distance, score_cutoff=2, limit=None)
     return sorted(
         term for term, distance, _ in matches
-        if len(term) >= LETTERS_LEAST and term.isalpha() and (distance == 1 or _is_exchanged(word, term))
+        if len(term) >= LETTERS_LEAST and term.isalpha()
+        # Or two letters changed places: "bycicle".
+        if distance == 1 or (sorted(word) == sorted(term) and sum(map(str.__ne__, word, term)) == 2)
     )  # fmt: skip
-
-
-def _is_exchanged(word: str, term: str) -> bool:
-    """Return whether two letters of a word changed places: "bycicle"."""
-    return (
-        len(word) == len(term)
-        and sorted(word) == sorted(term)
-        and (sum(first != second for first, second in zip(word, term, strict=True)) == 2)
-    )
 
 
 WHO_ASKS_NOTE: Final = (
@@ -133,7 +120,6 @@ class Meant(NamedTuple):
 
     Attributes:
         named: what it names, whole and in part, and by relationships to that.
-        kind: the kind that it asks for.
         way: the ids of the entities at the end of a chain of relationships, then of those before it.
         notes: what is missing, or left out.
         leads_nowhere: a step of the chain is missing, so nothing is answered.
@@ -146,49 +132,54 @@ class Meant(NamedTuple):
     leads_nowhere: bool = False
 
 
-async def meant(asking: Asking, reading: Reading, by_names: list[Named]) -> Meant:
+async def meant(asking: Asking, by_names: list[Named]) -> Meant:
     """Return what a question means; ``by_names`` is what whole names in it name."""
-    question, now = asking.question, reading.now
+    question = asking.question
     every_self = naming.selves(question, question.selves, asking.me)
-    for phrase in kind_lookup.phrases(reading, by_names)[:PHRASES_LIMIT]:
+    for phrase in kind_lookup.phrases(asking.reading, by_names)[:PHRASES_LIMIT]:
         # The words that say a kind name nothing.
         named = await _named(asking, by_names, phrase.places)
         followed = await asked_relationships.by_relationships(asking, named, phrase.places)
         owner = [each for each in every_self if each.start in question.mine and each.end in phrase.places]
-        kind = await kind_lookup.of_phrase(asking, phrase, [*named, *owner], followed, now)
+        if phrase.role:
+            owner += naming.selves(question, [start for start, _ in phrase.anchors], asking.me)
+        kind = await kind_lookup.of_phrase(asking, phrase, [*named, *owner], followed)
         if kind is not None:
-            named = await _of_types(asking, [*followed, *named])
-            return Meant(named, kind, notes=[kind.note] if kind.note else [])
+            notes = [kind.note] if kind.note else []
+            return Meant(await asking.of_types([*followed, *named]), kind, notes=notes)
     named = await _named(asking, by_names, frozenset())
     # "My Brother's House" may be a name.
-    used_places = {place for each in named for place in range(each.start, each.end)}
+    used_places = naming.places_of(named)
     selves = [each for each in every_self if each.start not in used_places]
     implied = [] if every_self or question.ours else _implied(asking, named)
     ours = naming.selves(question, implied or question.ours, asking.me)
     chain = chains.longest_chain(question, [*named, *selves, *ours], [each.start for each in ours])
-    is_about_own = await _is_about_own(asking, reading.types, reading.aliases)
-    decided = None if chain is None else await _by_chain(asking, chain, named, selves, ours, reading)
-    if decided and implied and not decided.named:
-        decided = None
+    is_about_own = await _is_about_own(asking)
+    title = chains.longest_chain(question, named, with_titles=True) if named and not chain else None
+    if title is not None and await asking.have_any([each.id for each in named], title.steps):
+        title = None
+    asked = chain or title
+    decided = None if asked is None else await _by_chain(asking, asked, named, selves, ours)
     # "My cat" may be one of which nothing says whose it is.
-    if decided and not (is_about_own and {each.id for each in decided.named} <= {asking.me}):
+    if decided and (decided.named or not implied) and not (
+        is_about_own and {each.id for each in decided.named} <= {asking.me}
+    ):  # fmt: skip
         return decided
     if is_about_own:
         return await _by_relationships(asking, named, [], chain, is_about_self=False)
-    is_about_self = await _is_about_self(asking)
-    return await _by_relationships(asking, named, selves, chain, is_about_self=is_about_self)
+    return await _by_relationships(asking, named, selves, chain, is_about_self=await _is_about_self(asking))
 
 
-async def _is_about_own(asking: Asking, types: Collection[str], aliases: Mapping[str, str]) -> bool:
+async def _is_about_own(asking: Asking) -> bool:
     """Return whether a question asks for something of what is behind "my": "the number plate of my car".
 
     Where who asks has such a word too, as a field, it has to ask for something else that who asks has not:
     "the serial number of my phone" is asked of the phone, "my phone number" is not.
     """
-    pieces, me = asking.question.pieces, [asking.me or ""]
+    reading, pieces, me = asking.reading, asking.question.pieces, [asking.me or ""]
     owned = {at + 1: pieces[at + 1] for at in asking.question.mine if at + 1 < len(pieces)}
     words = [piece.token for piece in owned.values()]
-    if not any(kind_words.named_kind([word], types, aliases) for word in words):
+    if not any(kind_words.named_kind([word], reading.types, reading.aliases) for word in words):
         return False
     if not await asking.have_any(me, words):
         return True
@@ -197,9 +188,8 @@ async def _is_about_own(asking: Asking, types: Collection[str], aliases: Mapping
     is_whole = any(
         piece.ends
         or piece.is_possessive
-        or all(each.is_stop_word or each.token in verbs for each in following)
+        or all(each.is_stop_word or each.token in verbs for each in pieces[place + 1 : place + 2])
         for place, piece in owned.items()
-        for following in [pieces[place + 1 : place + 2]]
     )
     other_words = {*_asked(asking, [*asking.question.selves, *owned]).values()} - _NUMBERS
     return is_whole and bool(other_words) and not await asking.have_any(me, other_words)
@@ -228,19 +218,27 @@ async def _by_relationships(
     unsure = question.pieces[described].token if described >= 0 else ""
     person = unsure if unsure in chains.PEOPLE else ""
     followed = await asked_relationships.by_relationships(asking, named or selves, frozenset(), person)
-    followed = await _unsaid(asking, [each for each in followed if each.id not in before])
+    labels = question_words.labels(piece.token for piece in question.pieces) & question_words.PLACES
+    followed = [
+        each
+        for each in followed
+        # An address says more than the city in which somebody lives.
+        if each.id not in before and not (labels and question.answer_kinds == {"place"} and (
+            await asking.have_any([each.related_to or ""], labels, IN_LABEL)
+        ))
+    ]  # fmt: skip
     way = [each.id for each in followed] if unsure else []
     unsure = "" if followed and person else unsure
     is_about_self = not named and (bool(followed) or (is_about_self and not unsure))
     bases = named or (selves if is_about_self else [])
     if not followed and not unsure:
         unsure = await _unknown(asking, bases, chain)
-    named = await _of_types(asking, [*followed, *bases])
+    named = await asking.of_types([*followed, *bases])
     named = [each._replace(unsure=each.unsure or unsure) for each in named]
     if not (named or is_about_self or question.asked_identifiers):
         look = asking.copy.look if len(asking.copy.documents) <= INLINE_DOCUMENTS else asking.copy.in_thread
         near = await look(lambda documents: named_nearly(documents, question))
-        named = await _of_types(asking, near)
+        named = await asking.of_types(near)
     return Meant(named, way=way, notes=[WHO_ASKS_NOTE] if is_about_self and asking.me is None else [])
 
 
@@ -250,7 +248,7 @@ async def _is_about_self(asking: Asking) -> bool:
     The words beside "I" and "my" ask for what people say of themselves, for a relationship, or are among the
     words of the entity that is marked so.
     """
-    question, pieces = asking.question, asking.question.pieces
+    question, pieces, me = asking.question, asking.question.pieces, [asking.me or ""]
     if not question.selves:
         return False
     owned = {at + 1: pieces[at + 1] for at in question.mine if at + 1 < len(pieces)}
@@ -263,21 +261,14 @@ async def _is_about_self(asking: Asking) -> bool:
     } or _asked(asking, question.selves)  # fmt: skip
     # Whom a relationship leads to is known where it is one: "Who fixed my roof?"
     no_verb = words_by_place if asking.me and question.answer_kinds == {"person"} else owned
-    return (
-        not words_by_place
-        or any(
-            word in _OWN_FACTS or question_words.says_role(word, with_types=place not in no_verb)
-            for place, word in words_by_place.items()
-        )
-        or await asking.have_any([asking.me or ""], words_by_place.values())
-        # All of them may ask for fields of other names.
-        or all(
-            [
-                await asking.have_any([asking.me or ""], {word, *question_words.LABELS.get(word, ())})
-                for word in words_by_place.values()
-            ]
-        )
-    )
+    if not words_by_place or await asking.have_any(me, words_by_place.values()) or any(
+        word in _OWN_FACTS or question_words.says_role(word, with_types=place not in no_verb)
+        for place, word in words_by_place.items()
+    ):  # fmt: skip
+        return True
+    # All of them may ask for fields of other names.
+    labels = [{word, *question_words.LABELS.get(word, ())} for word in words_by_place.values()]
+    return all([await asking.have_any(me, each) for each in labels])
 
 
 def _asked(asking: Asking, skipped: Collection[int]) -> dict[int, str]:
@@ -292,30 +283,17 @@ def _asked(asking: Asking, skipped: Collection[int]) -> dict[int, str]:
 async def _unknown(asking: Asking, bases: Sequence[Named], chain: Chain | None) -> str:
     """Return the word for what is asked of what a question names, empty if something says it."""
     answer_kinds = asking.question.answer_kinds
-    words = list(_asked(asking, {place for each in bases for place in range(each.start, each.end)}).values())
+    words = [*_asked(asking, naming.places_of(bases)).values()]
     if chain is not None and len(chain.steps) == 1 and not chain.is_beside:
         words = [step for step in chain.steps if step not in chains.AMBIGUOUS]
     elif not all(each.kind == naming.SELF for each in bases):
         words = [word for word in words if question_words.says_role(word, with_types=True)]
         words = words if "person" in answer_kinds else []
-    labels = question_words.labels(words)
-    if answer_kinds == {"place"}:
-        labels -= _OF_TIMES
+    labels = question_words.labels(words) - (_OF_TIMES if answer_kinds == {"place"} else set())
     roles = {role for word in words for role in question_words.role_of(word).words}
     if not words or await asking.have_any([each.id for each in bases], {*words, *labels, *roles}):
         return ""
     return words[-1]
-
-
-async def _unsaid(asking: Asking, followed: list[Named]) -> list[Named]:
-    """Return what relationships lead to, without places where a field of what is named says the place.
-
-    An address says more than the city in which somebody lives.
-    """
-    labels = question_words.labels(piece.token for piece in asking.question.pieces) & question_words.PLACES
-    if asking.question.answer_kinds != {"place"} or not labels:
-        return followed
-    return [each for each in followed if not await asking.have_any([each.related_to or ""], labels, IN_LABEL)]
 
 
 def _implied(asking: Asking, named: Sequence[Named]) -> list[int]:
@@ -328,8 +306,11 @@ def _implied(asking: Asking, named: Sequence[Named]) -> list[int]:
     return places[-1:] if is_asked and is_first else []
 
 
-async def _best(asking: Asking, ends: list[Named], measure: Measure) -> list[Named]:
+async def _best(asking: Asking, ends: list[Named]) -> list[Named]:
     """Return those of some entities that have the most or the least of what a question says: the oldest."""
+    measure = asking.reading.measure() if len(ends) > 1 else None
+    if measure is None or measure.how not in ("max", "min"):
+        return ends
     rows, _ = await rows_of(asking.context, [each.id for each in ends])
     quantities: dict[str, measures.Quantity] = {}
     for row in rows:
@@ -342,12 +323,11 @@ async def _best(asking: Asking, ends: list[Named], measure: Measure) -> list[Nam
 
 
 async def _by_chain(
-    asking: Asking, chain: Chain, named: Sequence[Named], selves: Sequence[Named], ours: Sequence[Named],
-    reading: Reading,
-) -> Meant | None:  # fmt: skip
+    asking: Asking, chain: Chain, named: Sequence[Named], selves: Sequence[Named], ours: Sequence[Named]
+) -> Meant | None:
     """Return what a chain of relationships in a question leads to, ``None`` if its words are none."""
     is_ours = chain.start in {each.start for each in ours}
-    if not (chain.decides or is_ours or chain.start in asking.question.mine):
+    if not (chain.decides or chain.is_title or is_ours or chain.start in asking.question.mine):
         return None
     bases = [each for each in (*named, *selves, *ours) if each.start == chain.start]
     way = await chains.follow(asking, chain, bases, is_ours=is_ours)
@@ -355,10 +335,7 @@ async def _by_chain(
         return None
     if not way.named and (chain.decides or not (named or chain.is_beside)):
         return Meant([], notes=[way.note], leads_nowhere=True)
-    ends = way.named
-    measure = reading.measure() if len(ends) > 1 else None
-    if measure is not None and measure.how in ("max", "min"):
-        ends = await _best(asking, ends, measure)
+    ends = await _best(asking, way.named)
     if chain.has_more and len(chain.steps) == 1:
         # "Where does my sister work?": the verb is a step as well.
         at = chain.places[0]
@@ -367,22 +344,18 @@ async def _by_chain(
     if chains.described(asking.question) in chain.places:
         # Of "my friend who lives in Rome", only the friend is known.
         ends = [each._replace(unsure=chain.steps[-1]) for each in ends]
-    every = await _of_types(asking, [*ends, *named, *(bases if ends else ())])
+    every = await asking.of_types([*ends, *named, *(bases if ends else ())])
     # Of two children, "Which school does my son go to?" asks for the one that has a school.
     says = {each.id: await asking.have_any([each.id], chain.beside) for each in ends}
     ends = sorted(ends, key=lambda each: not says[each.id])
-    led = [] if chain.is_beside and not any(says.values()) else [*(each.id for each in ends), *way.between]
+    # Of a title, a relationship of what is named tells more: who bears it now, and who did.
+    is_apart = chain.is_title or (chain.is_beside and not any(says.values()))
+    led = [] if is_apart else [*(each.id for each in ends), *way.between]
     return Meant(every, way=list(dict.fromkeys(led)), notes=[way.note] if way.note else [])
 
 
 async def _named(asking: Asking, by_names: Sequence[Named], kind: Collection[int]) -> list[Named]:
     """Return what a question names by names, whole and in part, beside the words that say a kind."""
-    named = [each for each in by_names if all(place not in kind for place in range(each.start, each.end))]
+    named = [each for each in by_names if not any(place in kind for place in each.places)]
     named += [each for each in await naming.signed(asking) if each.id not in {of.id for of in named}]
     return named + await naming.by_parts(asking, named, kind)
-
-
-async def _of_types(asking: Asking, named: Sequence[Named]) -> list[Named]:
-    ids = [each.id for each in named]
-    among = await asking.copy.look(lambda documents: documents.having_types(ids, asking.types))
-    return [each for each in named if each.id in among]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -25,8 +25,6 @@ TEXT_LIMIT: Final = 2 * words.TEXT_LIMIT
 """Characters of a text in which an identifier is looked for: the text of words holds no more."""
 DIALLED_DIGITS_LEAST: Final = 9
 """A number of so many digits is the same number however it is grouped."""
-
-
 _URL_GOES_ON: Final = frozenset(",;!$*(")
 _NUMBER = re.compile(r"[+(]{0,2}[0-9](?:[0-9 ().\-/]*[0-9])?(?: ?(?:ext\.?|x) ?[0-9]{1,7}(?![\w]))?")
 _PAIRS = re.compile("0[0-9]{9}")
@@ -64,12 +62,9 @@ class Sought:
 
     Attributes:
         text: as it was looked up, folded and without punctuation around it.
-        codes: as a code or number.
-        phones: as a telephone number, in the forms of :func:`graphmem.text.identifiers.normalise_phone`.
+        phones: in the forms of :func:`graphmem.text.identifiers.normalise_phone`.
         extension: of the telephone number.
-        address: as an address on the web.
-        email: as an e-mail address.
-        date: as a date; then it is nothing else.
+        date: then it is nothing else.
         months: as a month: ``2024-05``, then as words.
         spellings: of which a text has one that may have it.
     """
@@ -108,22 +103,15 @@ class Sought:
         if len(text) > TEXT_LIMIT:
             text = text[:TEXT_LIMIT].rpartition(" ")[0]
         lines = [line for line in line_spans.lines_of(text) if line]
-        best: Extent | None = None
-        for line in lines:
-            for span in self._spans(line):
-                rest = line[: span.start] + line[span.end :]
-                if len(lines) == 1 and not any(character.isalnum() for character in rest):
-                    return Extent.WHOLE
-                best = Extent.PART
-        return best
+        rests = [line[: span.start] + line[span.end :] for line in lines for span in self._spans(line)]
+        if len(lines) == 1 and not all(any(map(str.isalnum, rest)) for rest in rests):
+            return Extent.WHOLE
+        return Extent.PART if rests else None
 
     def _spans(self, line: str) -> Iterator[LineSpan]:
         for span, written in written_dates.dates_of(line) if self.is_date else ():
-            if self.date is None:
-                is_it = written.iso[:7] == self.months[0]
-            else:
-                is_it = written_dates.is_same(self.date, written)
-            if is_it:
+            is_month = self.date is None and written.iso[:7] == self.months[0]
+            if is_month or (self.date is not None and written_dates.is_same(self.date, written)):
                 yield span
         if self.date is not None:
             return
@@ -149,11 +137,9 @@ class Sought:
     def _numbers(self, line: str) -> Iterator[LineSpan]:
         """Yield where a line has the telephone number, in any grouping."""
         for match in _NUMBER.finditer(line):
-            start = match.start()
-            parts = match[0].split(" / ")
-            is_list = len(parts) > 1 and all(
-                codes.digit_count(part) >= DIALLED_DIGITS_LEAST - 2 for part in parts
-            )
+            start, parts = match.start(), match[0].split(" / ")
+            is_list = all(codes.digit_count(part) >= DIALLED_DIGITS_LEAST - 2 for part in parts)
+            is_list = is_list and len(parts) > 1
             for part in parts if is_list else [match[0]]:
                 span = LineSpan(start, start + len(part))
                 start = span.end + len(" / ")
@@ -162,12 +148,10 @@ class Sought:
                     yield span
 
     def _is_number(self, written: str) -> bool:
-        if not (identifiers.is_phone(written) and is_dialled(written)):
-            return False
         extension = _EXTENSION.search(written)
-        if extension and self.extension and extension[1] != self.extension:
-            return False
-        return identifiers.normalise_phone(written) in self.phones
+        is_other = extension and self.extension and extension[1] != self.extension
+        is_number = identifiers.is_phone(written) and is_dialled(written) and not is_other
+        return is_number and identifiers.normalise_phone(written) in self.phones
 
     def _in_atom(self, line: str, atom: LineSpan) -> Iterator[LineSpan]:
         """Yield where an atom is an e-mail address, an address on the web, or a code but for a group."""
@@ -199,13 +183,13 @@ class Sought:
         place = 0
         while place < len(atoms):
             end = place + 1
-            if codes.GROUP.fullmatch(texts[place]):
-                while (
-                    end < len(atoms) and codes.is_next(line, atoms, end) and codes.GROUP.fullmatch(texts[end])
-                ):
-                    end += 1
-                for first, last in codes.number_spans(line, atoms, texts, place, end):
-                    yield from self._in_run(line, atoms, texts, first, last)
+            is_group = codes.GROUP.fullmatch(texts[place])
+            while is_group and end < len(atoms) and codes.is_next(line, atoms, end) and (
+                codes.GROUP.fullmatch(texts[end])
+            ):  # fmt: skip
+                end += 1
+            for first, last in codes.number_spans(line, atoms, texts, place, end) if is_group else ():
+                yield from self._in_run(line, atoms, texts, first, last)
             place = end
 
     def _in_run(
@@ -228,12 +212,10 @@ class Sought:
                     yield span
 
     def _is_code(self, line: str, span: LineSpan, groups: Groups) -> bool:
-        if not any(codes.is_same_code(groups, code) for code in self.codes):
-            return False
         text = line[span.start : span.end]
-        if text.isdecimal() and not codes.is_apart_number(line, span):
-            return False
-        return written_dates.date_of(text) is None
+        is_it = any(codes.is_same_code(groups, code) for code in self.codes)
+        is_apart = not text.isdecimal() or codes.is_apart_number(line, span)
+        return is_it and is_apart and written_dates.date_of(text) is None
 
 
 def sought(looked_up: str, region: str | None = None) -> Sought | None:
@@ -252,21 +234,14 @@ def sought(looked_up: str, region: str | None = None) -> Sought | None:
         return _sought_number(folded, region)
     if " " in text:
         return _sought_code(text) if codes.is_grouped(text) else None
-    address = identifiers.parse_url(text)
     if "@" in text:
         email = text.removeprefix("mailto:")
         return Sought(text, email=email if line_spans.is_atom(email) else None, spellings=_spellings([email]))
-    if address is None and not any(character.isdigit() for character in text):
-        return None
-    if address is None:
-        return _sought_code(text)
-    code = _sought_code(text) if any(character.isdigit() for character in text) else None
-    return Sought(
-        text,
-        codes=code.codes if code is not None else (),
-        address=address,
-        spellings=_spellings([address.host + address.rest]),
-    )
+    code = _sought_code(text) if codes.has_digit(text) else None
+    if (address := identifiers.parse_url(text)) is None:
+        return code
+    spellings = _spellings([address.host + address.rest])
+    return Sought(text, codes=code.codes if code else (), address=address, spellings=spellings)
 
 
 def code(looked_up: str) -> Sought:
@@ -286,10 +261,8 @@ def _sought_number(text: str, region: str | None) -> Sought:
     # Some countries write a number in pairs; one without its country tells none.
     written += [" ".join(re.findall("..", each)) for each in forms if _PAIRS.fullmatch(each)]
     code = _sought_code(text)
-    return Sought(
-        text,
-        codes=code.codes,
-        months=code.months,
+    return replace(
+        code,
         phones=frozenset(forms) if is_dialled(text) else frozenset(),
         extension=extension[1] if extension else None,
         spellings=tuple(dict.fromkeys([*_spellings(written), *code.spellings])),

@@ -55,6 +55,12 @@ def world(run: Call) -> Call:
         ("How much are the unpaid invoices?", ["B-1", "B-3", "B-4"], "the sum of 3 is 1500 EUR and 45 USD"),
         ("What is the largest invoice?", ["B-1"], "1200 EUR"),
         ("Does Sue Fox have unpaid invoices?", [], ": 0"),
+        ("the second largest unpaid invoice", ["B-3"], "largest: 1, 300 EUR"),
+        ("invoices over 300 EUR", ["B-1", "B-5"], "over 300 EUR"),
+        ("unpaid invoices of less than 1.000 EUR", ["B-3"], "less than 1.000 EUR"),
+        ("How many people work for us?", ["Ron Day", "Sue Fox"], ": 2"),
+        ("How many employees do we have?", ["Ron Day", "Sue Fox"], ": 2"),
+        ("How many people work at Rival?", ["Sue Fox"], ": 1"),
     ],
 )
 def test_values_of_a_kind_are_compared_and_added(
@@ -74,6 +80,8 @@ def test_values_of_a_kind_are_compared_and_added(
     [
         ("Who is our head cook?", "Ron Day"),
         ("the driver of Rival", "Sue Fox"),
+        ("the cook of Own Ltd", "Ron Day"),
+        ("Ida Own's driver", "Sue Fox"),
         ("Who is my ex-husband?", "Ron Day"),
         ("my former husband", "Ron Day"),
         ("our oldest employee", "Sue Fox"),

@@ -89,3 +89,39 @@ def test_words_say_who_owes_whom(question: str, debts: str) -> None:
     phrase = Reading(mentions.names_in(question), ["invoice"], {}, 0).agenda()
     assert phrase is not None
     assert phrase.debts == debts
+
+
+@walk_over(
+    "question, first",
+    [
+        ("the second largest invoice", 2), ("our third cheapest invoice", 3), ("die zweitgrößte Rechnung", 2),
+        ("la segunda factura más grande", 2), ("the largest invoice", 1),
+        ("la seconda fattura più grande", 2),
+    ],
+)  # fmt: skip
+def test_words_say_the_place_of_what_is_asked_for(question: str, first: int) -> None:
+    (phrase,) = Reading(mentions.names_in(question), ["invoice"], {}, 0).kinds()
+    assert phrase.measure is not None
+    assert phrase.measure.first == first
+
+
+@walk_over(
+    "question, words, is_more, text",
+    [
+        ("invoices over 2000 EUR", "over 2000 EUR", True, "2000 EUR"),
+        ("unpaid invoices of more than 1.500,00 EUR", "more than 1.500,00 EUR", True, "1500 EUR"),
+        ("Rechnungen unter 300 €", "unter 300 €", False, "300 EUR"),
+        ("facturas de menos de 700 euros", "menos de 700 euros", False, "700 EUR"),
+        ("factures de plus de 80 EUR", "plus de 80 EUR", True, "80 EUR"),
+    ],
+)
+def test_words_limit_a_quantity(question: str, words: str, is_more: bool, text: str) -> None:
+    (phrase,) = Reading(mentions.names_in(question), ["invoice"], {}, 0).kinds()
+    (limit,) = phrase.limits
+    assert (limit.words, limit.is_more, limit.quantity.text) == (words, is_more, text)
+    assert phrase.measure is None
+
+
+def test_a_year_limits_no_quantity() -> None:
+    phrases = Reading(mentions.names_in("invoices over 2000"), ["invoice"], {}, 0).kinds()
+    assert not any(phrase.limits for phrase in phrases)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
-from graphmem.model import canonical
 from graphmem.reading.scan import rows_of
 from graphmem.reading.shared_rows import snapshot_of
+from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds.kind_plans import Spellings
-from graphmem.search.questions import asked_relationships, naming
+from graphmem.search.questions import asked_relationships, naming, question_words
 from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT
 from graphmem.search.questions.naming import Asking, Named
 from graphmem.search.questions.phrases import Phrase
@@ -29,15 +30,24 @@ class Anchor:
 
     ``is_strict``: what is not related to it is not meant. Otherwise the words may be no name, or mean who
     asks (``is_self``).
-    ``is_cut``: it has so many relationships that older ones may be left out.
     """
 
     words: str
     spellings: Spellings
     related: frozenset[str]
     is_strict: bool
-    is_cut: bool = False
     is_self: bool = False
+
+
+class Anchors(NamedTuple):
+    """The names that a kind is related to, and the names of who asks and what is theirs.
+
+    ``is_cut``: one has so many relationships that older ones may be left out.
+    """
+
+    names: list[Anchor]
+    own: Spellings
+    is_cut: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +63,34 @@ class KindLookup:
     followed: Sequence[Named]
     beside: Collection[tuple[int, int]] = ()
 
+    def named_at(self, span: tuple[int, int]) -> list[Named]:
+        start, end = span
+        return [each for each in self.named if each.end and start <= each.start < end]
 
-def of_span(named: Iterable[Named], span: tuple[int, int]) -> list[Named]:
-    start, end = span
-    return [each for each in named if each.end and start <= each.start < end]
+    def followed_at(self, span: tuple[int, int]) -> list[Named]:
+        """Return what relationships lead to from what a span names."""
+        ids = {each.id for each in self.named_at(span)}
+        return [each for each in self.followed if each.related_to in ids]
 
 
-async def anchors_of(lookup: KindLookup, types: Sequence[str]) -> tuple[list[Anchor], Spellings]:
+async def anchors_of(lookup: KindLookup, types: Sequence[str]) -> Anchors:
     """Return the names that a kind is related to, with what relationships join to them; and who asks.
 
     Where a question is for debts, the names of what who asks owns count as theirs.
     """
-    spans = [*lookup.phrase.anchors, *lookup.beside]
-    owner = [lookup.asking.me] if lookup.phrase.debts and lookup.asking.me else []
-    if not (spans or owner):
-        return [], frozenset()
-    ids_by_span = {span: await _ids(lookup, span, types) for span in spans}
+    asking, spans = lookup.asking, [*lookup.phrase.anchors, *lookup.beside]
+    owner = [asking.me] if lookup.phrase.debts and asking.me else []
+    role = question_words.role_of(lookup.phrase.role) if lookup.phrase.role else None
+    ids_by_span: dict[tuple[int, int], list[str]] = {}
+    for span in spans:
+        # By a relationship, or else by a name.
+        ids = [each.id for each in lookup.followed_at(span)]
+        if ids:
+            of_kind = await asking.copy.look(partial(SearchCopy.having_types, entity_ids=ids, types=types))
+            ids = [each for each in ids if each not in of_kind]
+        ids_by_span[span] = ids or [each.id for each in lookup.named_at(span)]
+        if role and asking.me in ids_by_span[span]:
+            ids_by_span[span] += await asked_relationships.companies(asking, asking.me)
     every = [*owner, *dict.fromkeys(each for ids in ids_by_span.values() for each in ids)][:FOLLOWED_LIMIT]
     own_names: list[Collection[str]] = []
     related: dict[str, set[str]] = {}
@@ -77,10 +99,10 @@ async def anchors_of(lookup: KindLookup, types: Sequence[str]) -> tuple[list[Anc
     if every:
         joined, (rows, _) = await asyncio.gather(
             asked_relationships.related(
-                lookup.asking, every, None, None, types=[] if owner else list(types),
+                asking, every, *(role.types if role else (None, None)), types=[] if owner else list(types),
                 scanned=RELATED_LIMIT, limit=RELATED_LIMIT,
             ),
-            rows_of(lookup.asking.context, every),
+            rows_of(asking.context, every),
         )  # fmt: skip
         is_cut = joined.cut
         for each in joined.related:
@@ -91,26 +113,25 @@ async def anchors_of(lookup: KindLookup, types: Sequence[str]) -> tuple[list[Anc
             values = snapshot_of(row)
             texts = [row.name, row.id]
             for name in _NAME_FIELDS:
-                texts += words.strings(canonical.decode(values[name])) if name in values else []
+                texts += words.strings_of(values.get(name, "null"))
             spellings[row.id] = [words.tokens(text) for text in texts]
     own_names += spellings.get(owner[0], []) if owner else []
-    anchors = [
+    names = [
         _anchor(lookup, span, [spelling for each in ids for spelling in spellings.get(each, [])],
-                frozenset().union(*(related.get(each, ()) for each in ids)), is_named=bool(ids),
-                is_cut=is_cut)
+                frozenset().union(*(related.get(each, ()) for each in ids)), is_named=bool(ids))
         for span, ids in ids_by_span.items()
     ]  # fmt: skip
-    return anchors, frozenset(map(frozenset, own_names))
+    return Anchors(names, frozenset(map(frozenset, own_names)), bool(names) and is_cut)
 
 
 def _anchor(
     lookup: KindLookup, span: tuple[int, int], spellings: list[Collection[str]], related: frozenset[str], *,
-    is_named: bool, is_cut: bool,
+    is_named: bool,
 ) -> Anchor:  # fmt: skip
     pieces = lookup.asking.question.pieces[slice(*span)]
-    named = of_span(lookup.named, span)
+    named = lookup.named_at(span)
     tokens = words.tokens(named[0].words if named else _written(pieces))
-    has_relationship = bool(spellings and _followed_of(lookup, span))
+    has_relationship = bool(spellings and lookup.followed_at(span))
     text = _written(pieces) if has_relationship or not named else named[0].words
     is_written_as_name = any(
         piece.is_possessive or (lookup.asking.question.has_case and piece.is_capital) for piece in pieces
@@ -119,7 +140,8 @@ def _anchor(
     # Of "Tom's boss", the tasks of the boss are meant, and not those of Tom.
     is_strict = not is_self if span in lookup.beside else is_named or is_written_as_name
     known = spellings if has_relationship or is_self else [tokens, *spellings]
-    return Anchor(text, frozenset(map(frozenset, known)), related, is_strict, is_cut, is_self)
+    is_self = is_self and not lookup.phrase.role
+    return Anchor(text, frozenset(map(frozenset, known)), related, is_strict, is_self)
 
 
 def _written(pieces: Sequence[Piece]) -> str:
@@ -129,17 +151,3 @@ def _written(pieces: Sequence[Piece]) -> str:
         f"{piece.text}'s" if piece.is_possessive and place < last else piece.text
         for place, piece in enumerate(pieces)
     )
-
-
-def _followed_of(lookup: KindLookup, span: tuple[int, int]) -> list[Named]:
-    ids = {each.id for each in of_span(lookup.named, span)}
-    return [each for each in lookup.followed if each.related_to in ids]
-
-
-async def _ids(lookup: KindLookup, span: tuple[int, int], types: Sequence[str]) -> list[str]:
-    """Return the ids of what a span names: by a relationship, or else by a name."""
-    followed = [each.id for each in _followed_of(lookup, span)]
-    if followed:
-        of_kind = await lookup.asking.copy.look(lambda documents: documents.having_types(followed, types))
-        followed = [each for each in followed if each not in of_kind]
-    return followed or [each.id for each in of_span(lookup.named, span)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, NamedTuple
 
 from graphmem.changes import change_pages
@@ -20,8 +21,8 @@ from graphmem.reading.entity_pages import EntityRequest, Order
 from graphmem.reading.scan import Scan, ScannedEntity
 from graphmem.search.kinds import anchors as related_names
 from graphmem.search.kinds import kind_plans, kind_words, measures
-from graphmem.search.kinds.anchors import Anchor, KindLookup, of_span
-from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypeShape
+from graphmem.search.kinds.anchors import Anchors, KindLookup
+from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, TypeShape
 from graphmem.search.kinds.kind_words import State
 from graphmem.search.kinds.measures import Quantity
 from graphmem.search.owner_copy import KindKey
@@ -29,12 +30,7 @@ from graphmem.search.questions import naming
 from graphmem.search.questions.naming import KIND, Asking, Named
 from graphmem.search.questions.phrases import Measure, Phrase
 from graphmem.search.questions.reading import Reading
-from graphmem.search.search_results import (
-    Understood,
-    understood_of,
-    understood_sentence,
-    understood_time,
-)
+from graphmem.search.search_results import Understood, understood_of, understood_sentence, understood_time
 
 READ_BY_ID_LIMIT: Final = 1_000
 """If the values of more entities than this are to be read, those of all of their types are read."""
@@ -54,8 +50,7 @@ class SchemaShape(NamedTuple):
     seen: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind that a question asks for: the entities that fit, best first, and how it was understood.
 
     ``points`` has those of each entity; it is empty where words beside the kind decide the order. ``note``
@@ -70,26 +65,24 @@ class Kind:
 
 def phrases(reading: Reading, named: Sequence[Named]) -> list[Phrase]:
     """Return the kinds that a question may ask for, the likeliest first; a name is no kind."""
-    spans = [(each.start, each.end) for each in named if each.end]
 
     def kept(phrases: Iterable[Phrase | None]) -> list[Phrase]:
-        return [each for each in phrases if each and not any(_covers(span, each) for span in spans)]
+        return [each for each in phrases if each and not any(_covers(name, each) for name in named)]
 
     kinds = kept(reading.kinds())
     # Of "bills to pay", "pay" may be a name.
     return kinds if any(not each.needs_name for each in kinds) else kinds + kept([reading.agenda()])
 
 
-def _covers(name: tuple[int, int], phrase: Phrase) -> bool:
+def _covers(name: Named, phrase: Phrase) -> bool:
     """Return whether a name has all words of a phrase, or some of it and words beside: then it is no kind."""
-    start, end = name
     first, last = min(phrase.places), max(phrase.places) + 1
-    overlaps = any(place in phrase.places for place in range(start, end))
-    return overlaps and not (first <= start and end <= last and (start, end) != (first, last))
+    is_within = first <= name.start and name.end <= last and (name.start, name.end) != (first, last)
+    return not is_within and not phrase.places.isdisjoint(name.places)
 
 
 async def of_phrase(
-    asking: Asking, phrase: Phrase, named: Sequence[Named], followed: Sequence[Named], now: int
+    asking: Asking, phrase: Phrase, named: Sequence[Named], followed: Sequence[Named]
 ) -> Kind | None:
     """Return the entities of the kind that a phrase asks for, ``None`` if the schemas know no such thing.
 
@@ -102,28 +95,24 @@ async def of_phrase(
     names = {asking.question.pieces[place].token for span in beside for place in range(*span)}
     phrase = replace(phrase, rest=tuple(word for word in phrase.rest if word not in names))
     lookup = KindLookup(asking, phrase, named, followed, beside)
-    if phrase.needs_name and not any(of_span(named, span) for span in phrase.anchors):
+    if phrase.needs_name and not any(map(lookup.named_at, phrase.anchors)):
         return None
     types = list(phrase.kind.types) or await asking.copy.look(lambda documents: sorted(documents.types))
-    rows, (anchors, own) = await asyncio.gather(
+    rows, anchors = await asyncio.gather(
         shapes_of(asking.context, types), related_names.anchors_of(lookup, types)
     )  # fmt: skip
-    shapes = [shape_of(row) for row in rows]
-    made = (kind_plans.plan(each, shapes, now, refers=bool(anchors)) for each in phrase.readings)
+    shapes, now, refers = [shape_of(row) for row in rows], asking.reading.now, bool(anchors.names)
+    made = (kind_plans.plan(each, shapes, now, refers=refers) for each in phrase.readings)
     plans = [plan for plan in made if plan is not None]
     if not plans:
         return None
     members, is_truncated = await _members(lookup, plans, rows)
-    in_thread = len(members) > THREAD_MEMBERS
-    fitting = (
-        await asyncio.to_thread(_first_fits, plans, members, anchors, own)
-        if in_thread
-        else _first_fits(plans, members, anchors, own)
-    )
-    if fitting is None:
+    fit = partial(_first_fits, plans, members, anchors)
+    fits = await asyncio.to_thread(fit) if len(members) > THREAD_MEMBERS else fit()
+    if fits is None:
         return None
-    plan, fits = fitting
-    unrelated = [each for each in anchors if each.words not in fits.related and not each.is_self]
+    plan = fits.plan
+    unrelated = [each for each in anchors.names if each.words not in fits.related and not each.is_self]
     left = [word for anchor in unrelated for word in anchor.words.split()]
     consumed = {word for each in plan.types.values() if each.measured for word in each.measured.words}
     rest = " ".join([*(word for word in phrase.rest if word not in consumed), *left])
@@ -136,10 +125,11 @@ async def of_phrase(
     last_ids = {each.id for each in members if each.entity_type in phrase.last_types}
     is_past = plan.is_past or fits.is_undated
     by_id = {} if rest else {fit.id: points(fit.at, is_past) - (fit.id in last_ids) for fit in fits.listed}
-    is_truncated = is_truncated or any(anchor.is_cut for anchor in anchors)
     understood = understood_of(
-        plan, fits.used, fits.related, rest, len(fits.listed), is_truncated=is_truncated
+        plan, fits.used, fits.related, rest, len(fits.listed), is_truncated=is_truncated or anchors.is_cut
     )
+    for limit in phrase.limits:
+        understood["sentence"] += f"; {limit.words}"
     note = ""
     if phrase.measure is not None and not rest:
         listed_ids = {fit.id for fit in fits.listed}
@@ -162,7 +152,7 @@ def _measured(
             f"; {measure.words}: the {what} of {len(quantities)} is {' and '.join(sums)}"
         )
         return by_id
-    best = measures.extremes(measure, quantities)
+    best = measures.extremes(measure, quantities)[measure.first - 1 :]
     chosen = best[: measure.most]
     while chosen and len(chosen) < len(best) and quantities[best[len(chosen)]] == quantities[chosen[-1]]:
         chosen.append(best[len(chosen)])
@@ -177,10 +167,8 @@ def _measured(
 def _spans_beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
     """Return the places of names that stand neither in a phrase nor where it has names."""
     used_places = phrase.places | {place for span in phrase.anchors for place in range(*span)}
-    spans = sorted(
-        {(each.start, each.end) for each in named if used_places.isdisjoint(range(each.start, each.end))}
-    )
-    return [(start, end) for start, end in spans if end]
+    beside = {(each.start, each.end) for each in named if each.end and used_places.isdisjoint(each.places)}
+    return sorted(beside)
 
 
 CHANGES_LIMIT: Final = 100
@@ -284,39 +272,33 @@ async def _read(scan: Scan, read: tuple[list[ScannedEntity], bool]) -> tuple[lis
 
 @dataclass(frozen=True, slots=True)
 class _Fits:
-    """The entities that fit, the names that they are related to, and the states that are values in use."""
+    """The entities that fit a plan, the names that they are related to, and its states that are in use."""
 
+    plan: KindPlan
     listed: list[Fit]
     related: list[str]
     used: frozenset[State]
     is_undated: bool = False
 
 
-def _first_fits(
-    plans: Sequence[KindPlan], members: Sequence[Member], anchors: Sequence[Anchor], own: Spellings
-) -> tuple[KindPlan, _Fits] | None:
-    """Return the first plan that something fits, or else the first one, with what fits."""
-    first: tuple[KindPlan, _Fits] | None = None
-    for plan in plans:
-        fits = _fits(plan, members, anchors, own)
-        if fits is not None and fits.listed:
-            return plan, fits
-        if fits is not None and first is None:
-            first = plan, fits
-    return first
+def _first_fits(plans: Sequence[KindPlan], members: Sequence[Member], anchors: Anchors) -> _Fits | None:
+    """Return what fits the first plan that something fits, or else the first one."""
+    made = [fits for plan in plans if (fits := _fits(plan, members, anchors)) is not None]
+    return next((fits for fits in made if fits.listed), made[0] if made else None)
 
 
-def _fits(
-    plan: KindPlan, members: Sequence[Member], anchors: Sequence[Anchor], own: Spellings
-) -> _Fits | None:
+def _fits(plan: KindPlan, members: Sequence[Member], anchors: Anchors) -> _Fits | None:
     """Return the entities that fit a plan and are related to what is named.
 
     A word that may be a name, and to which nothing refers, is none.
     """
     members = [each for each in members if each.entity_type in plan.types]
     if debts := plan.phrase.debts:
+        of_type = plan.types
         members = [
-            each for each in members if kind_plans.is_owed(each, plan.types[each.entity_type], debts, own)
+            each
+            for each in members
+            if kind_plans.is_owed(each, of_type[each.entity_type], debts, anchors.own)
         ]
     used = plan.values_in_use(members)
     if used is None:
@@ -325,7 +307,7 @@ def _fits(
     by_id = {member.id: member for member in members}
     references = {name: each.references for name, each in plan.types.items()}
     related: list[str] = []
-    for anchor in anchors:
+    for anchor in anchors.names:
         joined = [
             fit
             for fit in listed
@@ -335,7 +317,7 @@ def _fits(
         if joined or anchor.is_strict:
             listed = joined
             related.append(anchor.words)
-    return _Fits(listed, related, used)
+    return _Fits(plan, listed, related, used)
 
 
 def points(at: int | None, latest_first: bool) -> float:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.search.kinds import kind_words, measures
 from graphmem.search.kinds.kind_words import State
-from graphmem.search.kinds.measures import Measured, Quantity
+from graphmem.search.kinds.measures import Measure, Measured, Quantity
 from graphmem.search.questions import lexicon, times_in_words
 from graphmem.search.questions.phrases import Debts, Phrase
 from graphmem.search.questions.times_in_words import Moment, Period
@@ -37,10 +37,8 @@ _DEBTS: Final = lexicon.fields("debts")
 class TypeShape(NamedTuple):
     """The fields of an entity type, as they are declared or in use.
 
-    Attributes:
-        dated: the fields whose values are dates.
-        texts: the fields whose values may be texts.
-        enums: the values that the schema declares for a field.
+    Of those ``dated`` the values are dates, of those ``texts`` they may be texts. ``enums`` has the values
+    that the schema declares for a field.
     """
 
     entity_type: str
@@ -54,8 +52,8 @@ class TypeShape(NamedTuple):
 class TypePlan:
     """The fields of one type that answer a question.
 
-    They are those of its states, of its time, of its sort, those that may refer to what it is related to,
-    those that say who owes it to whom, and the measured one.
+    ``sorts`` say of which sort an entity is, ``references`` may refer to what it is related to, ``payers``
+    and ``payees`` say who owes it to whom, one of ``limited`` has the quantity that is asked for.
     """
 
     states: Mapping[str, str]
@@ -67,6 +65,7 @@ class TypePlan:
     payers: Sequence[str] = ()
     payees: Sequence[str] = ()
     measured: Measured | None = None
+    limited: Sequence[str] = ()
 
     @cached_property
     def state_fields(self) -> dict[str, str]:
@@ -76,8 +75,9 @@ class TypePlan:
     @property
     def fields(self) -> set[str]:
         fields = {*self.states, *self.valued, *self.times, *self.due, *self.sorts, *self.references}
-        units = () if self.measured is None else (self.measured.field, *measures.UNIT_FIELDS)
-        return fields.union(self.payers, self.payees, units)
+        measured = [*self.limited, *([] if self.measured is None else [self.measured.field])]
+        units = measures.UNIT_FIELDS if measured else ()
+        return fields.union(self.payers, self.payees, measured, units)
 
 
 class Member(NamedTuple):
@@ -112,44 +112,44 @@ class KindPlan:
     @property
     def is_past(self) -> bool:
         """Whether the latest comes first."""
-        period = self.phrase.period
-        if period is not None:
-            return period.direction == "past"
-        return any(state.meaning == "overdue" for state in self.phrase.states)
+        phrase = self.phrase
+        if phrase.period is not None:
+            return phrase.period.direction == "past"
+        return any(state.meaning == "overdue" for state in phrase.states)
 
     @cached_property
     def leaves_ended_out(self) -> bool:
         """Whether what has ended does not count, though no word says so: it is not due any more."""
-        if self.phrase.states:
-            return False
-        if self.phrase.kind.singular == kind_words.AGENDA:
-            return not self.is_past
-        period = self.phrase.period
-        return not self.phrase.kind.types or (
-            period is not None and period.is_due and period.direction == "future"
-        )
+        kind, period = self.phrase.kind, self.phrase.period
+        if kind.singular == kind_words.AGENDA:
+            return not (self.phrase.states or self.is_past)
+        is_due = period is not None and period.is_due and period.direction == "future"
+        return not self.phrase.states and (not kind.types or is_due)
 
     def values_in_use(self, members: Sequence[Member]) -> frozenset[State] | None:
         """Return the states of the question that are values in use, and mean no more than these.
 
         Returns ``None`` if a word of the question that can only be a value of a field is none.
         """
-        states = [state for state in self.phrase.states if state.meaning in _MAY_BE_VALUES]
         used = frozenset(
             state
-            for state in states
-            if any(
+            for state in self.phrase.states
+            if state.meaning in _MAY_BE_VALUES
+            and any(
                 kind_words.is_value_in_use(state, self.types[each.entity_type].state_fields, each.values)
                 for each in members
             )
         )
-        unknown = [state for state in states if state.meaning == "value" and state not in used]
-        return None if any(state.value not in self.declared for state in unknown) else used
+        values = {
+            state.value for state in self.phrase.states if state.meaning == "value" and state not in used
+        }
+        return used if values <= self.declared else None
 
     def fits(self, members: Sequence[Member], used: Collection[State]) -> list[Fit]:
         fits: list[Fit] = []
         period = self.phrase.period
-        for member in self._in_states(self._of_sort(members), used):
+        within = [each for each in members if self._is_within(each)] if self.phrase.limits else members
+        for member in self._in_states(self._of_sort(within), used):
             moment = self._moment(self.types[member.entity_type], member)
             if period is None or (moment is not None and moment.is_within(period)):
                 fits.append(Fit(member.id, None if moment is None else moment.start))
@@ -157,25 +157,23 @@ class KindPlan:
 
     def quantities(self, members: Iterable[Member]) -> dict[str, Quantity]:
         """Return the quantity that is measured of each of some entities that have one, by id."""
-        quantities: dict[str, Quantity] = {}
-        for member in members:
-            field = self.types[member.entity_type].measured
-            quantity = None if field is None else measures.quantity(field.field, member.values)
-            if quantity is not None:
-                quantities[member.id] = quantity
-        return quantities
+        fields = {name: each.measured.field for name, each in self.types.items() if each.measured}
+        return {
+            member.id: quantity
+            for member in members
+            if (quantity := measures.quantity(fields.get(member.entity_type, ""), member.values)) is not None
+        }
 
     def _in_states(self, members: Sequence[Member], used: Collection[State]) -> Sequence[Member]:
         states = [(state, state in used) for state in self.phrase.states]
         if not states:
             period = self.phrase.period
             is_next = period is not None and period.direction == "future" and period.end is None
-            if self.phrase.measure is None and not is_next:
-                return members
             # What was cancelled is neither the largest one, nor in a sum, nor the next one.
             return [
                 each for each in members
-                if not kind_words.is_void(self.types[each.entity_type].states, each.values)
+                if not (self.phrase.measure or is_next)
+                or not kind_words.is_void(self.types[each.entity_type].states, each.values)
             ]  # fmt: skip
         depends_on_time = any(state.meaning == "overdue" for state, _ in states)
         # Many entities have the same values, and so the same answer. Without a key, each is compared.
@@ -184,15 +182,18 @@ class KindPlan:
         for member in members:
             plan = self.types[member.entity_type]
             texts = [member.values.get(name, _ABSENT) for name in plan.state_fields]
-            is_compared = depends_on_time or any(
-                not isinstance(text, str) and text is not _ABSENT for text in texts
-            )
-            key = None if is_compared else (member.entity_type, *texts)
+            is_plain = all(isinstance(text, str) or text is _ABSENT for text in texts)
+            key = (member.entity_type, *texts) if is_plain and not depends_on_time else None
             if key is None or key not in known:
                 known[key] = all(self._is_in(plan, member, state, is_used) for state, is_used in states)
             if known[key]:
                 chosen.append(member)
         return chosen
+
+    def _is_within(self, member: Member) -> bool:
+        fields = self.types[member.entity_type].limited
+        quantities = [measures.quantity(field, member.values) for field in fields]
+        return all(any(map(limit.holds, quantities)) for limit in self.phrase.limits)
 
     def _of_sort(self, members: Sequence[Member]) -> Sequence[Member]:
         """Return the members whose sort a question names: of events that say what they are, the meetings."""
@@ -210,10 +211,10 @@ class KindPlan:
     def _is_in(self, plan: TypePlan, member: Member, state: State, is_used: bool) -> bool:
         kinds = plan.state_fields
         if state.meaning == "overdue":
-            if kind_words.is_in(state, kinds, member.values, only_value=False):
+            if kind_words.is_in(state, kinds, member.values):
                 return True
             due = _first_moment(plan.due, member.values)
-            is_open = kind_words.is_in(_OPEN, plan.states, member.values, only_value=False)
+            is_open = kind_words.is_in(_OPEN, plan.states, member.values)
             is_known = is_open is True or (is_open is None and not plan.states)
             return due is not None and due.end <= self.now and is_known
         compared = kinds if is_used or state.meaning == "value" else plan.states
@@ -223,9 +224,7 @@ class KindPlan:
 
     def _moment(self, plan: TypePlan, member: Member) -> Moment | None:
         """Return the date of an entity that the time of a question is about, or by which it is ordered."""
-        if self.leaves_ended_out and (
-            kind_words.is_in(_OPEN, plan.states, member.values, only_value=False) is False
-        ):
+        if self.leaves_ended_out and kind_words.is_in(_OPEN, plan.states, member.values) is False:
             return None
         return _first_moment(plan.times or plan.due, member.values)
 
@@ -245,38 +244,31 @@ def plan(phrase: Phrase, shapes: Iterable[TypeShape], now: int, *, refers: bool)
     types: dict[str, TypePlan] = {}
     declared: set[str] = set()
     for shape in shapes:
-        made = _type_plan(phrase, shape, refers=refers)
-        if made is not None:
+        if (made := _type_plan(phrase, shape, refers=refers)) is not None:
             types[shape.entity_type] = made
-            declared.update(
-                kind_words.plain(value)
-                for values in shape.enums.values()
-                for value in values
-                if isinstance(value, str)
-            )
+            declared.update(*map(_plain_values, shape.enums.values()))
     return KindPlan(phrase, types, now, frozenset(declared)) if types else None
+
+
+def _plain_values(values: Iterable[Any]) -> set[str]:
+    return {kind_words.plain(value) for value in values if isinstance(value, str)}
 
 
 def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | None:
     """Return the fields of a type that answer a question, ``None`` if it lacks one that is needed."""
     states = kind_words.state_fields(shape.entity_type, shape.fields)
     asked_values = {state.value for state in phrase.states if state.meaning == "value"}
-    valued = tuple(
-        sorted(
-            name
-            for name, values in shape.enums.items()
-            if any(isinstance(value, str) and kind_words.plain(value) in asked_values for value in values)
-        )
+    valued = sorted(
+        name for name, values in shape.enums.items() if not asked_values.isdisjoint(_plain_values(values))
     )
     meanings = {state.meaning for state in phrase.states}
     due = _listed(_TIMES["due"], shape.fields) if "overdue" in meanings else []
     times: list[str] = []
-    if phrase.period is not None:
-        meaning = next(iter(meanings), None)
+    if (period := phrase.period) is not None:
         times = (
             agenda_fields(shape.entity_type, shape.fields)
             if phrase.kind.singular == kind_words.AGENDA
-            else _time_fields(shape, phrase.period, meaning)
+            else _time_fields(shape, period, next(iter(meanings), None))
         )
         if not times:
             return None
@@ -286,26 +278,35 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
         needs = not (meanings - {"overdue"}) or bool(states or valued)
         needs = needs or (phrase.kind.singular == kind_words.OWED and shape.entity_type in kind_words.DEBTS)
         needs = needs and ("overdue" not in meanings or bool(states or due))
-    if not needs:
-        return None
     measured = None
     if phrase.measure is not None:
         timed = _time_fields(shape, Period("", "future", None, None), None)
         measured = measures.measured(phrase.measure, shape.fields, timed, phrase.rest)
-        if measured is None:
-            return None
-    is_due = phrase.period is not None and phrase.period.is_due
-    reads_states = bool(meanings) or is_due or not phrase.kind.types or measured is not None
-    reads_states = reads_states or (phrase.period is not None and phrase.period.end is None)
+        needs = needs and measured is not None
+    limited = _limited(phrase, shape)
+    if not needs or (phrase.limits and not limited):
+        return None
+    reads_states = bool(meanings) or not phrase.kind.types or measured is not None
+    reads_states = reads_states or (period is not None and (period.is_due or period.end is None))
     texts = sorted(shape.texts - shape.dated - states.keys())
     references = [name for name in texts if name.lower() not in _FREE_TEXT]
+    payers, payees = (
+        _listed(_DEBTS[name], shape.fields) if phrase.debts else () for name in ("payers", "payees")
+    )
     return TypePlan(
-        states if reads_states else {}, valued, times, due, _sorts(phrase, shape),
-        tuple(references[:REFERENCE_FIELDS_LIMIT]) if refers else (),
-        _listed(_DEBTS["payers"], shape.fields) if phrase.debts else (),
-        _listed(_DEBTS["payees"], shape.fields) if phrase.debts else (),
-        measured,
+        states if reads_states else {}, tuple(valued), times, due, _sorts(phrase, shape),
+        tuple(references[:REFERENCE_FIELDS_LIMIT]) if refers else (), payers, payees, measured, limited,
     )  # fmt: skip
+
+
+def _limited(phrase: Phrase, shape: TypeShape) -> list[str]:
+    """Return the fields of which one has a quantity: the amount of money, else any that may have the unit."""
+    if not phrase.limits:
+        return []
+    named = measures.measured(Measure("max", "amount", ""), shape.fields, (), phrase.rest)
+    if named is not None and (named.words or measures.is_money(phrase.limits[0].quantity)):
+        return [named.field]
+    return sorted(shape.fields - shape.dated)[:REFERENCE_FIELDS_LIMIT]
 
 
 def _sorts(phrase: Phrase, shape: TypeShape) -> tuple[str, ...]:
@@ -322,12 +323,9 @@ Spellings = frozenset[frozenset[str]]
 
 def refers(member: Member, fields: Iterable[str], names: Spellings) -> bool:
     """Return whether a field of an entity refers to a name: it has all of its words, or only words of it."""
-    for name in fields:
-        value = member.values.get(name)
-        for text in value if isinstance(value, list) else (value,):
-            if isinstance(text, str) and _refers(text, names):
-                return True
-    return False
+    values = [member.values.get(name) for name in fields]
+    texts = [text for value in values for text in (value if isinstance(value, list) else (value,))]
+    return any(isinstance(text, str) and _refers(text, names) for text in texts)
 
 
 @functools.lru_cache(maxsize=8_192)
@@ -355,15 +353,13 @@ def is_owed(member: Member, plan: TypePlan, debts: Debts, own: Spellings) -> boo
 
 
 def _time_fields(shape: TypeShape, period: Period, state: str | None) -> list[str]:
-    """Return the fields of a type whose dates a time is about, the best first; only the first of them counts
-    that an entity has.
+    """Return the fields of a type whose dates a time is about, the best first: the first with a value counts.
 
     Args:
         state: the meaning of the state that is asked for, if one is.
     """
-    groups = {name: list(names) for name, names in _TIMES.items()}
     own = [f"{shape.entity_type}_{name}" for name in ("date", "at", "time")]
-    groups["own"] = [*own, *groups["own"]]
+    groups = {**_TIMES, "own": (*own, *_TIMES["own"])}
     if period.is_due:
         order = ["due"]
     elif period.direction == "past":

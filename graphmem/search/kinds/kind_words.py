@@ -42,12 +42,9 @@ LOOKUPS_LIMIT: Final = 32
 
 
 class KindName(NamedTuple):
-    """The types that some words name.
+    """The types that some words name: none for deadlines, which may be of any type.
 
-    Attributes:
-        types: of the owner; empty for deadlines, which may be of any type.
-        singular: the last word in the singular.
-        is_plural: whether the words are a plural for sure.
+    ``singular`` is the last word in the singular; ``is_plural``: the words are a plural for sure.
     """
 
     types: tuple[str, ...]
@@ -56,10 +53,10 @@ class KindName(NamedTuple):
 
 
 class _Lookup(NamedTuple):
-    """The types of an owner by what they are called.
+    """The types of an owner in the order of their names, by what they are called.
 
-    ``by_form`` has them by their names, in the singular and as they are written, and by their other names;
-    ``by_ending`` by the last word of their names. Types are in the order of their names.
+    ``by_form`` has them by all of their names, in the singular and as they are written; ``by_ending`` by the
+    last word of their names.
     """
 
     by_form: Mapping[str, tuple[str, ...]]
@@ -73,12 +70,8 @@ class _Lookup(NamedTuple):
 
 
 def named_kind(tokens: Sequence[str], types: Collection[str], aliases: Mapping[str, str]) -> KindName | None:
-    """Return the types that consecutive words name, ``None`` if they name none.
-
-    Args:
-        tokens: one to :data:`TYPE_WORDS` words, as search compares them.
-    """
-    if not all(tokens) or not all(token.isalnum() for token in tokens):
+    """Return the types that one to :data:`TYPE_WORDS` consecutive words name, ``None`` if they name none."""
+    if not all(token.isalnum() for token in tokens):
         return None
     lookup = _lookup(tuple(types), tuple(aliases.items()))
     exact = lookup.exact(tokens)
@@ -101,33 +94,27 @@ def named_kind(tokens: Sequence[str], types: Collection[str], aliases: Mapping[s
 
 @functools.lru_cache(maxsize=LOOKUPS_LIMIT)
 def _lookup(types: tuple[str, ...], aliases: tuple[tuple[str, str], ...]) -> _Lookup:
-    """Return the types of an owner by what they are called.
-
-    It is made once for a set of types: 200 types take some milliseconds, and a question has dozens of words.
-    """
+    """Return the types of an owner by what they are called, once for a set: 200 types take milliseconds."""
     known = frozenset(types)
-    forms = [(" ".join(words.tokens(name)), kind) for name, kind in aliases if kind in known]
-    for name in types:
+    by_form: dict[str, set[str]] = {}
+    by_ending: dict[str, set[str]] = {}
+    for name, kind in [
+        *((name, kind) for name, kind in aliases if kind in known),
+        *zip(types, types, strict=True),
+    ]:
         parts = words.tokens(name)
-        forms.append((" ".join(parts), name))
-        forms.append((" ".join([*parts[:-1], *map(_singular, parts[-1:])]), name))
-    return _Lookup(_grouped(forms), _grouped((name.split("_")[-1], name) for name in types))
-
-
-def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return the second ones of some pairs by the first, each once, sorted."""
-    groups: dict[str, set[str]] = {}
-    for first, second in pairs:
-        groups.setdefault(first, set()).add(second)
-    return {first: tuple(sorted(group)) for first, group in groups.items()}
+        by_form.setdefault(" ".join(parts), set()).add(kind)
+        if name == kind:
+            by_form.setdefault(" ".join([*parts[:-1], *map(_singular, parts[-1:])]), set()).add(kind)
+            by_ending.setdefault(name.split("_")[-1], set()).add(kind)
+    groups = [{key: tuple(sorted(each)) for key, each in group.items()} for group in (by_form, by_ending)]
+    return _Lookup(*groups)
 
 
 def _singular(word: str) -> str:
     """Return the singular of a plural, else the word: English, and some words of other languages."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    if word in _FOREIGN:
-        return _FOREIGN[word]
+    if (known := _IRREGULAR.get(word) or _FOREIGN.get(word)) is not None:
+        return known
     if len(word) < _PLURAL_LEAST or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     candidates = [word[:-1]]
@@ -151,7 +138,7 @@ VALUES_LIMIT: Final = 4_096
 
 
 class State(NamedTuple):
-    """A state that a question asks for: its words, and what they mean."""
+    """A state that a question asks for."""
 
     words: str
     meaning: Meaning
@@ -172,17 +159,13 @@ OPPOSITE: Final[Mapping[Meaning, Meaning]] = {
 }  # fmt: skip
 """What "not" makes of a state."""
 
-_PAID: Final = lexicon.words("values_paid")
+_PAID, _VOID, _DONE, _DELIVERED, _DRAFT, _NOT, _PENDING, _LATE = (
+    lexicon.words(f"values_{name}")
+    for name in ("paid", "void", "done", "delivered", "draft", "negated", "pending", "late")
+)
 _RECEIVED: Final = frozenset({"payment", "received"})
 """Words that together say that something was paid."""
-_VOID: Final = lexicon.words("values_void")
 _WRITTEN_OFF: Final = frozenset({"written", "off"})
-_DONE: Final = lexicon.words("values_done")
-_DELIVERED: Final = lexicon.words("values_delivered")
-_DRAFT: Final = lexicon.words("values_draft")
-_NOT: Final = lexicon.words("values_negated")
-_PENDING: Final = lexicon.words("values_pending")
-_LATE: Final = lexicon.words("values_late")
 
 _FIELDS: Final[Mapping[str, str]] = {
     name: kind for kind, names in lexicon.fields("states").items() for name in names
@@ -220,14 +203,12 @@ def state_fields(entity_type: str, fields: Collection[str]) -> dict[str, str]:
 
 
 def is_in(
-    state: State, kinds: Mapping[str, str], values: Mapping[str, Any], *, only_value: bool
+    state: State, kinds: Mapping[str, str], values: Mapping[str, Any], *, only_value: bool = False
 ) -> bool | None:
     """Return whether an entity is in a state, ``None`` if none of its fields says it.
 
-    Whether something is overdue depends on time as well: then only a field that says so is compared.
-
-    Args:
-        only_value: the state is a value in use, and means no more than this value.
+    Of ``overdue``, only a field that says so is compared, no time. ``only_value``: the state is a value in
+    use, and means no more than this value.
     """
     if state.meaning == "overdue":
         late = [plain(value) in _LATE for value in _texts(kinds, values)]
@@ -250,21 +231,20 @@ def is_value_in_use(state: State, kinds: Mapping[str, str], values: Mapping[str,
 
 def is_void(kinds: Mapping[str, str], values: Mapping[str, Any]) -> bool:
     """Return whether a field says that something was cancelled, or is no more what it was to be."""
-    return any(
-        not _VOID.isdisjoint(words.tokens(each)) or {*words.tokens(each)} >= _WRITTEN_OFF
-        for each in _texts(kinds, values)
-    )
+    return any(_is_void(frozenset(words.tokens(each))) for each in _texts(kinds, values))
+
+
+def _is_void(status: frozenset[str]) -> bool:
+    return not status.isdisjoint(_VOID) or status >= _WRITTEN_OFF
 
 
 def _flags(state: State, kinds: Mapping[str, str], values: Mapping[str, Any]) -> list[bool]:
     """Return what the flags that are named as a state say of it: ``read`` also says what is unread."""
     verdicts: list[bool] = []
     for name, kind in kinds.items():
-        value = values.get(name)
-        if kind.endswith("flag") and isinstance(value, bool):
-            flag = plain(name.lower().removeprefix("is_"))
-            if state.value in (flag, f"un{flag}"):
-                verdicts.append(value == (state.value == flag))
+        value, flag = values.get(name), plain(name.lower().removeprefix("is_"))
+        if kind.endswith("flag") and isinstance(value, bool) and state.value in (flag, f"un{flag}"):
+            verdicts.append(value == (state.value == flag))
     return verdicts
 
 
@@ -278,30 +258,21 @@ def _texts(kinds: Mapping[str, str], values: Mapping[str, Any]) -> Iterable[str]
 
 def _verdict(meaning: Meaning, kind: str, value: Any) -> bool | None:
     """Return whether one field says that an entity is in a state, or that it is not."""
-    is_about_payment = meaning in ("paid", "unpaid")
+    if kind in ("done_time", "done_flag") and meaning in ("paid", "unpaid"):
+        return None
     if kind.endswith("time"):
-        if isinstance(value, bool) or (kind == "done_time" and is_about_payment):
-            return None
-        return (value not in (None, "")) == (meaning in _ENDED)
+        return None if isinstance(value, bool) else (value not in (None, "")) == (meaning in _ENDED)
     if kind.endswith("flag"):
-        return _of_flag(meaning, kind, value)
+        if not isinstance(value, bool) or kind == "other_flag" or (kind == "ended_flag" and not value):
+            return None
+        if kind == "ended_flag":
+            return meaning in ("ended", "inactive")
+        if kind == "active_flag":
+            return value == (meaning == "active") if meaning in ("active", "inactive") else None
+        return (value != (kind == "open_flag")) == (meaning in _ENDED)
     if not isinstance(value, str) or not value.strip():
         return None
     return _of_status(meaning, value, is_payment=kind == "payment_status")
-
-
-def _of_flag(meaning: Meaning, kind: str, value: Any) -> bool | None:
-    if not isinstance(value, bool):
-        return None
-    if kind == "active_flag":
-        return value == (meaning == "active") if meaning in ("active", "inactive") else None
-    if kind == "ended_flag":
-        if not value:
-            return None
-        return meaning in ("ended", "inactive")
-    if kind == "other_flag" or (kind == "done_flag" and meaning in ("paid", "unpaid")):
-        return None
-    return (value != (kind == "open_flag")) == (meaning in _ENDED)
 
 
 @functools.lru_cache(maxsize=VALUES_LIMIT)
@@ -314,7 +285,7 @@ def _of_status(meaning: Meaning, value: str, *, is_payment: bool) -> bool | None
         or (is_payment and not status.isdisjoint(_DONE | {"received"}))
     )
     is_paid = says_paid and not is_negated
-    is_void = not status.isdisjoint(_VOID) or status >= _WRITTEN_OFF
+    is_void = _is_void(status)
     is_done = not is_negated and not status.isdisjoint(_DONE | _DELIVERED)
     if meaning == "paid":
         return is_paid

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from graphmem.search.questions import lexicon, question_words
-from graphmem.search.questions.phrases import Measure
 from graphmem.search.questions.times_in_words import moment
 from graphmem.text import words
 
@@ -25,6 +24,23 @@ DATE: Final = "date"
 """The unit of dates."""
 
 
+class Measure(NamedTuple):
+    """What is asked of the values of a kind, and the words that say so.
+
+    Attributes:
+        how: ``max``, ``min``, ``sum`` or ``average``.
+        about: what the fields say, such as amount or time; empty if other words say it.
+        most: how many of the first ones are asked for.
+        first: the place of the first one: 2 of "the second largest".
+    """
+
+    how: str
+    about: str
+    words: str
+    most: int = 1
+    first: int = 1
+
+
 class Quantity(NamedTuple):
     """A number with its unit; that of a date is its first microsecond."""
 
@@ -35,6 +51,20 @@ class Quantity(NamedTuple):
     def text(self) -> str:
         number = self.number.quantize(Decimal("0.01")).normalize()
         return f"{number:f} {self.unit}".strip()
+
+
+class Limit(NamedTuple):
+    """Words such as "over 2000 EUR": a value is to have more than the quantity, or less."""
+
+    words: str
+    is_more: bool
+    quantity: Quantity
+
+    def holds(self, other: Quantity | None) -> bool:
+        if other is None or (self.quantity.unit and self.quantity.unit != other.unit) or other.unit == DATE:
+            return False
+        number = self.quantity.number
+        return other.number > number if self.is_more else other.number < number
 
 
 def quantity(field: str, values: Mapping[str, Any]) -> Quantity | None:
@@ -58,6 +88,10 @@ def quantity(field: str, values: Mapping[str, Any]) -> Quantity | None:
 def _unit(text: str) -> str:
     text = text.strip()
     return _SIGNS.get(text.lower(), text)
+
+
+def is_money(quantity: Quantity) -> bool:
+    return quantity.unit in _SIGNS.values()
 
 
 def _number(text: str, *, is_money: bool) -> Decimal | None:
@@ -91,21 +125,17 @@ def measured(
     Args:
         timed: the fields that say when something was or is.
     """
-    best: tuple[int, str, frozenset[str]] = (0, "", frozenset())
+    best, most = Measured("", frozenset()), 0
     for name in sorted(fields):
         label = words.tokens(name.replace("_", " "))
-        telling = frozenset(
-            word
-            for word in rest
-            if any(
-                question_words.is_same(word, each) or each in question_words.LABELS.get(word, ())
-                for each in label
-            )
-        )
-        exact = sum(any(question_words.is_same(word, each) for word in rest) for each in label)
-        best = max(best, (len(telling) + exact, name, telling), key=lambda each: each[0])
-    if best[0]:
-        return Measured(best[1], best[2])
+        same = [(word, each) for word in rest for each in label if question_words.is_same(word, each)]
+        asked = {word for word in rest if not question_words.labels([word]).isdisjoint(label)}
+        telling = frozenset({*asked, *(word for word, _ in same)})
+        count = len(telling) + len({each for _, each in same})
+        if count > most:
+            best, most = Measured(name, telling), count
+    if most:
+        return best
     by_name = {"_".join(words.tokens(name)): name for name in sorted(fields, reverse=True)}
     listed = [by_name[name] for name in FIELDS[measure.about or "amount"] if name in by_name]
     listed += timed if measure.about == "time" else []

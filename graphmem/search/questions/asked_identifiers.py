@@ -15,7 +15,7 @@ from graphmem.model.ids import ENTITY_ID
 from graphmem.search import written_identifiers
 from graphmem.search.questions import lexicon
 from graphmem.search.questions.pieces import Piece
-from graphmem.text import codes, identifiers, written_dates
+from graphmem.text import codes, identifiers, words, written_dates
 
 CODE_DIGITS_LEAST: Final = 3
 """Digits of a code with letters, years left out: ``GPT-4`` and ``covid-19`` are words."""
@@ -41,15 +41,11 @@ _QUANTITY = re.compile(r"[0-9]+(?:[.,][0-9]+)?[a-z]{1,4}")
 _SHORT_CODE = re.compile(r"([A-Z]{3,})[-_/]?[0-9]{2}")
 """A code of capitals needs fewer digits: ``ORD-77``."""
 _TOKEN = re.compile(r"[a-z]+|[0-9]+")
-_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _YEARS = re.compile(r"(?:19|20)[0-9]{2}(?:[-/](?:(?:19|20)?[0-9]{2}))?")
 
 
 class WordRun(NamedTuple):
-    """Consecutive words of a question, from ``start`` up to ``end``, and the identifiers they may be.
-
-    ``pairs``: (kind, index key), where they are looked up.
-    """
+    """Consecutive words of a question, and the (kind, index key) pairs that they may stand for."""
 
     start: int
     end: int
@@ -58,34 +54,34 @@ class WordRun(NamedTuple):
 
 
 def identifiers_in(pieces: Sequence[Piece]) -> list[WordRun]:
-    found: list[WordRun] = []
+    runs: list[WordRun] = []
     texts = [fold_text(piece.text) for piece in pieces]
     place = 0
     while place < len(pieces):
         end = place + 1
-        if codes.has_digit(texts[place]):
-            # Words in a row that have digits, and no punctuation between them.
-            while end < len(texts) and not pieces[end - 1].ends and codes.has_digit(texts[end]):
-                end += 1
+        # Words in a row that have digits, and no punctuation between them.
+        while (
+            end < len(texts)
+            and not pieces[end - 1].ends
+            and all(map(codes.has_digit, texts[place : end + 1]))
+        ):
+            end += 1
         while end > place + 1 and not _is_number_in_groups(texts[place:end]):
             end -= 1
-        if end == place + 1 and not _is_identifier(pieces, texts, place):
-            place = end
-            continue
-        text = " ".join(piece.text for piece in pieces[place:end])
-        found.append(WordRun(place, end, text.removeprefix("mailto:")))
+        if end > place + 1 or _is_identifier(pieces, texts, place):
+            text = " ".join(piece.text for piece in pieces[place:end])
+            runs.append(WordRun(place, end, text.removeprefix("mailto:")))
         place = end
-    return found
+    return runs
 
 
 def _is_number_in_groups(texts: Sequence[str]) -> bool:
     """Return whether words are one telephone number, card number, IBAN or the like."""
     text = " ".join(texts)
-    if _AMOUNT.fullmatch(text) and not text.startswith("0"):
+    is_amount = _AMOUNT.fullmatch(text) and not text.startswith("0")
+    if is_amount or any(written_dates.date_of(each) is not None for each in texts):
         return False
-    if any(written_dates.date_of(each) is not None for each in texts):
-        return False
-    if identifiers.is_phone(text) and not all(map(_YEAR.fullmatch, texts)):
+    if identifiers.is_phone(text) and not all(map(codes.YEAR.fullmatch, texts)):
         digits = sum(map(str.isdigit, text))
         is_dialled = text.startswith(("+", "0")) and digits >= PHONE_DIGITS_LEAST
         return is_dialled or digits >= written_identifiers.DIALLED_DIGITS_LEAST
@@ -94,15 +90,12 @@ def _is_number_in_groups(texts: Sequence[str]) -> bool:
 
 def _is_identifier(pieces: Sequence[Piece], texts: Sequence[str], place: int) -> bool:
     text = texts[place].removeprefix("mailto:")
-    if _EMAIL.fullmatch(text) or ENTITY_ID.fullmatch(text) or _URL.fullmatch(text) or _HASH.fullmatch(text):
+    if any(shape.fullmatch(text) for shape in (_EMAIL, ENTITY_ID, _URL, _HASH)):
         return True
-    if not codes.has_digit(text) or written_dates.date_of(text) is not None:
+    is_plain = any(shape.fullmatch(text) for shape in (_AMOUNT, _YEARS, _VERSION, _QUANTITY))
+    if is_plain or not codes.has_digit(text) or written_dates.date_of(text) is not None:
         return False
-    if any(shape.fullmatch(text) for shape in (_AMOUNT, _YEARS, _VERSION, _QUANTITY)):
-        return False
-    if any(character.isalpha() for character in text):
-        return _is_code(pieces[place].text)
-    return _is_number(pieces, texts, place)
+    return _is_code(pieces[place].text) if words.has_letter(text) else _is_number(pieces, texts, place)
 
 
 def _is_code(spelled: str) -> bool:
@@ -110,11 +103,8 @@ def _is_code(spelled: str) -> bool:
     if short:
         return short[1].lower() not in _WORDS_WITH_NUMBERS
     tokens = _TOKEN.findall(fold_text(spelled))
-    if not tokens or tokens[0] in _WORDS_WITH_NUMBERS:
-        return False
-    return sum(len(each) for each in tokens if each.isdecimal() and not _YEAR.fullmatch(each)) >= (
-        CODE_DIGITS_LEAST
-    )
+    digits = sum(len(each) for each in tokens if each.isdecimal() and not codes.YEAR.fullmatch(each))
+    return digits >= CODE_DIGITS_LEAST and tokens[0] not in _WORDS_WITH_NUMBERS
 
 
 def _is_number(pieces: Sequence[Piece], texts: Sequence[str], place: int) -> bool:
@@ -123,12 +113,11 @@ def _is_number(pieces: Sequence[Piece], texts: Sequence[str], place: int) -> boo
     digits = re.sub("[^0-9]", "", text)
     if identifiers.is_phone(text) and text.startswith(("+", "0")) and len(digits) >= PHONE_DIGITS_LEAST:
         return True
-    parts = re.split("[-/]", text)
-    if not all(part.isdecimal() for part in parts):
+    if not all(part.isdecimal() for part in re.split("[-/]", text)):
         return False
-    if place and not pieces[place - 1].ends and texts[place - 1].rstrip(".:#") in _LABELS:
-        return len(digits) >= LABELLED_DIGITS_LEAST
     before = texts[place - 1] if place else ""
+    if place and not pieces[place - 1].ends and before.rstrip(".:#") in _LABELS:
+        return len(digits) >= LABELLED_DIGITS_LEAST
     after = texts[place + 1] if place + 1 < len(texts) and not pieces[place].ends else ""
     is_amount = digits.endswith("000") or before in _COMPARING or after in _UNITS
     return len(digits) >= NUMBER_DIGITS_LEAST and not is_amount

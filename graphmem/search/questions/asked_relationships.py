@@ -12,8 +12,7 @@ from graphmem.model.shipped_relationships import MEANINGS, SOURCE_ROLE, TARGET_R
 from graphmem.reading.shared_rows import refuse_stale_keys
 from graphmem.search.questions import lexicon, question_words
 from graphmem.search.questions.mentions import ATTRIBUTES
-from graphmem.search.questions.naming import RELATIONSHIP, Asking, Named
-from graphmem.search.questions.phrases import AskedPast
+from graphmem.search.questions.naming import RELATIONSHIP, SELF, Asking, Named, places_of
 from graphmem.search.questions.question_words import FollowedRole
 from graphmem.text import words
 
@@ -87,14 +86,41 @@ async def by_relationships(
         return []
     ids = list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT]
     roles = [word for word in followed.words if question_words.says_role(word)]
-    rows = (
-        await related(asking, ids, *followed.types, types=list(asking.types), all_types=bool(roles))
-    ).related
+    types = list(asking.types)
+    rows = (await related(asking, ids, *followed.types, types=types, all_types=bool(roles))).related
     bases = {each.id: each for each in named}
     people = [each for each in rows if not described or each.described[0] in question_words.PERSONS]
     hits = in_role(among(people, followed), bases, followed.words, described)
+    if hits or not roles:
+        return hits
     # "The driver of the hotel": what somebody is may stand in the relationship.
-    return hits or in_role([each for each in rows if roles and each.is_called(roles)], bases, [""])
+    is_self = all(each.kind == SELF for each in named)
+    return in_role(await called(asking, rows, [roles], in_others=not is_self), bases, [""])
+
+
+async def called(
+    asking: Asking, rows: Sequence[RelatedEntity], titles: Iterable[Sequence[str]], *, in_others: bool
+) -> list[RelatedEntity]:
+    """Return those of some relationships whose other ends are called something: a driver, an apprentice.
+
+    Args:
+        in_others: their other relationships may say it: Tom's apprentice is called so where both work.
+            That is one round trip.
+    """
+    listed = [each for each in rows if any(map(each.is_called, titles))]
+    people = [each.other_id for each in rows if each.described[0] in question_words.PERSONS]
+    if listed or not (in_others and people):
+        return listed
+    others = await related(asking, people[:FOLLOWED_LIMIT], None, [], types=[])
+    ids = {each.entity_id for each in others.related if any(map(each.is_called, titles))}
+    return [each for each in rows if each.other_id in ids]
+
+
+async def companies(asking: Asking, entity_id: str) -> list[str]:
+    """Return the ids of the companies of which somebody says "our": one round trip."""
+    types = ["FOUNDED", "MANAGES", "OWNS", "WORKS_AT"]
+    rows = await related(asking, [entity_id], types, [], types=[], is_between=True)
+    return [each.other_id for each in rows.related]
 
 
 def among(rows: Iterable[RelatedEntity], role: FollowedRole) -> list[RelatedEntity]:
@@ -117,11 +143,10 @@ def in_role(
     for row in rows:
         meaning = MEANINGS.get(row.relationship_type)
         kind = kinds.get(row.relationship_type if meaning is None else meaning.name, "")
+        kind = described if described in _GENDERS else kind
         is_of = _is_of(row, kind) if kind else True
-        if described in _GENDERS:
-            kind, is_of = described, _is_of(row, described)
-            is_of = True if is_of is None and len(rows) == 1 else is_of
-        judged.append((row, kind, is_of))
+        is_only = described in _GENDERS and len(rows) == 1
+        judged.append((row, kind, True if is_of is None and is_only else is_of))
     sure = {kind for _, kind, is_of in judged if is_of}
     answer: dict[str, Named] = {}
     for row, kind, is_of in judged:
@@ -171,24 +196,20 @@ async def related(
     )
     current = [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
     if past is not None and past.end:
-        current = [each for each in current if _was_valid(each.metadata, past)]
+        current = [
+            each
+            for each in current
+            for since, until in map(ending.validity, ending.periods(each.metadata))
+            if (since or times.EARLIEST) < past.end and (until or times.LATEST) > past.start
+        ]
     elif past is not None and not is_between:
         # Where some have ended, "my former employer" is none of now.
-        current = [each for each in current if _has_ended(each.metadata, now)] or current
+        ended = [
+            each for each in current
+            if any(ending.ended(period, now) is not None for period in ending.periods(each.metadata))
+        ]  # fmt: skip
+        current = ended or current
     return row._replace(related=current)
-
-
-def _was_valid(metadata: Sequence[tuple[str, str]], past: AskedPast) -> bool:
-    """Return whether a relationship held at a time in the past, as far as its metadata says it."""
-    spans = map(ending.validity, ending.periods(metadata))
-    return any(
-        (since or times.EARLIEST) < past.end and (until or times.LATEST) > past.start
-        for since, until in spans
-    )
-
-
-def _has_ended(metadata: Sequence[tuple[str, str]], now: int) -> bool:
-    return any(ending.ended(period, now) is not None for period in ending.periods(metadata))
 
 
 async def _followed(
@@ -201,7 +222,7 @@ async def _followed(
     if not spans:
         return FollowedRole()
     followed = question_words.followed(tokens, question.nouns, spans, BUILTIN)
-    used_places = {place for start, end in spans for place in range(start, end)}
+    used_places = places_of(named)
     is_asked = described or not _ASKING.isdisjoint(tokens)
     is_open = any(
         piece.token and not piece.is_stop_word and piece.token not in ATTRIBUTES and place not in used_places

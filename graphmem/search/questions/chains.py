@@ -26,20 +26,13 @@ _ARTICLES: Final = lexicon.words("articles")
 _OF: Final = lexicon.words("of")
 _NO_STEP: Final = question_words.EMPTY | _OF | _ARTICLES
 _EXTREMES: Final = lexicon.meanings("extremes").keys()
-_PASSED: Final = {
-    "",
-    *_NO_STEP,
-    *lexicon.words("asking"),
-    *" ".join(_EXTREMES).split(),
-}
+_PASSED: Final = {"", *_NO_STEP, *lexicon.words("asking"), *" ".join(_EXTREMES).split()}
 _FACTS: Final = ATTRIBUTES | lexicon.words("own_facts")
 """Words that ask for what people say of somebody."""
 _SAID_BY_VALUE: Final = lexicon.words("number_words") | {"name"}
 """Words for what a value itself is: "the number of my phone"."""
 AMBIGUOUS: Final = ATTRIBUTES | lexicon.words("ambiguous_roles")
 """Words for relationships that people also say of other things: "the size of Tom's report"."""
-
-
 CLAUSES: Final = lexicon.words("describing")
 PEOPLE: Final = frozenset(lexicon.meanings("genders")) | lexicon.words("somebody")
 """Words for people that say no relationship."""
@@ -50,7 +43,8 @@ class Chain(NamedTuple):
 
     ``places`` are those of all nouns, from the name on. ``has_more``: the question asks for something of what
     is at the end, by a noun or a verb. ``is_beside``: other words of the question say something else.
-    ``beside``: the words that are no step, but for those that say nothing.
+    ``beside``: the words that are no step, but for those that say nothing. ``is_title``: the only step is no
+    known role: it may be what somebody is called.
     """
 
     start: int
@@ -60,6 +54,7 @@ class Chain(NamedTuple):
     has_more: bool = False
     is_beside: bool = False
     beside: tuple[str, ...] = ()
+    is_title: bool = False
 
     @property
     def decides(self) -> bool:
@@ -86,8 +81,9 @@ def _paths(question: AskedNames, names: Mapping[int, int], mine: Collection[int]
     """Return the chains that the words of a question make."""
     pieces = question.pieces
     named_places = {place for start, end in names.items() for place in range(start, end)}
-    words = [Edge("name", start, end, (start, end)) for start, end in names.items() if start not in mine]
-    words += [Edge("mine", place, place + 1, (place, place + 1)) for place in mine]
+    words = [
+        Edge("mine" if start in mine else "name", start, end, (start, end)) for start, end in names.items()
+    ]
     for place, piece in enumerate(pieces):
         for category, table in (("article", _ARTICLES), ("of", _OF), ("former", question_words.FORMER)):
             if piece.token in table and place not in names:
@@ -98,13 +94,6 @@ def _paths(question: AskedNames, names: Mapping[int, int], mine: Collection[int]
         word = "_".join(piece.tokens)
         if piece.is_word and place not in named_places and word not in _NO_STEP and word not in _EXTREMES:
             words.append(Edge("noun", place, place + 1, (word, place)))
-            # "My master joiner".
-            before = words[-2] if len(words) > 1 else words[-1]
-            is_behind = before.symbol == "noun" and before[1:3] == (place - 1, place)
-            if is_behind and _is_title(before, word) and not (
-                pieces[place - 1].ends or pieces[place - 1].is_possessive
-            ):  # fmt: skip
-                words.append(Edge("noun", place - 1, place + 1, (f"{before.value[0]}_{word}", place)))
 
     def owned(_start: int, _end: int, base: Any, *others: Any) -> Chain:
         chain = base if isinstance(base, Chain) else Chain(base[0], base[1], (), ())
@@ -126,17 +115,15 @@ def _paths(question: AskedNames, names: Mapping[int, int], mine: Collection[int]
     return [edge.value for edge in chart.parse("paths", words) if edge.symbol == "PATH"]
 
 
-def _is_title(before: Edge, word: str) -> bool:
-    """Return whether two words may say together what somebody is."""
-    return not any(question_words.says_role(each) or each in ATTRIBUTES for each in (before.value[0], word))
-
-
-def longest_chain(question: AskedNames, named: Iterable[Named], ours: Collection[int] = ()) -> Chain | None:
+def longest_chain(
+    question: AskedNames, named: Iterable[Named], ours: Collection[int] = (), *, with_titles: bool = False
+) -> Chain | None:
     """Return the longest chain of a question, ``None`` if it has none.
 
     Args:
         named: with who asks.
         ours: the places of words such as "our".
+        with_titles: a noun that says no relationship is a step as well: "Tom's apprentice".
     """
     # Of names that begin with one word, the longest counts.
     names = dict(sorted((each.start, each.end) for each in named if each.end))
@@ -144,9 +131,11 @@ def longest_chain(question: AskedNames, named: Iterable[Named], ours: Collection
     chains: list[Chain] = []
     for chain in _paths(question, names, mine):
         every = steps = chain.steps
+        # A noun behind a possessive may be a field, as in "Tom's plumber's phone".
+        owned = [place - 1 in mine or question.pieces[place - 1].is_possessive for place in chain.places]
         is_step = [
             question_words.says_role(step)
-            or (number + 1 < len(every) and _is_owned(question, chain, number, mine))
+            or (number + 1 < len(every) and owned[number])
             or (chain.start in ours and not number)
             for number, step in enumerate(every)
         ]
@@ -156,9 +145,9 @@ def longest_chain(question: AskedNames, named: Iterable[Named], ours: Collection
         if steps and all(is_step[: len(steps)]):
             beside = every[len(steps) :]
             chains.append(chain._replace(steps=steps, has_more=bool(beside), beside=beside))
-    chain = max(
-        chains, key=lambda each: (len(each.steps), each.has_more, "_" in each.steps[-1]), default=None
-    )
+        elif with_titles and len(every) == 1 and every[0] not in AMBIGUOUS | question_words.FIELD_WORDS:
+            return chain._replace(is_title=True)
+    chain = max(chains, key=lambda each: (len(each.steps), each.has_more), default=None)
     if chain is None or chain.decides:
         return chain
     # "My old address" asks for no age.
@@ -166,7 +155,6 @@ def longest_chain(question: AskedNames, named: Iterable[Named], ours: Collection
     used_places = {
         *chain.places,
         *former,
-        *(chain.places[0] - place for place in range(1, chain.steps[0].count("_") + 1)),
         *question.selves,
         *(at for span in names.items() for at in range(*span)),
     }
@@ -179,12 +167,6 @@ def longest_chain(question: AskedNames, named: Iterable[Named], ours: Collection
     asks = all(word in _FACTS or question_words.says_role(word, with_types=True) for word in others)
     beside = (*chain.beside, *others)
     return chain._replace(has_more=bool(others) and asks, is_beside=not asks, beside=beside)
-
-
-def _is_owned(question: AskedNames, chain: Chain, number: int, mine: Collection[int]) -> bool:
-    """Return whether a noun stands behind a possessive: it may be a field, as in "Tom's plumber's phone"."""
-    before = chain.places[number] - 1
-    return before in mine or question.pieces[before].is_possessive
 
 
 def described(question: AskedNames) -> int:
@@ -204,29 +186,24 @@ def described(question: AskedNames) -> int:
     return -1
 
 
-_OWNING_TYPES: Final = ["FOUNDED", "MANAGES", "OWNS", "WORKS_AT"]
-"""Relationships of somebody who says "our" to the company that is theirs."""
-
-
 async def follow(asking: Asking, chain: Chain, bases: Sequence[Named], *, is_ours: bool = False) -> Way:
     """Follow a chain from what bears the name at its beginning: one round trip for each step.
 
     "Our" is what is of who asks, or of the company that is theirs: that is one round trip more.
     """
     if len(chain.steps) > STEPS_LIMIT:
-        return Way(
-            [], [], f"{STEPS_LIMIT} steps of relationships are followed: ask from there for the others"
-        )
+        note = f"{STEPS_LIMIT} steps of relationships are followed: ask from there for the others"
+        return Way([], [], note)
     bases = list(bases)
     if is_ours and bases:
-        rows = await asked_relationships.related(
-            asking, [bases[0].id], _OWNING_TYPES, [], types=[], is_between=True
-        )
-        bases += [bases[0]._replace(id=each.other_id) for each in rows.related]
+        theirs = await asked_relationships.companies(asking, bases[0].id)
+        bases += [bases[0]._replace(id=each) for each in theirs]
     ends, between, known = {each.id: each for each in bases[:FOLLOWED_LIMIT]}, list[str](), list[str]()
     for number, step in enumerate(chain.steps, 1):
         is_between = number < len(chain.steps)
-        reached, names, what, value = await _step(asking, ends, step, is_between=is_between)
+        reached, names, what, value = await _step(
+            asking, ends, step, is_between=is_between, is_title=chain.is_title
+        )
         if not reached:
             says = f"{what} is {value}" if value else f"no {what.removeprefix('the ')} is known"
             if not chain.has_more and (value or step in ATTRIBUTES):
@@ -246,28 +223,21 @@ async def follow(asking: Asking, chain: Chain, bases: Sequence[Named], *, is_our
 
 
 async def _step(
-    asking: Asking, ends: Mapping[str, Named], step: str, *, is_between: bool
+    asking: Asking, ends: Mapping[str, Named], step: str, *, is_between: bool, is_title: bool
 ) -> tuple[dict[str, Named], dict[str, str], str, str]:
     """Return what a step leads to, the names of that, what it is, and a value of a field, if one says it."""
     role = question_words.role_of(step)
     rows = await asked_relationships.related(
-        asking,
-        list(ends),
-        *role.types,
-        types=[],
-        fields=list(role.words),
-        is_between=is_between,
+        asking, list(ends), *role.types, types=[], fields=list(role.words), is_between=is_between,
         all_types=True,
-    )
-    reached = {
-        each.id: each
-        for each in asked_relationships.in_role(asked_relationships.among(rows.related, role), ends, [step])
-    }
-    if not (reached or any(each.held for each in rows.entities)):
+    )  # fmt: skip
+    listed = asked_relationships.in_role(asked_relationships.among(rows.related, role), ends, [step])
+    if not (listed or any(each.held for each in rows.entities)):
         # "Our driver": what somebody is may stand in the relationship.
         titles = [each.split("_") for each in role.words]
-        called = [each for each in rows.related if any(map(each.is_called, titles))]
-        reached = {each.id: each for each in asked_relationships.in_role(called, ends, [""])}
+        called = await asked_relationships.called(asking, rows.related, titles, in_others=is_title)
+        listed = asked_relationships.in_role(called, ends, [""])
+    reached = {each.id: each for each in listed}
     names = {each.other_id: each.other_name for each in rows.related}
     value = ""
     for entity in rows.entities if not reached else ():

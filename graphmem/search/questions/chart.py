@@ -27,20 +27,16 @@ class Edge(NamedTuple):
     value: Any = ()
 
 
-class _Part(NamedTuple):
-    symbol: str
-    border: str
-
-
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule; ``following`` are the parts that may come behind each part, and first of all.
+    """A rule: its parts, each with what stands behind it, and the parts that the action takes.
 
-    As many as there are parts stands for the end.
+    ``following`` are the parts that may come first, then those that may come behind each part; the number of
+    parts stands for the end.
     """
 
     symbol: str
-    parts: tuple[_Part, ...]
+    parts: tuple[tuple[str, str], ...]
     following: tuple[tuple[int, ...], ...]
     action: str
     taken: tuple[int, ...]
@@ -61,19 +57,17 @@ def _rule(symbol: str, line: str) -> _Rule:
                 break
         following.append(tuple(behind))
     name, *taken = action.split() or [""]
-    return _Rule(
-        symbol, tuple(_Part(*part[:2]) for part in parts), tuple(following), name, tuple(map(int, taken))
-    )
+    bordered = tuple((part, border) for part, border, _ in parts)
+    return _Rule(symbol, bordered, tuple(following), name, tuple(map(int, taken)))
 
 
 def _grammar(table: Mapping[str, str]) -> Mapping[str, list[tuple[_Rule, int]]]:
     """Return the rules of which a symbol may be the first part, with the number of the part."""
     first: dict[str, list[tuple[_Rule, int]]] = {}
     for symbol, text in table.items():
-        for line in text.strip().splitlines():
-            rule = _rule(symbol, line)
+        for rule in (_rule(symbol, line) for line in text.strip().splitlines()):
             for number in rule.following[0]:
-                first.setdefault(rule.parts[number].symbol, []).append((rule, number))
+                first.setdefault(rule.parts[number][0], []).append((rule, number))
     return first
 
 
@@ -87,10 +81,9 @@ Action = Callable[..., Any]
 
 
 class Chart:
-    """The phrases of some words.
+    """The phrases of some words: whether punctuation follows each, and which have a possessive ending.
 
     Args:
-        ends, possessives: whether punctuation follows each word, and whether it has a possessive ending.
         actions: the functions that rules name. Each takes the places at which a phrase begins and ends, and
             the values of its parts; it returns ``None`` where the parts make no such phrase.
     """
@@ -103,7 +96,7 @@ class Chart:
         self._waiting: dict[tuple[int, str], list[tuple[_Rule, int, int, tuple[Edge, ...]]]] = {}
 
     def parse(self, grammar: str, words: Iterable[Edge]) -> list[Edge]:
-        """Return the phrases and the words, by the rules of one grammar."""
+        """Return the phrases and the words."""
         rules = _RULES[grammar]
         for word in sorted(words, key=lambda each: (each.end, -each.start)):
             new = [word]
@@ -127,14 +120,13 @@ class Chart:
                 if following == len(rule.parts):
                     value = self._value(rule, start, parts)
                     new += [Edge(rule.symbol, start, edge.end, value)] if value is not None else []
-                elif self._goes_on(edge.end, rule.parts[number].border):
-                    place = (edge.end, rule.parts[following].symbol)
+                    continue
+                border, end = rule.parts[number][1], edge.end
+                is_joined = border == "," or not self._ends[end - 1]
+                if is_joined and self._possessives[end - 1] == (border == "'"):
+                    place = (end, rule.parts[following][0])
                     self._waiting.setdefault(place, []).append((rule, following, start, parts))
         return new
-
-    def _goes_on(self, end: int, border: str) -> bool:
-        is_possessive, is_end = self._possessives[end - 1], self._ends[end - 1]
-        return is_possessive == (border == "'") and (border == "," or not is_end)
 
     def _value(self, rule: _Rule, start: int, parts: tuple[Edge, ...]) -> Any:
         if not rule.action:

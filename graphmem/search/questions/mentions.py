@@ -76,34 +76,29 @@ class AskedNames:
     @cached_property
     def runs(self) -> list[WordRun]:
         """The runs of words that may be names or identifiers, the longest first; no run of stop words."""
-        runs: list[WordRun] = []
+        longer = [each for each in self.asked_identifiers if each.end - each.start > NAME_WORDS]
+        runs = [each._replace(pairs=frozenset(_pairs(each.text, self.region))) for each in longer]
         most = DENSE_NAME_CHARACTERS if self._has_dense else NAME_WORDS
         for length in range(min(most, len(self.pieces)), 0, -1):
             for start in range(len(self.pieces) - length + 1):
                 end = start + length
-                if self._may_be_run(start, end):
-                    phrase = self.text(start, end)
-                    # With and without the punctuation around it and a possessive ending.
-                    bare = phrase.strip(AROUND)
-                    text = POSSESSIVE.sub("", bare)
-                    if self._has_dense and self.pieces[start].is_dense and length > 1:
-                        # There are many of these, and none is an address.
-                        key = index_key(fold_text(text))
-                        pairs = {(kind, key) for kind in identifiers.NAMES}
-                    else:
-                        pairs = {pair for each in {phrase, bare, text} for pair in _pairs(each, self.region)}
-                    runs.append(WordRun(start, end, text, frozenset(pairs)))
-        longer = [each for each in self.asked_identifiers if each.end - each.start > NAME_WORDS]
-        return [each._replace(pairs=frozenset(_pairs(each.text, self.region))) for each in longer] + runs
+                if not self._may_be_run(start, end):
+                    continue
+                phrase, text = self.text(start, end), self.name(start, end)
+                if self._has_dense and self.pieces[start].is_dense and length > 1:
+                    # There are many of these, and none is an address.
+                    key = index_key(fold_text(text))
+                    pairs = {(kind, key) for kind in identifiers.NAMES}
+                else:
+                    spellings = {phrase, phrase.strip(AROUND), text}
+                    pairs = {pair for each in spellings for pair in _pairs(each, self.region)}
+                runs.append(WordRun(start, end, text, frozenset(pairs)))
+        return runs
 
     def text(self, start: int, end: int) -> str:
         """Return the words from one place up to another as they are written."""
-        return "".join(self._with_blanks[start:end]).lstrip(" ")
-
-    @cached_property
-    def _with_blanks(self) -> list[str]:
-        spelled = zip(self.spellings, self.pieces, strict=True)
-        return [spelling if piece.is_glued else f" {spelling}" for spelling, piece in spelled]
+        spelled = zip(self.spellings[start:end], self.pieces[start:end], strict=True)
+        return "".join(text if piece.is_glued else f" {text}" for text, piece in spelled).lstrip(" ")
 
     def name(self, start: int, end: int) -> str:
         """Return the same without the punctuation around it and a possessive ending."""
@@ -118,11 +113,9 @@ class AskedNames:
         pieces = self.pieces[start:end]
         if self.is_prose and not any(piece.may_begin_name for piece in pieces):
             return False
-        if not self._has_dense:
-            return not all(piece.is_stop_word for piece in pieces)
         if len(pieces) == 1 and pieces[0].is_dense:
             return not pieces[0].is_glued and not any(each.is_glued for each in self.pieces[end : end + 1])
-        is_long = len(pieces) > NAME_WORDS and sum(not piece.is_glued for piece in pieces) > NAME_WORDS
+        is_long = sum(not piece.is_glued for piece in pieces) > NAME_WORDS
         return not is_long and not all(piece.is_stop_word for piece in pieces)
 
     @property
@@ -138,20 +131,19 @@ class AskedNames:
     def unknown_identifier(self, named: Iterable[tuple[int, int]] = ()) -> str | None:
         """Return the first identifier in the question that is none of what it names, if there is one."""
         spans = list(named)
-        unknown = (
-            each for each in self.asked_identifiers
-            if not any(start <= each.start and each.end <= end for start, end in spans)
-        )  # fmt: skip
-        return next((each.text for each in unknown), None)
+        for each in self.asked_identifiers:
+            if not any(start <= each.start and each.end <= end for start, end in spans):
+                return each.text
+        return None
 
     @cached_property
     def selves(self) -> list[int]:
         """The places of words that mean who asks: "my" and "I", but not "me" in "show me"."""
-        before = ["", *self._bare]
+        words = enumerate(zip(["", *self._bare], self._bare, strict=False))
         return [
             place
-            for place, word in enumerate(self._bare)
-            if word in MY or (word in _SELF and before[place] not in _SELF_OBJECT)
+            for place, (before, word) in words
+            if word in MY or (word in _SELF and before not in _SELF_OBJECT)
         ]
 
     @property
@@ -192,19 +184,18 @@ class AskedNames:
     def _language(self) -> str | None:
         return terms.language_of_question(" ".join(piece.text for piece in self.pieces))
 
+    def _is_marked(self, piece: Piece) -> bool:
+        """Return whether a word is written as a name."""
+        is_capital = self.has_case and piece.is_capital
+        return is_capital or piece.is_possessive or words.is_emoji(piece.token)
+
     def may_be_name(self, place: int) -> bool:
         piece = self.pieces[place]
         is_short = len(piece.text) < 2 and not words.is_emoji(piece.text)
-        if not piece.is_word or is_short or piece.is_stop_word or self._is_day(place):
+        is_other = piece.is_stop_word or piece.is_title or piece.is_initial or piece.is_dense
+        if not piece.is_word or is_short or is_other or self._is_day(place):
             return False
-        if piece.is_title or piece.is_initial or piece.is_dense:
-            return False
-        if (
-            words.is_emoji(piece.token)
-            or piece.is_possessive
-            or (self.has_case and piece.is_capital)
-            or len(self.pieces) == 1
-        ):
+        if self._is_marked(piece) or len(self.pieces) == 1:
             return True
         return not self.has_case and (not _asks(piece.token) or self._is_joined(place))
 
@@ -216,10 +207,9 @@ class AskedNames:
         """Return whether a word is the name of a day or a month for sure: "8 May", "in May"."""
         if self.pieces[place].token not in _DAYS or self.pieces[place].is_possessive:
             return False
-        before, after = self.pieces[max(0, place - 1) : place], self.pieces[place + 1 : place + 2]
-        return any(each.token[:1].isdigit() for each in (*before, *after)) or any(
-            each.token in _BEFORE_DAYS for each in before
-        )
+        before = [each.token for each in self.pieces[max(0, place - 1) : place]]
+        after = [each.token for each in self.pieces[place + 1 : place + 2]]
+        return any(each[:1].isdigit() for each in before + after) or not _BEFORE_DAYS.isdisjoint(before)
 
     def title_before(self, place: int) -> str:
         """Return the title before a place, empty if there is none."""
@@ -258,14 +248,11 @@ class AskedNames:
     def written_names(self) -> set[str]:
         """The words that the question writes as names: with a capital letter or a possessive, or alone."""
         spelled = [piece for piece in self.pieces if piece.tokens]
-        if len(spelled) == 1 or all(piece.is_capital for piece in spelled):
-            return {token for piece in spelled for token in piece.tokens}
+        if len(spelled) > 1 and not all(piece.is_capital for piece in spelled):
+            spelled = [piece for piece in spelled if self._is_marked(piece)]
         whole = (0, len(self.pieces))
         return {word for part in self._dense_parts if part[:2] == whole for word in part.words} | {
-            token
-            for piece in self.pieces
-            if piece.is_possessive or (self.has_case and piece.is_capital) or words.is_emoji(piece.token)
-            for token in piece.tokens
+            token for piece in spelled for token in piece.tokens
         }
 
     def parts(self, names: Collection[str], used_places: Collection[int] = ()) -> list[NamePart]:
@@ -286,13 +273,10 @@ class AskedNames:
                 end += 1
                 if pieces[end - 1].ends or pieces[end - 1].is_possessive:
                     break
-            group = dict.fromkeys(
-                token for piece in pieces[start:end] if not piece.is_initial for token in piece.tokens
-            )
+            spelled = [(piece.is_initial, token) for piece in pieces[start:end] for token in piece.tokens]
+            group = dict.fromkeys(token for is_initial, token in spelled if not is_initial)
             if group and not self._is_of_somebody_else(start, end, names, used_places):
-                initials = tuple(
-                    token for piece in pieces[start:end] if piece.is_initial for token in piece.tokens
-                )
+                initials = tuple(token for is_initial, token in spelled if is_initial)
                 parts.append(NamePart(start, end, tuple(group), initials))
             start = max(end, start + 1)
         used = set(used_places)
@@ -317,12 +301,11 @@ class AskedNames:
         for place, before in ((first - 1, first - 1), (last, end - 1)):
             if not 0 <= place < len(self.pieces) or place in used_places or self._continues(place, names):
                 continue
-            if self.pieces[before].ends or self.pieces[before].is_possessive:
-                continue
             token = self.pieces[place].token
             is_order = token in _COMMANDS and (place == 0 or self.pieces[place - 1].ends)
             asks = _asks(token) and not self._is_joined(place)
-            if not (asks or is_order) and self.may_be_name(place):
+            is_apart = self.pieces[before].ends or self.pieces[before].is_possessive
+            if not (is_apart or asks or is_order) and self.may_be_name(place):
                 return True
         return False
 
@@ -345,19 +328,13 @@ def _asks(token: str) -> bool:
 def _pairs(spelling: str, region: str | None) -> set[tuple[str, str]]:
     """Return the (kind, index key) pairs of words in a question: addresses and numbers where they look so."""
     text = fold_text(spelling)
-    if not text:
-        return set()
+    is_long = len(text) >= EXTERNAL_ID_LENGTH_LEAST
     if any(character.isdigit() or character in _ADDRESS_SIGNS for character in text):
         pairs = identifiers.candidates(text, region)
-        return (
-            pairs
-            if len(text) >= EXTERNAL_ID_LENGTH_LEAST
-            else {p for p in pairs if p[0] in identifiers.NAMES}
-        )
-    kinds = identifiers.NAMES
-    if " " not in text and len(text) >= EXTERNAL_ID_LENGTH_LEAST:
-        kinds = ("external_id", *kinds)
-    return {(kind, index_key(each)) for kind in kinds for each in (text, identifiers.one_spelling(text))}
+        return {pair for pair in pairs if is_long or pair[0] in identifiers.NAMES}
+    kinds = ("external_id", *identifiers.NAMES) if is_long and " " not in text else identifiers.NAMES
+    spellings = (text, identifiers.one_spelling(text)) if text else ()
+    return {(kind, index_key(each)) for kind in kinds for each in spellings}
 
 
 def longest(spans: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:

@@ -17,6 +17,7 @@ from graphmem.search.owner_copy import ExactMatch, OwnerCopy
 from graphmem.search.questions import mentions, question_words
 from graphmem.search.questions.mentions import AskedNames, NamePart, WordRun
 from graphmem.search.questions.phrases import AskedPast
+from graphmem.search.questions.reading import Reading
 from graphmem.text import identifiers
 
 RESEMBLANCE: Final = "resemblance"
@@ -26,12 +27,7 @@ NEAR: Final = "near_name"
 KINDS: Final = (*identifiers.KINDS, "name_part", "relationship", "kind", "field", "self", NEAR)
 """How a question may name an entity: by an identifier, by a part of its name, by a relationship, by its kind,
 by an identifier that is all of a value of any field, as who asks, or nearly by its name."""
-NAME_PART: Final = KINDS.index("name_part")
-RELATIONSHIP: Final = KINDS.index("relationship")
-KIND: Final = KINDS.index("kind")
-FIELD: Final = KINDS.index("field")
-SELF: Final = KINDS.index("self")
-NEAR_NAME: Final = KINDS.index(NEAR)
+NAME_PART, RELATIONSHIP, KIND, FIELD, SELF, NEAR_NAME = range(len(identifiers.KINDS), len(KINDS))
 PART_WEIGHT: Final = 2.0
 """The points of an entity that a part of its name names: more than words and meaning give, which is 1.7."""
 NEAR_WEIGHT: Final = 1.8
@@ -55,8 +51,6 @@ _WEIGHTS: Final = {
     NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT, FIELD: FIELD_WEIGHT,
     SELF: PART_WEIGHT, NEAR_NAME: NEAR_WEIGHT,
 }  # fmt: skip
-
-
 _FORMER_STRENGTH: Final = 100
 """What is added to the strength of what named an entity formerly (``search/_exact.cypher``)."""
 
@@ -75,10 +69,9 @@ class Named(NamedTuple):
 
     Attributes:
         kind: an index into :data:`KINDS`.
-        words: the words of the question that name it.
+        words: the words of the question that name it, from ``start`` up to ``end``.
         pairs: the (kind, index key) pairs of a whole name or identifier.
-        relationship_type: of the relationship by which it is named.
-        related_to: the id of the entity at the other end of that relationship.
+        relationship_type, related_to: of the relationship by which it is named, and the id at its other end.
         field: the field whose whole value is the identifier.
         is_former: it bore the name or identifier formerly.
         unsure: what the question says that it is, if nothing that is stored says so: a sister, of a sibling.
@@ -97,6 +90,10 @@ class Named(NamedTuple):
     unsure: str = ""
 
     @property
+    def places(self) -> range:
+        return range(self.start, self.end)
+
+    @property
     def points(self) -> float:
         """What a search adds to the points of the entity."""
         exact = EXACT_WEIGHT - KIND_STEP * self.kind - FORMER_STEP * self.is_former
@@ -105,34 +102,36 @@ class Named(NamedTuple):
     @property
     def answered(self) -> dict[str, Any]:
         """What an answer says of how the entity is named."""
-        answered: dict[str, Any] = {"matched": KINDS[self.kind], "matched_by": self.words}
-        if self.is_former:
-            answered["formerly"] = True
-        if self.kind == NEAR_NAME:
-            answered["match"] = NEAR
-        if self.unsure:
-            answered["match"] = RESEMBLANCE
-        if self.relationship_type is not None and self.related_to is not None:
-            answered |= {"relationship_type": self.relationship_type, "related_to": self.related_to}
-        return answered if self.field is None else {**answered, "matched_field": self.field}
+        answered = {
+            "formerly": self.is_former,
+            "match": RESEMBLANCE if self.unsure else NEAR if self.kind == NEAR_NAME else None,
+            "relationship_type": self.related_to and self.relationship_type,
+            "related_to": self.relationship_type and self.related_to,
+            "matched_field": self.field,
+        }
+        named = {"matched": KINDS[self.kind], "matched_by": self.words}
+        return named | {name: value for name, value in answered.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A question, and where it is answered.
+    """A question as it is read, and where it is answered.
 
     Attributes:
         types: only entities of these types are answered; of all if empty.
-        past: what it asks of the past.
         me: the id of who asks, if that is known.
     """
 
     context: Context
     copy: OwnerCopy
-    question: AskedNames
+    reading: Reading
     types: Sequence[str]
     past: AskedPast | None
     me: str | None
+
+    @property
+    def question(self) -> AskedNames:
+        return self.reading.question
 
     async def have_any(
         self, entity_ids: Iterable[str], words: Collection[str], bits: int = IN_LABEL | COUNTED
@@ -141,6 +140,17 @@ class Asking:
         return await self.copy.look(
             lambda documents: any(documents.has_any(each, words, bits) for each in entity_ids)
         )
+
+    async def of_types(self, named: Sequence[Named]) -> list[Named]:
+        """Return what is of the types that are answered."""
+        ids = [each.id for each in named]
+        among = await self.copy.look(lambda documents: documents.having_types(ids, self.types))
+        return [each for each in named if each.id in among]
+
+
+def places_of(named: Iterable[Named]) -> set[int]:
+    """Return the places of the words that name something."""
+    return {place for each in named for place in each.places}
 
 
 def with_genitives(copy: SearchCopy, question: AskedNames) -> AskedNames:
@@ -152,17 +162,13 @@ def with_genitives(copy: SearchCopy, question: AskedNames) -> AskedNames:
     for place, piece in enumerate(pieces[:-1]):
         name = piece.token.removesuffix("s")
         is_free = piece.is_capital and name != piece.token and not (piece.ends or piece.is_possessive)
-        if is_free and piece.token not in copy.terms and _is_of_person(copy, name):
-            text = piece.text[:-1]
-            pieces[place] = piece._replace(text=text, tokens=(name,), token=name, is_possessive=True)
+        if is_free and piece.token not in copy.terms:
+            (posting,) = copy.postings([[name]])
+            people = [each for each in copy.types if each in question_words.PERSONS] or [""]
+            if copy.of_types(people)[posting.having(IN_NAMES)].any():
+                text = piece.text[:-1]
+                pieces[place] = piece._replace(text=text, tokens=(name,), token=name, is_possessive=True)
     return replace(question, pieces=tuple(pieces))
-
-
-def _is_of_person(copy: SearchCopy, word: str) -> bool:
-    (posting,) = copy.postings([[word]])
-    named = posting.having(IN_NAMES)
-    people = [each for each in copy.types if each in question_words.PERSONS]
-    return bool(people) and bool(copy.of_types(people)[named].any())
 
 
 def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> list[Named]:
@@ -171,29 +177,22 @@ def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> li
     A name within a longer one that names something names nothing: of "New York Times", York is no name. A
     name may also be longer than the runs of words that are looked up: the whole ``text``.
     """
-    longest_runs: list[tuple[ExactMatch, WordRun]] = []
+    named: list[Named] = []
     for match in exact:
         pairs = {(kind, value) for kind, value in match.pairs} - {identifiers.ME}
-        if not pairs:
-            continue
-        runs = (run for run in question.runs if run.pairs & pairs)
-        whole = WordRun(0, len(question.pieces), text.strip(), frozenset(pairs))
-        longest_runs.append((match, next(runs, whole)))
-    telling = mentions.longest((run.start, run.end) for _, run in longest_runs)
-    named: list[Named] = []
-    for match, run in longest_runs:
-        if (run.start, run.end) in telling:
+        if pairs:
+            runs = (run for run in question.runs if run.pairs & pairs)
+            run = next(runs, WordRun(0, len(question.pieces), text.strip()))
             kind, is_former = kind_of(match.strength)
-            pairs = tuple((a, b) for a, b in match.pairs)
-            named.append(Named(match.id, kind, run.text, run.start, run.end, pairs, is_former=is_former))
-    return named
+            every = tuple((kind, value) for kind, value in match.pairs)
+            named.append(Named(match.id, kind, run.text, run.start, run.end, every, is_former=is_former))
+    telling = mentions.longest((each.start, each.end) for each in named)
+    return [each for each in named if (each.start, each.end) in telling]
 
 
 async def by_parts(asking: Asking, named: Sequence[Named], kind: Collection[int]) -> list[Named]:
     """Return the entities that parts of their names name, besides those that are named already."""
-    used_places = {*kind, *(place for each in named for place in range(each.start, each.end))}
-    ids = {each.id for each in named}
-    question = asking.question
+    used_places, ids, question = {*kind, *places_of(named)}, {each.id for each in named}, asking.question
     parts = await asking.copy.look(lambda documents: partly_named(documents, question, used_places))
     bearers = Counter(part.start for part in parts.values())
     return [
@@ -239,11 +238,11 @@ async def who_asks(context: Context, exact: Iterable[ExactMatch]) -> str | None:
     marked = [
         each.id
         for each in exact
-        if each.strength < _FORMER_STRENGTH and any(tuple(pair) == identifiers.ME for pair in each.pairs)
+        if each.strength < _FORMER_STRENGTH and identifiers.ME in map(tuple, each.pairs)
     ]
     if len(marked) > 1:
         return await context.graph.only("search.me", str, entity_ids=marked)
-    return marked[0] if marked else None
+    return next(iter(marked), None)
 
 
 def doubts(named: Iterable[Named]) -> list[str]:
@@ -282,16 +281,20 @@ def partly_named(
     documents: dict[str, set[int]] = {}
     for word, posting in zip(name_words, copy.postings(groups), strict=True):
         named = posting.having(IN_NAMES)
-        called = people + organisations if word in written else people
-        if called and len(named):
-            documents[word] = set(named[copy.of_types(called)[named]].tolist())
+        types = people + organisations if word in written else people
+        if types and len(named):
+            documents[word] = set(named[copy.of_types(types)[named]].tolist())
     parts = question.parts({word for word, numbers in documents.items() if numbers}, used_places)
-    of_part = {
-        part: set.intersection(*(documents[word] for word in part.words), *_having(copy, part))
-        for part in parts
-    }
+    of_part: dict[NamePart, set[int]] = {}
+    for part in parts:
+        # Each initial begins another word of the name.
+        groups = [
+            [term for term in copy.terms.beginning_with(initial) if term not in part.words]
+            for initial in part.initials
+        ]
+        having = [set(posting.having(IN_NAMES).tolist()) for posting in copy.postings(groups)]
+        of_part[part] = set.intersection(*(documents[word] for word in part.words), *having)
     is_person = copy.of_types(people or [""])
-    counts: dict[int, int] = {}
     for part, numbers in of_part.items():
         title = question.title_before(part.start)
         if part.initials or title:
@@ -301,8 +304,7 @@ def partly_named(
             # Of two of that name, the one whose name has the title.
             named = titled.having(IN_NAMES).tolist()
             numbers.intersection_update(numbers.intersection(named) or numbers.copy())
-        for number in numbers:
-            counts[number] = counts.get(number, 0) + 1
+    counts = Counter(number for numbers in of_part.values() for number in numbers)
     chosen: dict[str, NamePart] = {}
     for part, numbers in of_part.items():
         most = max((counts[number] for number in numbers), default=0)
@@ -310,12 +312,3 @@ def partly_named(
             if counts[number] == most:
                 chosen.setdefault(copy.ids[number], part)
     return chosen
-
-
-def _having(copy: SearchCopy, part: NamePart) -> list[set[int]]:
-    """Return for each initial of a part of a name the documents whose name has such another word."""
-    groups = [
-        [term for term in copy.terms.beginning_with(initial) if term not in part.words]
-        for initial in part.initials
-    ]
-    return [set(posting.having(IN_NAMES).tolist()) for posting in copy.postings(groups)]

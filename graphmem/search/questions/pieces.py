@@ -8,7 +8,7 @@ of a name is what has a particle, another script or nothing on both sides.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -40,12 +40,12 @@ _LENGTHS: Final = range(1, max(map(len, _PARTICLES)) + 1)
 
 
 class Piece(NamedTuple):
-    """A run of characters between blanks.
+    """A run of characters between blanks, or a character of a script that is written without them.
 
     ``text`` has neither the punctuation around it nor a possessive ending; ``tokens`` are the words that
     search compares, and ``token`` is the only one, empty if there are none or several: "Anne-Marie".
     ``ends`` tells that punctuation follows; the dot of a title or an initial is none. ``is_glued`` tells that
-    no blank is before it: a character of a script that is written without blanks is a piece by itself.
+    no blank is before it.
     """
 
     text: str
@@ -67,12 +67,10 @@ class Piece(NamedTuple):
     @property
     def may_begin_name(self) -> bool:
         """Whether it is written as a name or a number, or in a script without capital letters."""
-        is_number = not self.text.isalpha()
-        return self.is_capital or is_number or self.text.lower() == self.text.upper()
+        return self.is_capital or not self.text.isalpha() or self.text.lower() == self.text.upper()
 
     @property
     def is_dense(self) -> bool:
-        """Whether the piece is a character of a script that is written without blanks."""
         return bool(self.token) and words.is_dense(self.token)
 
 
@@ -94,11 +92,8 @@ def pieces_of(text: str, limit: int) -> tuple[tuple[Piece, ...], tuple[str, ...]
         is_name = piece.is_possessive or (piece.is_capital and has_case and not begins)
         if is_name or len(pieces) == 1:
             pieces[place] = piece._replace(is_stop_word=False)
-        if (
-            place
-            and pieces[place - 1].token in MY
-            and (role := question_words.of_plural(piece.token, _OWNED_ROLES))
-        ):
+        is_owned = place and pieces[place - 1].token in MY
+        if is_owned and (role := question_words.of_plural(piece.token, _OWNED_ROLES)):
             pieces[place] = pieces[place]._replace(token=role, tokens=(role,))
         pieces[place] = _with_title(pieces, place, spellings[place], language)
     return tuple(pieces), spellings
@@ -144,27 +139,25 @@ def dense_part_spans(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
     tokens = [piece.token for piece in pieces]
     # Whether a character belongs to the run of the one before it.
     goes_on = [
-        piece.is_glued and piece.is_dense and before.is_dense and not before.ends
-        for before, piece in pairwise(pieces)
+        False,
+        *(
+            piece.is_glued and piece.is_dense and before.is_dense and not before.ends
+            for before, piece in pairwise(pieces)
+        ),
+        False,
     ]
-    goes_on = [False, *goes_on, False]
-
-    def is_behind(place: int) -> bool:
-        return any("".join(tokens[max(0, place - length) : place]) in _PARTICLES for length in _LENGTHS)
-
-    def is_before(place: int) -> bool:
-        return any("".join(tokens[place : place + length]) in _PARTICLES for length in _LENGTHS)
-
-    def spans() -> Iterator[tuple[int, int]]:
-        for start in range(len(pieces)):
-            if not goes_on[start] or is_behind(start):
-                end = start + 1
-                while end - start < PART_CHARACTERS and goes_on[end]:
-                    end += 1
-                    if not goes_on[end] or is_before(end):
-                        yield start, end
-
-    return sorted(spans(), key=lambda span: span[0] - span[1])
+    spans: list[tuple[int, int]] = []
+    for start in range(len(pieces)):
+        before = ["".join(tokens[max(0, start - length) : start]) for length in _LENGTHS]
+        end = start + 1
+        while end - start < PART_CHARACTERS and goes_on[end]:
+            end += 1
+            after = ["".join(tokens[end : end + length]) for length in _LENGTHS]
+            if (not goes_on[start] or not _PARTICLES.isdisjoint(before)) and (
+                not goes_on[end] or not _PARTICLES.isdisjoint(after)
+            ):
+                spans.append((start, end))
+    return sorted(spans, key=lambda span: span[0] - span[1])
 
 
 def dense_pairs(pieces: Sequence[Piece]) -> tuple[str, ...]:

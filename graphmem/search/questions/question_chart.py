@@ -11,28 +11,36 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple
 
-from graphmem.search.kinds import kind_words
+from graphmem.search.kinds import kind_words, measures
 from graphmem.search.kinds.kind_words import OPPOSITE, STATES, State
 from graphmem.search.questions import lexicon, times_in_words
 from graphmem.search.questions.chart import Chart, Edge
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames
 from graphmem.search.questions.times_in_words import Calendar, Period
+from graphmem.text.codes import has_digit
 
 BEFORE, LINKS, NOT, NAMING, BEING = map(lexicon.words, ("before_kinds", "links", "not", "naming", "being"))
 _CATEGORIES: Final[Mapping[str, frozenset[str]]] = {
     "before": BEFORE, "link": LINKS, "plain_link": LINKS - lexicon.words("clauses"), "being": BEING,
-    "not": NOT, "naming": NAMING,
+    "not": NOT, "naming": NAMING, "due": (DUE := lexicon.words("due")),
 }  # fmt: skip
 """Words that join others, and mean nothing by themselves."""
 ASKING: Final = lexicon.words("asking")
-DUE: Final = lexicon.words("due")
 _VERBS: Final = lexicon.words("states_and_verbs")
 _AFTER_ITS_NOUN: Final = lexicon.words("after_noun") | (_VERBS - {"open"})
 _NO_NOUN_FOLLOWS: Final = lexicon.words("no_noun_follows")
 _NO_TIME_BEHIND: Final = lexicon.words("no_time_behind")
 _EXTREMES: Final = {tuple(words.split()): means for words, means in lexicon.meanings("extremes").items()}
 TOTALS: Final = {tuple(words.split()): means for words, means in lexicon.meanings("totals").items()}
-_RUN: Final = max(len(each) for table in (STATES, _EXTREMES, TOTALS) for each in table)
+_COMPARING: Final = {
+    tuple(words.split()): is_more
+    for table, is_more in (("more_than", True), ("less_than", False))
+    for words in lexicon.words(table)
+}
+_ORDINALS: Final = lexicon.numbers("ordinals")
+_ORDINAL_BEGINNINGS: Final = lexicon.numbers("ordinal_beginnings")
+"""Beginnings of one word with an extreme: "zweitgrößte"."""
+_RUN: Final = max(len(each) for table in (STATES, _EXTREMES, TOTALS, _COMPARING) for each in table)
 """Most words of a state or an extreme."""
 BEFORE_MONTHS: Final = lexicon.words("before_months")
 _MONTH_PEOPLE: Final = lexicon.words("month_people")
@@ -41,9 +49,9 @@ _TIME_NOUNS: Final = lexicon.meanings("units_of_time").keys() | lexicon.meanings
 
 
 class Feature(NamedTuple):
-    """What some words say: a type, a state, a time, an extreme, how many, or that another word is a verb."""
+    """What some words say: a type, a state, a time, an extreme, …, or that another word is a verb."""
 
-    name: Literal["type", "state", "period", "extreme", "count", "blocked"]
+    name: Literal["type", "state", "period", "extreme", "count", "nth", "limit", "blocked"]
     value: Any
     start: int
     end: int
@@ -67,10 +75,14 @@ class QuestionChart:
         ]
 
     @cached_property
+    def _calendar(self) -> Calendar:
+        return Calendar(self.tokens, self.now)
+
+    @cached_property
     def edges(self) -> list[Edge]:
-        calendar, pieces = Calendar(self.tokens, self.now), self.question.pieces
+        calendar, pieces = self._calendar, self.question.pieces
         words = [
-            edge for place in range(len(pieces)) if self.tokens[place] for edge in calendar.words_at(place)
+            edge for place, token in enumerate(self.tokens) if token for edge in calendar.words_at(place)
         ]
         words += [
             edge._replace(symbol="lone_month")
@@ -81,9 +93,9 @@ class QuestionChart:
         words += self._words(timed)
         actions = {
             **calendar.actions,
-            "qualifying": self._qualifying,
+            "qualifying": _qualifying,
             "behind_its_time": lambda start, _end, period, *others: (
-                *self._qualifying(start, 0, period), *_joined(others)
+                *_qualifying(start, 0, period), *_joined(others)
             ),
             "next_or_last": self._next_or_last,
             "next_behind": lambda _start, end, *values: (
@@ -94,6 +106,11 @@ class QuestionChart:
             "first_of_kind": lambda start, _end, number, kind: (
                 (Feature("count", number, start, start + 1), *kind) if kind[0].name == "extreme" else None
             ),
+            "nth_of_kind": lambda start, _end, number, kind: (
+                (Feature("nth", number, start, start + 1), *kind)
+                if any(each.name == "extreme" for each in kind) else None
+            ),
+            "limited": lambda _start, end, *values: self._limited(end, *values[-2:]),
         }  # fmt: skip
         chart = Chart([each.ends for each in pieces], [each.is_possessive for each in pieces], actions)
         return chart.parse("kinds", words)
@@ -102,25 +119,24 @@ class QuestionChart:
         """Yield the words of kinds; ``timed`` are the places of words of times."""
         for place, token in enumerate(self.tokens):
             for category, table in _CATEGORIES.items():
-                if token in table and not (
-                    category == "before" and self.question.pieces[place].is_possessive
-                ):
+                is_possessive = category == "before" and self.question.pieces[place].is_possessive
+                if token in table and not is_possessive:
                     yield Edge(category, place, place + 1)
-            if token in DUE:
-                yield Edge("due", place, place + 1)
             if token and token not in LINKS | NOT | NAMING:
                 yield Edge("word", place, place + 1)
-        known = {*timed, *(place for edge in self._runs() for place in range(edge.start, edge.end))}
-        yield from self._runs()
+            if token in _ORDINALS:
+                yield Edge("ordinal", place, place + 1, _ORDINALS[token])
+            yield from self._quantities(place)
+        runs = list(self._runs())
+        yield from runs
+        known = {*timed, *(place for edge in runs for place in range(edge.start, edge.end))}
         end = 0
         for start in range(len(self.tokens)):
             for length in range(min(kind_words.TYPE_WORDS, len(self.tokens) - start), 0, -1):
+                tokens = self.tokens[start : start + length]
                 if start < end or self._is_parted(start, start + length):
                     continue
-                kind = kind_words.named_kind(
-                    self.tokens[start : start + length], self.types, self.aliases
-                )  # fmt: skip
-                if kind is not None:
+                if (kind := kind_words.named_kind(tokens, self.types, self.aliases)) is not None:
                     end = start + length
                     yield Edge("type", start, end, (Feature("type", kind, start, end),))
                     if start and start - 1 not in known and self._may_be_value(start - 1):
@@ -134,16 +150,46 @@ class QuestionChart:
         return Edge(symbol, place, place + 1, (Feature("state", state, place, place + 1),))
 
     def _runs(self) -> Iterator[Edge]:
-        """Yield the states and the extremes."""
+        """Yield the states, the extremes and what compares; "moins de" is no extreme."""
+        compared_end = 0
         for start in range(len(self.tokens)):
-            for end in range(start + 1, min(start + _RUN, len(self.tokens)) + 1):
+            for end in range(min(start + _RUN, len(self.tokens)), start, -1):
                 run = tuple(self.tokens[start:end])
                 if not all(run) or self._is_parted(start, end):
-                    break
-                if run in _EXTREMES:
-                    yield Edge("extreme", start, end, (Feature("extreme", _EXTREMES[run], start, end),))
+                    continue
+                if run in _COMPARING:
+                    compared_end = max(compared_end, end)
+                    yield Edge("compare", start, end, (start, _COMPARING[run]))
+                for symbol, table in (("extreme", _EXTREMES), ("total", TOTALS)):
+                    if run in table and start >= compared_end:
+                        yield Edge(symbol, start, end, (Feature("extreme", table[run], start, end),))
                 if (meaning := STATES.get(run)) is not None:
                     yield from self._state(State(" ".join(run), meaning), start, end)
+            for beginning, number in _ORDINAL_BEGINNINGS.items():
+                _, is_begun, rest = self.tokens[start].rpartition(beginning)
+                if is_begun and (means := _EXTREMES.get((rest,))) is not None:
+                    features = (
+                        Feature("extreme", means, start, start + 1),
+                        Feature("nth", number, start, start + 1),
+                    )
+                    yield Edge("extreme", start, start + 1, features)
+
+    def _quantities(self, place: int) -> Iterator[Edge]:
+        """Yield a number, with the unit that may follow it; a year alone is none."""
+        pieces = [each.text for each in self.question.pieces[place : place + 2]]
+        for length in range(1, len(pieces) + 1):
+            text = " ".join(pieces[:length])
+            is_year = times_in_words.is_year(text)
+            value = measures.quantity("", {"": text}) if has_digit(pieces[0]) and not is_year else None
+            if value is not None and value.unit != measures.DATE and (length == 1 or value.unit):
+                yield Edge("quantity", place, place + length, value)
+
+    def _limited(
+        self, end: int, compared: tuple[int, bool], quantity: measures.Quantity
+    ) -> tuple[Feature, ...]:
+        start, is_more = compared
+        words = " ".join(each.text for each in self.question.pieces[start:end])
+        return (Feature("limit", measures.Limit(words, is_more, quantity), start, end),)
 
     def _state(self, state: State, start: int, end: int) -> Iterator[Edge]:
         feature = Feature("state", state, start, end)
@@ -175,9 +221,8 @@ class QuestionChart:
         """Return whether no noun follows a state: a project that is open source is not open."""
         if self._ends(end):
             return True
-        token = self.tokens[end]
-        is_timed = any(True for _ in Calendar(self.tokens, self.now).words_at(end))
-        return self.question.pieces[end].is_stop_word or token in LINKS | NAMING or is_timed
+        is_joining = self.question.pieces[end].is_stop_word or self.tokens[end] in LINKS | NAMING
+        return is_joining or any(True for _ in self._calendar.words_at(end))
 
     def _is_other_than_month(self, place: int) -> bool:
         """Return whether the name of a month is rather another word, or a name: "may", "for June"."""
@@ -193,11 +238,9 @@ class QuestionChart:
     def _may_be_value(self, place: int) -> bool:
         """Return whether the word before a type may be a value of a field that says a state."""
         piece, token = self.question.pieces[place], self.tokens[place]
-        if piece.ends or piece.is_possessive or piece.is_stop_word or not token.isalpha():
-            return False
-        if token in ATTRIBUTES or token in ASKING | LINKS | BEFORE:
-            return False
-        if self.question.has_case and piece.is_capital:
+        is_other = piece.ends or piece.is_possessive or piece.is_stop_word or not token.isalpha()
+        is_name = self.question.has_case and piece.is_capital
+        if is_other or is_name or token in ATTRIBUTES | ASKING | LINKS | BEFORE | _ORDINALS.keys():
             return False
         if not place:
             return True
@@ -209,21 +252,17 @@ class QuestionChart:
         piece, token = self.question.pieces[place], self.tokens[place]
         return self._ends(place + 1) and token.isalpha() and not (piece.is_stop_word or token in LINKS | NOT)
 
-    def _qualifying(self, start: int, _end: int, period: Period) -> tuple[Feature, ...]:
-        return (Feature("period", period, start, start + len(period.words.split())),)
-
     def _next_or_last(self, start: int, _end: int, shift: int, *others: Any) -> tuple[Feature, ...] | None:
-        token = self.tokens[start]
         if not shift:
             return None
         bounds = ("future", self.now, None) if shift > 0 else ("past", None, self.now)
-        return (*self._qualifying(start, 0, Period(token, *bounds)), *_joined(others))
+        return (*_qualifying(start, 0, Period(self.tokens[start], *bounds)), *_joined(others))
 
     def _trailing(self, _start: int, end: int, *values: Any) -> tuple[Feature, ...] | None:
         period: Period = values[-1]
         length = len(period.words.split())
         is_alone = length == 1 and period.words in _NO_TIME_BEHIND
-        return None if is_alone else self._qualifying(end - length, end, period)
+        return None if is_alone else _qualifying(end - length, end, period)
 
     def _negated(self, start: int, end: int, *values: Any) -> tuple[Feature, ...] | None:
         state: State = values[-1][0].value
@@ -231,6 +270,10 @@ class QuestionChart:
             return None
         place = next(place for place in range(start, end) if self.tokens[place] in NOT)
         return (Feature("state", State(" ".join(self.tokens[place:end]), opposite), place, end),)
+
+
+def _qualifying(start: int, _end: int, period: Period) -> tuple[Feature, ...]:
+    return (Feature("period", period, start, start + len(period.words.split())),)
 
 
 def _joined(values: Iterable[Any]) -> tuple[Feature, ...]:

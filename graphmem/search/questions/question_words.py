@@ -33,13 +33,11 @@ WORDS_LIMIT: Final = 32
 """Words of a question that say what is wanted, at most: the first ones."""
 STEM_LETTERS: Final = 4
 """A word of at least this many letters matches the words that begin with it."""
-
-
 _ENDINGS: Final = {"", *lexicon.words("endings")}
 """English endings: two words with the same beginning are forms of one word if both rests are among these."""
 _SHORT_ENDINGS: Final = {"", *lexicon.words("short_endings")}
-_LONGEST_ENDING: Final = max(map(len, _ENDINGS | _SHORT_ENDINGS))
 """The endings that count after three letters: with the others, card and cars would be one word."""
+_LONGEST_ENDING: Final = max(map(len, _ENDINGS | _SHORT_ENDINGS))
 EMPTY: Final = lexicon.words("empty")
 """English words that say nothing about what is wanted."""
 FORMER: Final = lexicon.words("former")
@@ -58,17 +56,14 @@ PLACES: Final = lexicon.words("fields_of_places")
 def content_words(
     words: Iterable[str], names: Collection[str] = (), language: str | None = None
 ) -> frozenset[str]:
-    """Return the words of a question that say what is wanted of what it names.
+    """Return the words of a question that say what is wanted of what it names, without its names.
 
-    Args:
-        names: the words of the names in the question, which are left out.
-        language: that of the question (ISO 639-1), where it can be told.
+    ``language`` is that of the question (ISO 639-1), where it can be told.
     """
     every = list(dict.fromkeys(words))
     empty = {*EMPTY, *_ANSWER_KINDS, *languages.stop_words().get(language or "", ())}
     telling = [word for word in every if word not in empty] or every
-    left_out = frozenset(names)
-    return frozenset([word for word in telling if word not in left_out][:WORDS_LIMIT])
+    return frozenset([word for word in telling if word not in names][:WORDS_LIMIT])
 
 
 def answer_kinds(words: Iterable[str]) -> frozenset[AnswerKind]:
@@ -99,7 +94,7 @@ def beginning(word: str) -> str:
 
 
 def first_letters(word: str) -> str:
-    """Return the letters that forms of one word have in common at least."""
+    """Return the letters that all forms of a word have."""
     return word[: STEM_LETTERS - 1]
 
 
@@ -115,14 +110,11 @@ _WORDS: Final[dict[str, frozenset[tuple[str, str]]]] = {
     for word in {word for words in ROLES.values() for word in words}
 }
 """For a word for the entity at the other end of relationships: their types, each with its direction."""
-_MARRIED: Final = "MARRIED_TO"
 _WORDS.update({
     f"ex_{word}": keys | {("DIVORCED_FROM", "outgoing"), ("DIVORCED_FROM", "incoming")}
     for word, keys in list(_WORDS.items())
-    if any(name == _MARRIED for name, _ in keys)
+    if any(name == "MARRIED_TO" for name, _ in keys)
 })  # fmt: skip
-
-
 LABELS: Final[Mapping[str, frozenset[str]]] = lexicon.synonyms("labels_asked", "kinds", "kinds_singular")
 """For a word of a question, the words of types and of names of fields that it asks for besides itself."""
 
@@ -136,8 +128,6 @@ _ASKED_BY: Final[Mapping[str, frozenset[str]]] = {
     label: frozenset(word for word, labels in LABELS.items() if label in labels)
     for label in frozenset[str]().union(*LABELS.values())
 }
-
-
 FIELD_WORDS: Final = lexicon.words("attributes") | LABELS.keys() | _ASKED_BY.keys()
 """Words that ask for a field."""
 
@@ -157,10 +147,8 @@ _OF: Final = re.compile(r"[A-Z0-9_]+_OF")
 
 
 def _role(word: str) -> str:
-    if word in _WORDS:
-        return word
-    singulars = (of_plural(word, _PLURALS), word.removesuffix("s"), word.removesuffix("es"))
-    return next((each for each in singulars if each in _WORDS), word)
+    forms = (word, of_plural(word, _PLURALS), word.removesuffix("s"), word.removesuffix("es"))
+    return next((each for each in forms if each in _WORDS), word)
 
 
 def of_plural(word: str, meanings: Mapping[str, str]) -> str:
@@ -173,9 +161,8 @@ def says_role(word: str, *, no_kind: bool = False, with_types: bool = False) -> 
     """Return whether a word is one for the entity at the other end of some relationship.
 
     Args:
-        no_kind: whether words do not count that things have as their type: "Ada's pets" asks for all pets
-            that have to do with Ada.
-        with_types: whether words of types of relationships count as well, such as "work".
+        no_kind: words of types of things do not count: "Ada's pets" asks for all pets of Ada.
+        with_types: words of types of relationships count as well, such as "work".
     """
     role = _role(word)
     is_known = role in _WORDS or ("_" in word and said_kind(word) is not None)
@@ -185,12 +172,7 @@ def says_role(word: str, *, no_kind: bool = False, with_types: bool = False) -> 
 
 @dataclass(frozen=True, slots=True)
 class FollowedRole:
-    """The relationships that a question asks for, of what it names.
-
-    Attributes:
-        outgoing, incoming: the types of relationships from what is named, and to it.
-        words: the words of the question that say so, in their order.
-    """
+    """The types of relationships that words ask for, from what is named and to it, and these words."""
 
     outgoing: set[str] = field(default_factory=set)
     incoming: set[str] = field(default_factory=set)
@@ -213,14 +195,12 @@ def role_of(word: str) -> FollowedRole:
     """Return the relationships at whose other end a word is."""
     keys = _WORDS.get(_role(word), frozenset())
     if not keys and said_kind(word):
-        meaning = MEANINGS[f"{word.upper()}_OF"]
-        keys = {(meaning.name, "outgoing"), (meaning.name, "incoming")}
-    outgoing = {name for name, direction in keys if direction == "outgoing"}
-    return FollowedRole(
-        outgoing,
-        {name for name, direction in keys if direction == "incoming"},
-        {word: None, _role(word): None},
+        name = MEANINGS[f"{word.upper()}_OF"].name
+        keys = {(name, "outgoing"), (name, "incoming")}
+    outgoing, incoming = (
+        {name for name, direction in keys if direction == way} for way in ("outgoing", "incoming")
     )
+    return FollowedRole(outgoing, incoming, {word: None, _role(word): None})
 
 
 def followed(
@@ -239,23 +219,20 @@ def followed(
         named: where names begin and end; a name has at least one word.
         types: the relationship types that are known, by the names that may be said.
     """
-    spans = sorted(named)
-    answer = FollowedRole()
+    spans, answer = list(named), FollowedRole()
     if not spans:
         return answer
     used_places = {place for start, end in spans for place in range(start, end)}
-    first = spans[0][0]
     # "When was Tom born" asks for a day of Tom, not for the place.
     asks_time = answer_kinds(words) == {"time"}
     for place, word in enumerate(words):
         if not word or place in used_places:
             continue
         roles_of_word = _WORDS.get(_role(word), ())
-        following = words[place + 1] if place + 1 < len(words) else ""
         verbs = [
             (kind.name, direction)
             for kind in ([] if asks_time else _said_by(word, types, words[place + 1 :]))
-            for direction in _directions(kind, place < first, following == "by")
+            for direction in _directions(kind, place < min(spans)[0], words[place + 1 : place + 2] == ["by"])
         ]
         for name, direction in (roles_of_word or verbs) if place in nouns else (verbs or roles_of_word):
             (answer.outgoing if direction == "outgoing" else answer.incoming).add(name)
@@ -271,8 +248,10 @@ def _said_by(
         name: kind
         for name, kind in types.items()
         # "Play chess with" is not "plays tennis with".
-        if _says_type(word, name) and (not kind.is_own or _says_all(following, _telling(name)[1:]))
-    }
+        if _says_type(word, name) and (not kind.is_own or all(
+            any(other and is_same(other, each) for other in following) for each in _telling(name)[1:]
+        ))
+    }  # fmt: skip
     decided = [kind for name, kind in kinds.items() if name.rpartition("_")[2].lower() in following]
     if len(kinds) < 2 or decided:
         return decided or [*kinds.values()]
@@ -287,10 +266,6 @@ def _says_type(word: str, relationship_type: str) -> bool:
 def _telling(relationship_type: str) -> list[str]:
     """Return the words of a type that say something of their own."""
     return [each for each in relationship_type.lower().split("_") if each not in _IS_NO_VERB]
-
-
-def _says_all(words: Collection[str], expected_words: Iterable[str]) -> bool:
-    return all(any(word and is_same(word, each) for word in words) for each in expected_words)
 
 
 def _directions(kind: RelationshipKind, is_before: bool, is_passive: bool) -> tuple[str, ...]:

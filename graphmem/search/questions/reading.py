@@ -44,17 +44,14 @@ class Reading(QuestionChart):
 
     def kinds(self) -> list[Phrase]:
         """Return the kinds that the words may ask for, the one that says most first."""
-        best: dict[tuple[int, int], Edge] = {}
+        by_noun: dict[int, list[Edge]] = {}
         for edge in self.edges:
             if edge.symbol == "KIND":
                 noun = next(each for each in edge.value if each.name == "type")
-                key = noun.start, noun.end
-                if key not in best or _weight(edge) > _weight(best[key]):
-                    best[key] = edge
-        phrases = [(edge.start, self._phrase(edge)) for _, edge in sorted(best.items())]
-        whole = [(start, phrase) for start, phrase in phrases if phrase is not None]
-        whole.sort(key=lambda each: (-len(each[1].states) - (each[1].period is not None), each[0]))
-        return [phrase for _, phrase in whole]
+                by_noun.setdefault(noun.start, []).append(edge)
+        longest = [max(edges, key=_says_most) for _, edges in sorted(by_noun.items())]
+        whole = [phrase for edge in sorted(longest, key=_start) if (phrase := self._phrase(edge)) is not None]
+        return sorted(whole, key=lambda each: -len(each.states) - (each.period is not None))
 
     def _phrase(self, edge: Edge) -> Phrase | None:
         features: dict[str, list[Feature]] = {}
@@ -66,14 +63,12 @@ class Reading(QuestionChart):
         if "blocked" in features or len(periods) > 1 or len(states) > 2:
             return None
         kind: KindName = noun.value
-        period = periods[0] if periods else None
-        if not kind.types:
-            period = period and period._replace(is_due=True)
-        elif period is not None and not DUE.isdisjoint(self.tokens[edge.start : edge.end]):
+        period: Period | None = periods[0] if periods else None
+        if period is not None and not (kind.types and DUE.isdisjoint(self.tokens[edge.start : edge.end])):
             period = period._replace(is_due=True)
         places = frozenset(place for each in edge.value for place in range(each.start, each.end))
-        phrase = Phrase(kind, states, period, places)
-        phrase = self._with_measure(phrase, features)
+        limits = tuple(each.value for each in features.get("limit", ()))
+        phrase = self._with_measure(Phrase(kind, states, period, places, limits=limits), features)
         phrase = self._with_rest(phrase, edge.start, noun.end)
         if not (states or period):
             return self._of_all(phrase, noun.start, noun.end)
@@ -86,23 +81,14 @@ class Reading(QuestionChart):
 
     def _with_measure(self, phrase: Phrase, features: Mapping[str, Sequence[Feature]]) -> Phrase:
         """Return a phrase with the extreme, the sum or the mean that the question asks of it."""
-        runs = [(each.start, each.end, each.value) for each in features.get("extreme", ())]
-        runs += [
-            (edge.start, edge.end, edge.value[0].value) for edge in self.edges if edge.symbol == "extreme"
-        ]
-        runs += [
-            (start, start + len(run), means)
-            for run, means in TOTALS.items()
-            for start in range(len(self.tokens))
-            if tuple(self.tokens[start : start + len(run)]) == run
-        ]
-        if not runs or (runs[0][2] == "sum" and len(runs) == 1 and not phrase.kind.is_plural):
+        runs = [edge for edge in self.edges if edge.symbol in ("extreme", "total")]
+        if not runs or (len(runs) == 1 and runs[0].value[0].value == "sum" and not phrase.kind.is_plural):
             return phrase
-        start, end, means = max(runs, key=lambda each: (each[1] - each[0], -each[0]))
-        about, _, how = means.rpartition(" ")
-        count = next((each.value for each in features.get("count", ())), 1)
-        places = {place for each in runs for place in range(each[0], each[1])}
-        measure = Measure(how, about, " ".join(self.tokens[start:end]), count)
+        best = max(runs, key=lambda each: (each.end - each.start, -each.start))
+        about, _, how = best.value[0].value.rpartition(" ")
+        count, nth = (next((each.value for each in features.get(name, ())), 1) for name in ("count", "nth"))
+        places = {place for each in runs for place in range(each.start, each.end)}
+        measure = Measure(how, about, " ".join(self.tokens[best.start : best.end]), count, nth)
         return replace(phrase, measure=measure, places=phrase.places | places)
 
     def measure(self) -> Measure | None:
@@ -128,36 +114,32 @@ class Reading(QuestionChart):
                 anchors[-1:] = [(anchors[-1][0], place + 1)] if joins else [*anchors[-1:], (place, place + 1)]
                 among.add(place)
         rest = [
-            self.tokens[place]
-            for place, piece in enumerate(pieces)
-            if place not in among and self.tokens[place] and not piece.is_stop_word
-            if self.tokens[place] not in ASKING | LINKS | BEFORE
+            token for place, token in enumerate(self.tokens)
+            if place not in among and not (pieces[place].is_stop_word or token in {"", *_JOINING})
         ]  # fmt: skip
         text = " ".join(pieces[place].text for place in sorted(phrase.places))
         return replace(phrase, anchors=tuple(anchors), rest=tuple(rest), text=text)
 
     def _name_start(self, end: int) -> int:
         """Return where a name with a possessive begins at most: at the last stop word before it."""
-        start, pieces = end - 1, self.question.pieces
-        while start and not (pieces[start - 1].is_stop_word or pieces[start - 1].ends):
-            if self.tokens[start - 1] in ASKING:
-                break
-            start -= 1
-        return start
+        for start in range(end - 1, 0, -1):
+            before = self.question.pieces[start - 1]
+            if before.is_stop_word or before.ends or self.tokens[start - 1] in ASKING:
+                return start
+        return 0
 
     def _name_end(self, start: int, used_places: Collection[int]) -> int:
-        end, pieces = start, self.question.pieces
-        while end < len(pieces) and end not in used_places and not pieces[end].is_stop_word:
-            if self.tokens[end] in LINKS:
-                break
-            end += 1
-            if pieces[end - 1].ends:
-                break
-        return end
+        for end in range(start, len(self.tokens)):
+            piece = self.question.pieces[end]
+            if end in used_places or piece.is_stop_word or self.tokens[end] in LINKS:
+                return end
+            if piece.ends:
+                return end + 1
+        return len(self.tokens)
 
     def _of_all(self, phrase: Phrase, start: int, end: int) -> Phrase | None:
         """Return a phrase that asks for all of a type, or for all that is related to a name."""
-        if phrase.measure is not None:
+        if phrase.measure is not None or phrase.limits:
             return phrase
         is_role = any(question_words.says_role(token, no_kind=True) for token in self.tokens[start:end])
         if not phrase.kind.is_plural:
@@ -170,37 +152,32 @@ class Reading(QuestionChart):
             return None
         if phrase.anchors:
             return None if is_role else replace(phrase, needs_name=True)
-        outside = [place for place in range(len(self.tokens)) if not start <= place < end]
-        is_asked = all(
-            self.tokens[place] in ASKING | LINKS | BEFORE | question_words.EMPTY
-            or self.question.pieces[place].is_stop_word
-            for place in outside
-        )
-        words = {self.tokens[place] for place in outside}
-        others = {"you", "did", *(() if words & _HAVING else ("we",))}
-        return phrase if is_asked and not others & words else None
+        outside = {
+            token: piece.is_stop_word or token in _JOINING | question_words.EMPTY
+            for place, (token, piece) in enumerate(zip(self.tokens, self.question.pieces, strict=True))
+            if not start <= place < end
+        }
+        others = {"you", "did", *(() if outside.keys() & _HAVING else ("we",))}
+        return phrase if all(outside.values()) and not others & outside.keys() else None
 
     # What is asked for without a word for a type: what is on or due, owed, changed.
 
     def agenda(self) -> Phrase | None:
         """Return what the words ask for that name no type."""
-        spans = self._spans()
-        if len(spans) > 1:
-            return None
-        span, period = spans[0] if spans else (range(0), None)
-        return self._due(span, period) or self._changes(span, period) or (
-            self._owed(span, period) or (self._to_do() if period is None else self._on(span, period))
-        )  # fmt: skip
-
-    def _spans(self) -> list[tuple[range, Period]]:
-        """Return the longest times, with the places of their words."""
         spans: list[tuple[range, Period]] = []
         for edge in sorted(self.edges, key=lambda each: (each.start, -each.end)):
             is_behind = not spans or edge.start >= spans[-1][0].stop
             if edge.symbol == "PERIOD" and is_behind and edge.value.words not in _PAST:
                 spans.append((range(edge.start, edge.end), edge.value))
         # "What is coming up in the next ten days?"
-        return [each for each in spans if each[1].end is not None] or spans
+        spans = [each for each in spans if each[1].end is not None] or spans
+        if len(spans) > 1:
+            return None
+        span, period = spans[0] if spans else (range(0), None)
+        asked = self._due(span, period) or self._changes(span, period) or self._owed(span, period)
+        if asked is None and period is not None:
+            return self._on(span, period)
+        return asked or self._to_do() or self._counted()
 
     def _without_type(
         self, singular: str, places: Collection[int], known: Collection[str], **more: Any
@@ -212,10 +189,8 @@ class Reading(QuestionChart):
                 continue
             if not self.question.may_be_name(place):
                 return None
-            if anchors and anchors[-1][1] == place:
-                anchors[-1] = (anchors[-1][0], place + 1)
-            else:
-                anchors.append((place, place + 1))
+            start = anchors.pop()[0] if anchors and anchors[-1][1] == place else place
+            anchors.append((start, place + 1))
         text = " ".join(self.question.pieces[place].text for place in sorted(places))
         phrase = Phrase(KindName((), singular, is_plural=True), places=frozenset(places), text=text)
         return replace(phrase, **{"anchors": tuple(anchors), "needs_name": bool(anchors), **more})
@@ -250,7 +225,7 @@ class Reading(QuestionChart):
 
     def _owed(self, span: range, period: Period | None) -> Phrase | None:
         """Return what is still to be paid, by who asks or to them, and what is to be done behind it."""
-        known = _EMPTY | lexicon.words("besides_owing") | {word for run in TOTALS for word in run}
+        known = _EMPTY | lexicon.words("besides_owing") | _TOTAL_WORDS
         payables, tasks = self._types_of("payables"), self._types_of("to_do")
         debts: Debts = ""
         places = range(0)
@@ -273,9 +248,8 @@ class Reading(QuestionChart):
             return None
         states = (State(phrase.text, "unpaid"),)
         kind = phrase.kind._replace(types=tuple(sorted(owed_types)))
-        phrase = replace(
-            phrase, kind=kind, states=states, last_types=frozenset(tasks - payables), debts=debts
-        )
+        last = (tasks - payables) | (set() if _PAYING.isdisjoint(self.tokens) else kind_words.DEBTS)
+        phrase = replace(phrase, kind=kind, states=states, last_types=frozenset(last), debts=debts)
         return self._with_measure(phrase, {})
 
     def _to_do(self) -> Phrase | None:
@@ -287,6 +261,28 @@ class Reading(QuestionChart):
             return None
         kind = phrase.kind._replace(types=tuple(sorted(types)))
         return replace(phrase, kind=kind, states=(State(phrase.text, "open"),))
+
+    def _counted(self) -> Phrase | None:
+        """Return the people that are asked to be counted: "How many people work for us?", "… employees"."""
+        places, people = self._run_of("counting"), set(self.types) & question_words.PERSONS
+        kinds = [kind_words.named_kind([each], self.types, self.aliases) for each in self.tokens]
+        named = {place for place, each in enumerate(kinds) if each and people.issuperset(each.types)}
+        roles = [place for place, token in enumerate(self.tokens) if token in _WORKING] or [
+            place for place, token in enumerate(self.tokens)
+            if place not in named and question_words.says_role(token) and not question_words.said_kind(token)
+        ]  # fmt: skip
+        if not (places and people and len(roles) == 1):
+            return None
+        known = _EMPTY | LINKS | _HAVING | _OURS | lexicon.words("self")
+        phrase = self._without_type(self.tokens[roles[0]], {*places, *roles, *named}, known)
+        own = [place for place, token in enumerate(self.tokens) if token in _OURS | lexicon.words("self")]
+        if phrase is None or not (phrase.anchors or own):
+            return None
+        kind = phrase.kind._replace(types=tuple(sorted(people)))
+        role = "employee" if self.tokens[roles[0]] in _WORKING else self.tokens[roles[0]]
+        return replace(
+            phrase, kind=kind, role=role, anchors=phrase.anchors or ((own[-1], own[-1] + 1),), needs_name=True
+        )
 
     def _changes(self, span: range, period: Period | None) -> Phrase | None:
         """Return what was observed last, within a time if the question says one."""
@@ -328,10 +324,8 @@ class Reading(QuestionChart):
             place = place + 1 if each is None else max(each.span[1], place + 1)
         # A time says more than a word such as "previously".
         first = max(read, key=lambda each: (each.end > 0, -each.span[0]), default=None)
-        if first is None:
-            return None
-        words = " ".join(piece.text for piece in self.question.pieces[slice(*first.span)])
-        return first._replace(words=words, is_past_tense=is_past_tense)
+        words = [] if first is None else [each.text for each in self.question.pieces[slice(*first.span)]]
+        return first and first._replace(words=" ".join(words), is_past_tense=is_past_tense)
 
     def _time_at(self, edge: Edge | None, is_past_tense: bool) -> AskedPast | None:
         if edge is None:
@@ -366,10 +360,17 @@ class Reading(QuestionChart):
         return None
 
 
-def _weight(edge: Edge) -> tuple[int, int]:
-    return edge.end - edge.start, -len(edge.value)
+def _start(edge: Edge) -> int:
+    return edge.start
 
 
+def _says_most(edge: Edge) -> tuple[int, int, bool]:
+    return edge.end - edge.start, -len(edge.value), any(each.name == "nth" for each in edge.value)
+
+
+_JOINING: Final = ASKING | LINKS | BEFORE
+_TOTAL_WORDS: Final = {word for run in TOTALS for word in run}
+_WORKING, _PAYING, _OURS = map(lexicon.words, ("working", "paying", "self_plural"))
 _OWNING: Final = lexicon.words("owning")
 _HAVING: Final = lexicon.words("having")
 _PAST: Final = lexicon.words("past") | {"last"}

@@ -46,10 +46,9 @@ class Moment(NamedTuple):
 
 
 class Period(NamedTuple):
-    """A time that a question asks for: its words and the interval, which an open end leaves open.
+    """A time that a question asks for: its words, and the interval in microseconds without its end.
 
     Attributes:
-        start, end: microseconds; the end is not part of the interval.
         is_due: only fields that say when something is due count.
         others: other intervals that the words may mean, the likeliest first. They count where nothing is of
             the first one: "April" is of this year, or of the next or the last one.
@@ -72,6 +71,10 @@ class Period(NamedTuple):
 def is_iso(text: str) -> bool:
     """Return whether a text is a day or a month as ISO 8601 writes it."""
     return bool(_ISO_DAY.fullmatch(text) or _ISO_MONTH.fullmatch(text))
+
+
+def is_year(text: str) -> bool:
+    return _YEAR.fullmatch(text) is not None
 
 
 @functools.cache
@@ -103,8 +106,7 @@ Moments = tuple[Moment, ...] | None
 class Calendar:
     """What words of time mean at a moment. ``tokens`` are as search compares them, ISO 8601 as written.
 
-    A part of a year is its first month, which is 0 for January, and either how many months it has, or the
-    number of its day, which is negative.
+    A part of a year is its first month, from 0, and how many months it has, or minus the number of its day.
     """
 
     tokens: Sequence[str]
@@ -117,26 +119,29 @@ class Calendar:
 
     def words_at(self, place: int) -> Iterator[Edge]:
         """Yield what the word at a place may be of a time."""
-        token = self.tokens[place]
+        for category, value in self._meanings(self.tokens[place]):
+            yield Edge(category, place, place + 1, value)
+
+    def _meanings(self, token: str) -> Iterator[tuple[str, Any]]:
         for category, table in _WORDS.items():
             if token in table:
-                yield Edge(category, place, place + 1, table[token])
+                yield category, table[token]
         if (month := names_of("months").get(token)) is not None:
-            yield Edge("month", place, place + 1, (month - 1, 1))
+            yield "month", (month - 1, 1)
         if token in _FUTURE:
-            yield Edge("PERIOD", place, place + 1, Period(token, "future", self.now, None))
+            yield "PERIOD", Period(token, "future", self.now, None)
         if token in _PAST:
-            yield Edge("PERIOD", place, place + 1, Period(token, "past", None, self.now))
+            yield "PERIOD", Period(token, "past", None, self.now)
         if moments := self._moments(token):
-            yield Edge("time", place, place + 1, moments)
+            yield "time", moments
         if quarter := _QUARTER.fullmatch(token):
-            yield Edge("quarter", place, place + 1, (3 * int(quarter[1]) - 3, 3))
+            yield "quarter", (3 * int(quarter[1]) - 3, 3)
         if monthday := _MONTHDAY.fullmatch(token):
-            yield Edge("monthday", place, place + 1, -int(monthday[1]))
+            yield "monthday", -int(monthday[1])
         if token.isdecimal() and len(token) < 5:
-            yield Edge("number", place, place + 1, int(token))
-            if _YEAR.fullmatch(token):
-                yield Edge("year", place, place + 1, int(token))
+            yield "number", int(token)
+        if _YEAR.fullmatch(token):
+            yield "year", int(token)
 
     def _moments(self, token: str) -> Moments:
         """Return the days, the month or the year that one word says."""
@@ -162,7 +167,7 @@ class Calendar:
             "same": lambda _start, _end, value: value,
             "length": lambda _start, _end, count, unit: (
                 count * _UNIT_DAYS[unit] * times.DAY
-                if 0 < count <= COUNT_LIMIT and unit in _UNIT_DAYS
+                if count in range(1, COUNT_LIMIT + 1) and unit in _UNIT_DAYS
                 else None
             ),
             "day": lambda _start, _end, month, day: (month[0], day),
@@ -223,23 +228,18 @@ class Calendar:
         if within.start is None or within.end is None:
             return None
         phrase = self._words(start, end)
-        readings = [
-            self._with_bound(phrase, each.start or 0, each.end or 0, bound) for each in within.readings
-        ]
+        readings: list[Period] = []
+        for each in within.readings:
+            edge = each.start if bound in ("since", "before") else each.end
+            is_over = bound == "since" or (edge or 0) <= self.now
+            interval = (edge, None) if bound in ("since", "after") else (None, edge)
+            readings.append(Period(phrase, "past" if is_over else "future", *interval))
         if bound == "since":
             # Nobody says "since April" of one to come.
-            readings = sorted(readings, key=lambda each: (each.start or 0) > self.now)
+            readings.sort(key=lambda each: (each.start or 0) > self.now)
         elif bound == "until":
-            readings = sorted(readings, key=lambda each: each.direction == "past")
+            readings.sort(key=lambda each: each.direction == "past")
         return readings[0]._replace(others=tuple(readings[1:]))
-
-    def _with_bound(self, phrase: str, start: int, end: int, bound: str) -> Period:
-        if bound == "since":
-            return Period(phrase, "past", start, None)
-        if bound == "after":
-            return Period(phrase, "past" if end <= self.now else "future", end, None)
-        end = start if bound == "before" else end
-        return Period(phrase, "past" if end <= self.now else "future", None, end)
 
     def _words(self, start: int, end: int) -> str:
         return " ".join(self.tokens[start:end])
@@ -255,8 +255,7 @@ def of_words(text: str, now: int) -> Period | None:
     edges = [edge for place in range(len(tokens)) for edge in calendar.words_at(place)]
     lone = [edge._replace(symbol="lone_month") for edge in edges if edge.symbol == "month"]
     phrases = Chart(none, none, calendar.actions).parse("times", [*edges, *lone])
-    spans = [each for each in phrases if each[:3] == ("PERIOD", 0, len(tokens))]
-    return spans[0].value if spans else None
+    return next((each.value for each in phrases if each[:3] == ("PERIOD", 0, len(tokens))), None)
 
 
 def _day(midnight: int) -> Moment:

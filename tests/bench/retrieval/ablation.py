@@ -112,8 +112,8 @@ def _without(*places: tuple[Any, str, Any]) -> Callable[[Patch], None]:
     return leave_out
 
 
-async def _no_anchor(*_: Any) -> tuple[list[Any], frozenset[Any]]:
-    return [], frozenset()
+async def _no_anchor(*_: Any) -> anchors.Anchors:
+    return anchors.Anchors([], frozenset(), is_cut=False)
 
 
 async def _nothing(*_: Any) -> list[Any]:
