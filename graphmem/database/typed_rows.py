@@ -28,7 +28,7 @@ from functools import cache
 from itertools import chain
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from graphmem.database.left_out import each_sound, kept, sound
+from graphmem.database.left_out import checking, each_sound, kept, sound
 
 Row = dict[str, Any]
 """One row as the driver returns it, by column."""
@@ -110,15 +110,21 @@ def _columns(row_class: type) -> tuple[tuple[str, Convert | None], ...]:
 @cache
 def _conversion(annotation: Any) -> Convert | None:
     """Return what makes the value of a column, ``None`` where the value stays as it is."""
-    annotation = _as_row_class(without_none(annotation))
-    if _is_row_class(annotation):
-        make = _by_position(annotation)
-        return lambda value: None if value is None else kept(make, value)
-    item = _as_row_class(get_args(annotation)[0]) if get_origin(annotation) is list else None
-    if item is not None and _is_row_class(item):
-        make = _by_position(item)
-        return lambda value: None if value is None else each_sound(make, value)
-    return None
+    annotation = without_none(annotation)
+    is_list = get_origin(annotation) is list
+    item = get_args(annotation)[0] if is_list else annotation
+    row_class = _as_row_class(item)
+    if not _is_row_class(row_class):
+        return None
+    make, convert = _by_position(row_class), each_sound if is_list else kept
+    if row_class is not item and not _holds_rows(item):
+        # A list is unpacked as well as a tuple: it is a row only where rows are checked.
+        return lambda value: value if value is None or checking() is None else convert(make, value)
+    return lambda value: None if value is None else convert(make, value)
+
+
+def _holds_rows(annotation: Any) -> bool:
+    return any(_is_row_class(part) or _holds_rows(part) for part in get_args(annotation))
 
 
 @cache

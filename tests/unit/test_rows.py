@@ -54,7 +54,10 @@ def test_lists_become_tuples_where_the_annotation_says_so() -> None:
     damage = left_out.Damage(drops=True, is_checking=True)
     with left_out.noting(damage):
         typed_rows.typed(annotation, {"items": [["ent_00000000000000000000", 1], ["t", []]]})
-    assert [*damage.reasons] == ["ent_00000000000000000000"]
+        assert typed_rows.typed(list[tuple[str, int]], {"items": [["a", "b"], ["c", 1]]}) == [("c", 1)]
+    assert [*damage.reasons] == ["ent_00000000000000000000", left_out.UNNAMED]
+    # Lists without rows in them are unpacked as they are.
+    assert typed_rows.typed(list[tuple[str, int]], {"items": [["c", 1]]}) == [["c", 1]]
 
 
 def test_a_row_that_lacks_a_column_or_is_too_long_is_refused() -> None:
