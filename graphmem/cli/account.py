@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from graphmem.cli.progress import counted_task
-from graphmem.cli.session import Draw, Session, command, show, tell
+from graphmem.cli.session import Draw, Session, show, tell
 from graphmem.errors import AccountConflict, InvalidInput
 from graphmem.model import times
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from graphmem.settings import Settings
 
 T = TypeVar("T")
-app = typer.Typer(no_args_is_help=True)
-Name = Annotated[str, typer.Argument(help="Name of the account, such as ada or ada@example.org.")]
 
 
 def on_accounts(
@@ -55,31 +53,9 @@ def tell_first_credential(was_open: bool) -> None:
         )
 
 
-@command(app)
 def create(
-    session: Session,
-    name: Name,
-    admin: Annotated[
-        bool, typer.Option("--admin", help="Allow operations on the whole instance, such as metrics.")
-    ] = False,
-    password: Annotated[
-        bool, typer.Option("--password", help="Ask for a password; without a terminal, read a line of stdin.")
-    ] = False,
-    owner: Annotated[
-        str | None,
-        typer.Option(help="Owner whose data no account reaches: that of a deleted account, or of a restore."),
-    ] = None,
+    session: Session, name: str, admin: bool = False, password: bool = False, owner: str | None = None
 ) -> dict[str, Any]:
-    """Create an account with data of its own, or with the data that --owner names.
-
-    Without a password, only API keys and one-time codes open the account.
-
-    \b
-    Examples:
-      graphmem account create ada
-      graphmem account create ada@example.org --password
-      graphmem account create ada --owner 6f1c1d1e-3a55-4a0f-9a53-0c6e5d2b7f10
-    """
     chosen_name, secret = _name(name), _password() if password else None
     scopes = ["read", "write", *(["admin"] if admin else [])]
 
@@ -91,17 +67,7 @@ def create(
     return _answer(on_accounts(session, work, reads=False), session)
 
 
-@command(app, "list")
 def list_accounts(session: Session) -> tuple[dict[str, Any], Draw]:
-    """List the accounts of this instance, and owners whose data no account reaches.
-
-    account create --owner gives such an owner an account.
-
-    \b
-    Example:
-      graphmem account list
-    """
-
     async def work(accounts: Accounts, chosen: Settings) -> tuple[list[Account], list[str]]:
         return await accounts.all(), await accounts.owners_without()
 
@@ -117,21 +83,7 @@ def list_accounts(session: Session) -> tuple[dict[str, Any], Draw]:
     return {"accounts": [_row(account) for account in accounts], "owners_without_account": owners}, draw
 
 
-@command(app, "set-password")
-def set_password(
-    session: Session,
-    name: Name,
-    none: Annotated[
-        bool, typer.Option("--none", help="Take the password away: keys and one-time codes remain.")
-    ] = False,
-) -> dict[str, Any]:
-    """Set the password of an account: ask for it twice, or without a terminal, read a line of stdin.
-
-    \b
-    Examples:
-      graphmem account set-password ada
-      graphmem account set-password ada --none
-    """
+def set_password(session: Session, name: str, none: bool = False) -> dict[str, Any]:
     # Before a password is asked for.
     session.local_settings()
     secret = None if none else _password()
@@ -145,49 +97,15 @@ def set_password(
     return _answer(on_accounts(session, work), session)
 
 
-@command(app)
-def disable(session: Session, name: Name) -> dict[str, Any]:
-    """Disable an account: no credential of it works within 5 seconds. Its data stays.
-
-    \b
-    Example:
-      graphmem account disable ada
-    """
+def disable(session: Session, name: str) -> dict[str, Any]:
     return _set_disabled(session, name, True)
 
 
-@command(app)
-def enable(session: Session, name: Name) -> dict[str, Any]:
-    """Enable an account again, with its keys and its password.
-
-    \b
-    Example:
-      graphmem account enable ada
-    """
+def enable(session: Session, name: str) -> dict[str, Any]:
     return _set_disabled(session, name, False)
 
 
-@command(app)
-def delete(
-    session: Session,
-    name: Name,
-    with_data: Annotated[
-        bool, typer.Option("--with-data", help="Erase the data of its owner too, for ever.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
-) -> None:
-    """Delete an account with its keys and grants, after a question. Without --with-data, its data stays.
-
-    --with-data erases everything that the account has stored: only a backup brings it back. If the command is
-    interrupted, run it again: until it is done, the account is disabled. Data that stayed is reached by an
-    account that is made with --owner.
-
-    \b
-    Examples:
-      graphmem account delete ada
-      graphmem account delete ada --with-data
-      graphmem account delete ada --with-data --yes
-    """
+def delete(session: Session, name: str, with_data: bool = False, yes: bool = False) -> None:
     session.local_settings()
     chosen_name = _refuse_local(_name(name), "deleted")
     (_delete_with_data if with_data else _delete)(session, chosen_name, yes)

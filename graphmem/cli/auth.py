@@ -10,12 +10,12 @@ import webbrowser
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from graphmem.cli.account import on_accounts
-from graphmem.cli.session import Draw, Session, command, show, tell
+from graphmem.cli.session import Draw, Session, show, tell
 from graphmem.errors import AuthInvalid, GraphmemError, InvalidInput, LoginFailed, NotFound
 from graphmem.model import times
 
@@ -28,23 +28,10 @@ if TYPE_CHECKING:
     from graphmem.client.oauth_login import Authorization, Server, Tokens
     from graphmem.settings import Settings
 
-app = typer.Typer(no_args_is_help=True)
-BaseUrl = Annotated[str | None, typer.Option(help="Address of the service. Default: GRAPHMEM_BASE_URL.")]
 DEFAULT_SCOPES = ("read", "write")
 
 
-@command(app)
 def code(session: Session) -> dict[str, Any]:
-    """Make a one-time code of the account, valid for 10 minutes. Earlier codes of the account end.
-
-    On the page where a client asks for access, the code stands for a password.
-
-    \b
-    Examples:
-      graphmem auth code
-      graphmem --account ada auth code
-    """
-
     async def work(accounts: Accounts, chosen: Settings) -> dict[str, Any]:
         from graphmem.auth import LOCAL_NAME
         from graphmem.auth.accounts import being_erased
@@ -58,23 +45,7 @@ def code(session: Session) -> dict[str, Any]:
     return on_accounts(session, work, reads=False)
 
 
-@command(app, "mcp-token")
-def mcp_token(
-    session: Session,
-    rotate: Annotated[
-        bool, typer.Option("--rotate", help="End the token and print the next one; nothing is sealed anew.")
-    ] = False,
-) -> tuple[dict[str, Any], Draw]:
-    """Print the token of a sealed instance, which is derived from its root key: programs send it as a bearer.
-
-    It acts as this machine's user, with every scope. A service that runs takes another one when it starts
-    again.
-
-    
-    Examples:
-      graphmem auth mcp-token
-      graphmem auth mcp-token --rotate
-    """
+def mcp_token(session: Session, rotate: bool = False) -> tuple[dict[str, Any], Draw]:
     from graphmem.cli.encryption import keys_here
 
     keys = keys_here(session.settings_here())
@@ -82,56 +53,20 @@ def mcp_token(
     return {"token": token, "epoch": keys.record().token_epoch}, lambda: print(token)
 
 
-@command(app)
 def login(
     session: Session,
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of the service. Default: GRAPHMEM_BASE_URL, else that of `graphmem serve` here."
-        ),
-    ] = None,
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(help="What this login may do: read, write, admin, keys. Default: read and write."),
-    ] = None,
-    code: Annotated[
-        bool,
-        typer.Option("--code", help="Open no browser: print the address, and take the code that you paste."),
-    ] = False,
-    key: Annotated[
-        bool, typer.Option("--key", help="Keep an API key, read from a prompt or from stdin.")
-    ] = False,
+    base_url: str | None = None,
+    scope: list[str] | None = None,
+    code: bool = False,
+    key: bool = False,
 ) -> dict[str, Any]:
-    """Log in at a service, so that commands with --base-url need no SERVICE_BEARER_TOKEN.
-
-    A browser opens the service's page, where you allow it. On a machine without a browser the address is
-    printed: open it anywhere, and paste the code or the whole address that the browser ends at. The tokens
-    are kept in the platform's keyring, where there is none in a file that only you can read, and renewed by
-    themselves.
-
-    \b
-    Examples:
-      graphmem auth login --base-url https://memory.example.org
-      graphmem auth login --code --scope read
-      graphmem auth login --key < key.txt
-    """
     address = address_of(session, base_url) or address_of(session, session.settings().advertised_url())
     assert address is not None
     kept = _login_by_key(address) if key else _login_by_oauth(address, scope or DEFAULT_SCOPES, code)
     return _row(kept)
 
 
-@command(app)
-def status(session: Session, base_url: BaseUrl = None) -> tuple[dict[str, Any], Draw]:
-    """List the services with a login: account, scopes, when the token expires, and whether it is accepted.
-
-    Each service is asked. A token that expires soon is renewed.
-
-    \b
-    Example:
-      graphmem auth status
-    """
+def status(session: Session, base_url: str | None = None) -> tuple[dict[str, Any], Draw]:
     from graphmem.client.logins import Logins
 
     address = address_of(session, base_url)
@@ -150,16 +85,7 @@ def status(session: Session, base_url: BaseUrl = None) -> tuple[dict[str, Any], 
     return {"logins": rows, "service_bearer_token": token_set}, draw
 
 
-@command(app)
-def logout(session: Session, base_url: BaseUrl = None) -> dict[str, Any]:
-    """Revoke the tokens of a login at its service, and forget them here.
-
-    An API key is forgotten and stays valid: `graphmem auth keys revoke` revokes it.
-
-    \b
-    Example:
-      graphmem auth logout --base-url https://memory.example.org
-    """
+def logout(session: Session, base_url: str | None = None) -> dict[str, Any]:
     from graphmem.client.logins import Logins
 
     logins, address = Logins(), address_of(session, base_url)

@@ -7,12 +7,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from graphmem.cli.progress import RATE_SECONDS, Remaining, counted_progress
-from graphmem.cli.session import Draw, Session, command, show, stderr, tell
+from graphmem.cli.session import Draw, Session, show, stderr, tell
 from graphmem.cli.tables import List, add, time_text
 from graphmem.errors import DumpConflicts, DumpRefused, EncryptionKeyMissing, InvalidInput
 from graphmem.model import times
@@ -26,17 +24,7 @@ if TYPE_CHECKING:
     from graphmem.sealing import InstanceKeys
     from graphmem.settings import Settings
 
-app = typer.Typer(no_args_is_help=True)
 # Paths are not checked here: opening the file reports permission errors.
-File = Annotated[Path, typer.Argument(readable=False, help="The file of the dump.")]
-Keys = Annotated[
-    Path | None,
-    typer.Option(
-        readable=False,
-        help="Key file that opens a sealed dump of another instance; `graphmem encryption restore --keys` "
-        "keeps its root key. Default: that of this instance.",
-    ),
-]
 WITHOUT_FILES = (
     "The dump names {} files and does not hold their bytes: back up the object store as well. "
     "`graphmem storage info` says where it is."
@@ -63,54 +51,14 @@ STAGES = {
 }
 
 
-@command(app)
 def create(
     session: Session,
-    path: Annotated[
-        Path | None,
-        typer.Argument(
-            readable=False,
-            help="File to write, or directory in which a file with the date in its name is written. "
-            "Default: backups in the data directory.",
-        ),
-    ] = None,
-    owner: Annotated[
-        list[str] | None,
-        typer.Option(help="Owner whose facts are written; may be repeated. Default: all owners."),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace an existing file, but never by an empty dump.")
-    ] = False,
-    without_files: Annotated[
-        bool, typer.Option("--without-files", help="Leave out the bytes of the files that were stored.")
-    ] = False,
-    keep: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Then remove the oldest backups of this kind in that directory beyond so many. Files that "
-            "graphmem did not write stay.",
-        ),
-    ] = None,
+    path: Path | None = None,
+    owner: list[str] | None = None,
+    force: bool = False,
+    without_files: bool = False,
+    keep: int | None = None,
 ) -> None:
-    """Write the facts and files of every owner into one file, compressed and with checksums.
-
-    Equal facts give equal files. Services may write meanwhile: the facts of an owner are those of one moment.
-    The dump has facts and the bytes of the files that were stored; restoring derives everything else from
-    them. With --without-files it names these files only: back up the object store as well.
-
-    A dump of all owners has the accounts as well, with the hashes of their passwords; keys, codes and OAuth
-    grants are in no dump. Keep it as safe as the database.
-
-    With --base-url the service there writes the backup and sends it, and it is verified here; the credential
-    needs the scope admin.
-
-    \b
-    Examples:
-      graphmem backup create --keep 7
-      graphmem backup create graphmem.dump --without-files
-      graphmem backup create /backups --owner 00000000-0000-0000-0000-000000000000
-    """
     from graphmem.neo4j_local import backup_record
 
     chosen = session.settings()
@@ -141,17 +89,7 @@ def create(
         _tell_missing(MISSING_IN_STORE, made.missing_files)
 
 
-@command(app, "list")
 def list_backups(session: Session) -> tuple[dict[str, Any], Draw]:
-    """List the backups of this instance that are where graphmem wrote them, the newest first.
-
-    With --base-url, those of the service there that were written on this machine.
-
-    \b
-    Examples:
-      graphmem backup list
-      graphmem backup list --json
-    """
     from graphmem.neo4j_local import backup_record
 
     chosen = session.settings()
@@ -172,18 +110,7 @@ def list_backups(session: Session) -> tuple[dict[str, Any], Draw]:
     return {"backups": rows}, draw
 
 
-@command(app)
-def verify(session: Session, path: File, keys: Keys = None) -> dict[str, Any]:
-    """Verify every byte of a dump against its checksums, and of its files against their hashes.
-
-    No database and no object store is needed. `files_missing` counts files that the dump names and does not
-    hold. `root` is one hash of all facts: equal facts have equal hashes, on every machine. Of a sealed dump
-    whose keys are not here, the checksums are compared and `opened` is false; its `root` is that of the file.
-
-    \b
-    Example:
-      graphmem backup verify graphmem.dump
-    """
+def verify(session: Session, path: Path, keys: Path | None = None) -> dict[str, Any]:
     from graphmem import dump
 
     with _Bars() as bars:
@@ -232,31 +159,7 @@ def _opening_keys(chosen: Settings, path: Path, key_file: Path | None) -> Instan
     return keys if keys is not None and keys.record().instance == sealed.get("instance") else None
 
 
-@command(app)
-def restore(
-    session: Session,
-    path: File,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be restored, and write nothing.")
-    ] = False,
-    keys: Keys = None,
-) -> None:
-    """Restore the facts and files of a dump, and derive everything else from them.
-
-    Files go into the object store, facts that the database lacks into the database. Stored facts stay: the
-    result is the union of the database and the dump. A restore that was interrupted can be run again. Facts
-    of the dump that contradict stored ones are listed and left out, and the exit code is 5. Services may run
-    meanwhile.
-
-    Accounts that the instance lacks are created with their passwords. Make new keys for them. An account
-    whose name is taken is left out and listed.
-
-    \b
-    Examples:
-      graphmem backup restore graphmem.dump --dry-run
-      graphmem backup restore graphmem.dump
-      graphmem backup restore laptop.dump --keys laptop-keys.json
-    """
+def restore(session: Session, path: Path, dry_run: bool = False, keys: Path | None = None) -> None:
     from graphmem.cli.in_process import refuse_in_sandbox
 
     chosen = session.local_settings(reads=False)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import secrets
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Annotated, Any, Final, NamedTuple, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from graphmem.cli.commands import listed, operation_command
-from graphmem.cli.session import command, plain_refusals, tell_error
+from graphmem.cli.commands import AS_JSON, flag, listed, operation_command
+from graphmem.cli.session import current, plain_refusals, show, tell_error, telling_errors
 from graphmem.errors import InvalidInput
 
 # Typer exports no name of it: the class of all faults of a command line, above that of a wrong value.
@@ -89,35 +90,89 @@ def _instead(exc: Any, root: TyperGroup) -> str:
     return f" (it stands before the command: graphmem {name} …)" if is_of_root else ""
 
 
-TABLE = Path(__file__).parent / "command_table.toml"
+FOLDER = Path(__file__).parent
 
 
 class OwnCommand(NamedTuple):
-    """A command that is no operation, or a group; the table says what its members are."""
+    """A command that is no operation, as ``command_table.toml`` has it."""
 
     place: str
     summary: str
     has_json: bool = True
 
-    def made(self, words: tuple[str, ...]) -> Any:
-        """Import the module, and return the command or group that ``words`` call."""
+    def made(self, words: Sequence[str]) -> Any:
+        """Import the module of the command that ``words`` call, and return the command."""
         module, _, name = self.place.partition(".")
-        empty = typer.Typer(no_args_is_help=True)
-        target = getattr(import_module(f"graphmem.cli.{module}"), name) if module else empty
+        function = getattr(import_module(f"graphmem.cli.{module}"), name)
+        row = command_help(" ".join(words))
         single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-        if not isinstance(target, typer.Typer):
-            command(single, words[-1], has_json=self.has_json)(target)
-            return typer.main.get_command(single)
-        group = group_of(*words)
-        single.add_typer(target, name=words[-1], cls=group, help=self.summary, short_help=self.summary)
-        return typer.main.get_group(single).commands[words[-1]]
+        # Typer cuts the first line of a help after 45 characters.
+        register = single.command(words[-1], help=_help(self.summary, row), short_help=self.summary)
+        register(_running(function, row, has_json=self.has_json))
+        return typer.main.get_command(single)
+
+
+def command_help(words: str) -> Mapping[str, Any]:
+    """Return the row of a command in ``command_help.toml``."""
+    return tomllib.loads((FOLDER / "command_help.toml").read_text("utf-8")).get(words, {})
+
+
+def _help(summary: str, row: Mapping[str, Any]) -> str:
+    """Return the help of a command. Lists in it, such as examples, are marked so that no line is wrapped."""
+    paragraphs = [summary, *row.get("help", "").strip().split("\n\n")]
+    return "\n\n".join(f"\b\n{text}" if "\n  " in text else text for text in paragraphs)
+
+
+def _running(function: Callable[..., Any], row: Mapping[str, Any], *, has_json: bool) -> Callable[..., None]:
+    """Return a command that prints the answer or the error of ``function``; see :func:`session.show`.
+
+    ``has_json``: whether it has the option ``--json``, which the session takes over.
+    """
+
+    def run(context: typer.Context, as_json: bool = False, **values: Any) -> None:
+        session = current(context)
+        session.as_json = session.as_json or as_json
+        with telling_errors(session.as_json):
+            answer = function(session, **values)
+            if answer is not None:
+                answer, draw = answer if isinstance(answer, tuple) else (answer, None)
+                show(answer, session.as_json, draw)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    _, *own = inspect.signature(function, eval_str=True).parameters.values()
+    parameters = [inspect.Parameter("context", keyword, annotation=typer.Context)]
+    parameters += [each.replace(kind=keyword, annotation=_described(each, row)) for each in own]
+    if has_json:
+        parameters.append(inspect.Parameter("as_json", keyword, annotation=AS_JSON, default=False))
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    setattr(run, "__signature__", inspect.Signature(parameters))  # noqa: B010
+    return run
+
+
+def _described(parameter: inspect.Parameter, row: Mapping[str, Any]) -> Any:
+    """Return the annotation of a parameter with the texts of its command's row. A flag has no `--no-` form."""
+    for kind, info in (("arguments", typer.Argument), ("options", typer.Option)):
+        if (text := row.get(kind, {}).get(parameter.name)) is not None:
+            about = dict(text) if isinstance(text, dict) else {"help": text}
+            names = about.pop("flags", [flag(parameter.name)] if parameter.default is False else [])
+            # A path is not checked here: to open the file reports what is wrong with it.
+            return Annotated[parameter.annotation, info(*names, readable=False, **about)]
+    return parameter.annotation
 
 
 @cache
-def own_commands(kind: str) -> Mapping[str, OwnCommand]:
-    """Return the ``commands`` or the ``groups`` of the table, by their words."""
-    table = tomllib.loads(TABLE.read_text("utf-8"))
-    return {words: OwnCommand(**row) for words, row in table[kind].items()}
+def _table() -> Mapping[str, Mapping[str, Any]]:
+    return tomllib.loads((FOLDER / "command_table.toml").read_text("utf-8"))
+
+
+def own_commands() -> Mapping[str, OwnCommand]:
+    """Return the commands that are no operations, by their words."""
+    return {words: OwnCommand(**row) for words, row in _table()["commands"].items()}
+
+
+def groups() -> Mapping[str, str]:
+    """Return what the commands of each group do, by the words of the group."""
+    return _table()["groups"]
 
 
 SHORT: Mapping[str, tuple[str, ...]] = {"ask": ("context",), "search": ("entities", "search")}
@@ -125,27 +180,24 @@ SHORT: Mapping[str, tuple[str, ...]] = {"ask": ("context",), "search": ("entitie
 
 
 class _Commands(dict[str, Any]):
-    """The commands of a group; each is made when it is asked for."""
+    """The commands of a group; each is made when it is asked for. Until then a group is its summary."""
 
-    def __init__(self, group: tuple[str, ...], own: Mapping[str, Any]) -> None:
-        """``own``: the commands that are made already."""
+    def __init__(self, group: tuple[str, ...]) -> None:
         entries = {words[-1]: entry for words, entry in listed().items() if words[:-1] == group}
-        inner = {name: made for name, made in own.items() if isinstance(made, TyperGroup)}
-        before = {name: made for name, made in own.items() if name not in inner}
-        before |= {} if group else own_commands("commands")
-        for noun, each in own_commands("groups").items():
-            *outer, name = noun.split()
-            inner |= {name: each} if tuple(outer) == group else {}
+        own, inner = (_within(group, rows) for rows in (own_commands(), groups()))
         short = {name: listed()[words] for name, words in SHORT.items() if not group and name not in inner}
-        super().__init__({**before, **entries, **short, **inner})
+        super().__init__({**own, **entries, **short, **inner})
         self._group = group
 
     def __getitem__(self, name: str) -> Any:
-        value = super().__getitem__(name)
+        value, words = super().__getitem__(name), (*self._group, name)
         if isinstance(value, dict):
             value = self[name] = operation_command(name, value)
         elif isinstance(value, OwnCommand):
-            value = self[name] = value.made((*self._group, name))
+            value = self[name] = value.made(words)
+        elif isinstance(value, str):
+            texts: dict[str, Any] = {"name": name, "help": value, "short_help": value}
+            value = self[name] = group_of(*words)(**texts, no_args_is_help=True, rich_markup_mode=None)
         return value
 
     def summary(self, name: str) -> str:
@@ -153,7 +205,7 @@ class _Commands(dict[str, Any]):
         value = super().__getitem__(name)
         if isinstance(value, dict):
             return value["summary"]
-        return value.summary if isinstance(value, OwnCommand) else value.short_help or value.help or ""
+        return value.summary if isinstance(value, OwnCommand) else value
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self else default  # noqa: SIM401
@@ -165,13 +217,19 @@ class _Commands(dict[str, Any]):
         return [(name, self[name]) for name in self]
 
 
+def _within(group: tuple[str, ...], rows: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rows of a group's own members, by their last words."""
+    words_of = {tuple(words.split()): row for words, row in rows.items()}
+    return {words[-1]: row for words, row in words_of.items() if words[:-1] == group}
+
+
 def group_of(*words: str) -> type[TyperGroup]:
     """Return the class of a group whose commands begin with ``words``."""
 
     class Group(TyperGroup):
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
-            self.commands: Any = _Commands(words, self.commands)
+            self.commands: Any = _Commands(words)
             self._lists = False
 
         def list_commands(self, ctx: Any) -> list[str]:

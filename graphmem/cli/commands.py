@@ -30,6 +30,7 @@ from graphmem.errors import InvalidInput, InvalidJson
 LISTED = Path(__file__).parent / "listed.json"
 """The list of commands that are operations; `make snapshots` writes it from the registry."""
 
+AS_JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JSON_IN_PIPES = frozenset({"context.retrieve"})
 """Operations whose answers are printed as JSON unless stdout is a terminal: they are read by programs."""
 
@@ -215,8 +216,7 @@ def _signature(entry: Listed) -> Iterator[inspect.Parameter]:
         yield inspect.Parameter(
             _FILE, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str | None, file], default=None
         )
-    as_json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-    yield inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, annotation=as_json, default=False)
+    yield inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, annotation=AS_JSON, default=False)
 
 
 def _keyword(parameter: Parameter) -> inspect.Parameter:

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.padding import Padding
 
-from graphmem.cli.session import Draw, Session, command, console
+from graphmem.cli.session import Draw, Session, console
 from graphmem.cli.tables import plain
 from graphmem.errors import NotFound
-
-app = typer.Typer(no_args_is_help=True)
 
 _SAMPLES = {"STRING": '""', "INTEGER": "0", "FLOAT": "0.0", "BOOLEAN": "true", "MAP": "{}", "ANY": '""'}
 """A value of each type that a header declares. A list is empty."""
 
 
-@command(app, "list")
 def list_queries(session: Session) -> tuple[dict[str, Any], Draw]:
-    """List every query: its name, whether it reads or writes, and what it is for.
-
-    A name with brackets is one form of a query: its order, and the property that it orders by.
-
-    \b
-    Example:
-      graphmem cypher list
-    """
     from graphmem import cypher
 
     queries = [cypher.query(name) for name in cypher.names()]
@@ -40,24 +28,7 @@ def list_queries(session: Session) -> tuple[dict[str, Any], Draw]:
     return {"queries": [{"name": q.name, "mode": q.mode, "purpose": q.doc} for q in queries]}, draw
 
 
-@command(app, has_json=False)
-def show(
-    session: Session,
-    name: Annotated[str, typer.Argument(help="The query's name, as `graphmem cypher list` prints it.")],
-    params: Annotated[
-        bool, typer.Option("--params", help="Print a :param line for each parameter before the query.")
-    ] = False,
-) -> None:
-    """Print a query as the Neo4j Browser runs it: with its fragments and relationship types filled in.
-
-    With --params the query is preceded by lines that set its parameters: change their values to those of
-    your question. The relationship types are the built-in ones.
-
-    \b
-    Examples:
-      graphmem cypher show entity.get --params
-      graphmem cypher show 'entity.page[asc]'
-    """
+def show(session: Session, name: str, params: bool = False) -> None:
     sys.stdout.write(browser_text(name, params))
 
 

@@ -9,9 +9,7 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from graphmem import neo4j_local
@@ -36,18 +34,7 @@ BUDGET = 500
 """Tokens of context for one question."""
 
 
-def demo(
-    session: Session,
-    folder: Annotated[
-        Path, typer.Argument(help="Folder of JSON files; they are stored in the order of their names.")
-    ] = Path("examples"),
-) -> None:
-    """Store the examples in a separate instance and print what graphmem answers.
-
-    \b
-    Example:
-      graphmem demo examples
-    """
+def demo(session: Session, folder: Path = Path("examples")) -> None:
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ConfigurationInvalid(f"{folder} holds no .json files: give the folder of the examples")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.table import Table
@@ -19,24 +19,7 @@ if TYPE_CHECKING:
 SIGNS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "bold red")}
 
 
-def doctor(
-    session: Session,
-    deep: Annotated[
-        bool, typer.Option("--deep", help="Also compare every snapshot with its observations.")
-    ] = False,
-) -> None:
-    """Check this installation, and say how to mend each fault.
-
-    Checked are settings, data directory, disk, Neo4j, the database and its schema, memory, clocks, the object
-    store, vectors and the service. Nothing is started. Nothing is changed, but for a small object that is
-    written into the object store and deleted again. The exit code is 1 if a check fails, else 0.
-
-    \b
-    Examples:
-      graphmem doctor
-      graphmem doctor --json
-      graphmem --env production doctor --deep
-    """
+def doctor(session: Session, deep: bool = False) -> None:
     findings = findings_of(session, deep=deep)
     failed = any(finding.status == "fail" for finding in findings)
     answer = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}

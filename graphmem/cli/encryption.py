@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from graphmem.cli.session import Draw, Session, command, console, tell, tell_progress
+from graphmem.cli.session import Draw, Session, console, tell, tell_progress
 from graphmem.cli.tables import List, add
 from graphmem.errors import ConfigurationInvalid, EncryptionKeyInvalid
 from graphmem.model import times
@@ -34,17 +34,6 @@ WRITE_DOWN: Final = (
     "the root key in {}, nothing that is sealed can be read; with them and the key file, everything can:"
 )
 COPIES: Final = "Destroy these copies of the key file as well: they still have a key that was destroyed."
-KeyPlace = Annotated[
-    str, typer.Option("--key-place", metavar="PLACE", help="Where the root key is kept: file or keyring.")
-]
-
-OtherDirectory = Annotated[
-    Path | None,
-    typer.Argument(readable=False, help="The new directory. Default: one beside that of the data."),
-]
-
-app = typer.Typer(no_args_is_help=True)
-erasure = typer.Typer(no_args_is_help=True)
 
 
 def new_keys(chosen: Settings, place: Place) -> tuple[RootKey, str]:
@@ -76,15 +65,7 @@ def tell_words(root: RootKey, kept: str) -> None:
         tell("  " + " ".join(numbered))
 
 
-@command(app)
 def status(session: Session) -> dict[str, Any] | None:
-    """Say whether the instance is sealed, what is, which root key it needs, and where that is kept.
-
-    \b
-    Examples:
-      graphmem encryption status
-      graphmem encryption status --json
-    """
     from graphmem.sealing.instance_keys import INSTANCE, read_record, replaced
     from graphmem.sealing.root_key import where_root_key_is
 
@@ -117,25 +98,7 @@ def status(session: Session) -> dict[str, Any] | None:
     }
 
 
-@command(app)
-def restore(
-    session: Session,
-    keys: Annotated[
-        Path | None,
-        typer.Option(
-            readable=False,
-            help="A key file whose root key it is, such as a copy. Default: that of the instance.",
-        ),
-    ] = None,
-    key_place: KeyPlace = "file",
-) -> dict[str, Any]:
-    """Keep a root key on this machine: its 24 words are read from a prompt, or from stdin.
-
-    \b
-    Examples:
-      graphmem encryption restore
-      graphmem encryption restore --keys laptop-keys.json < words.txt
-    """
+def restore(session: Session, keys: Path | None = None, key_place: str = "file") -> dict[str, Any]:
     from graphmem.sealing import RootKey
     from graphmem.sealing.instance_keys import read_record
     from graphmem.sealing.root_key import keep_root_key
@@ -158,35 +121,9 @@ def restore(
     return {"root_key": root.id, "kept_in": keep_root_key(chosen, root, place_of(key_place))}
 
 
-@command(app)
 def rotate(
-    session: Session,
-    key_place: KeyPlace = "file",
-    data: Annotated[
-        bool,
-        typer.Option("--data", help="Make other data keys instead, and seal anew what the old ones sealed."),
-    ] = False,
-    owner: Annotated[
-        str | None, typer.Option(help="With --data: the owner whose key is replaced. Default: all owners.")
-    ] = None,
+    session: Session, key_place: str = "file", data: bool = False, owner: str | None = None
 ) -> dict[str, Any] | None:
-    """Make another root key, and wrap every data key by it. Nothing is sealed anew.
-
-    The words of the old root key open copies of the key file that were made before, and nothing else. A
-    service that runs goes on; the token of `graphmem auth mcp-token` changes when it starts again.
-
-    With --data every owner, or the one of --owner, has another data key at once. A service that runs seals
-    values, texts and files anew beside its work, and goes on with that after an interruption; `graphmem
-    encryption status` says whether it is done. Names, identifiers and filterable values stay under the first
-    key, by which they are looked up: `graphmem encryption enable` seals these anew too. Backups need the old
-    keys, so they stay.
-
-    \b
-    Examples:
-      graphmem encryption rotate
-      graphmem encryption rotate --data
-      graphmem encryption rotate --data --owner 6f1c1a34-5a5e-4f3c-9a52-3d1b3f6d1e20
-    """
     from graphmem.sealing import RootKey
     from graphmem.sealing.root_key import forget_root_key, keep_root_key
 
@@ -221,23 +158,7 @@ def rotate(
     return answer
 
 
-@command(app)
-def enable(
-    session: Session, directory: OtherDirectory = None, key_place: KeyPlace = "file"
-) -> dict[str, Any] | None:
-    """Seal an instance: its data goes into a new directory, sealed, and every command finds it there.
-
-    The facts and files are written there, read again and compared; only then the old ones are removed. The
-    old backups stay in the old directory. Keys of accounts, OAuth logins and subscriptions are not taken:
-    make them anew. A sealed instance gets other keys for everything. The 24 words are shown once.
-
-    Deleted files may survive on a disk that keeps old blocks: use a disk that was never written in clear.
-
-    \b
-    Examples:
-      graphmem encryption enable
-      graphmem encryption enable /safe/graphmem
-    """
+def enable(session: Session, directory: Path | None = None, key_place: str = "file") -> dict[str, Any] | None:
     from graphmem.cli import instance_conversion, instance_files
 
     chosen = session.local_settings(reads=False)
@@ -264,17 +185,7 @@ def enable(
     return {**done, "root_key_words": words.words} if words and session.as_json else done
 
 
-@command(app)
-def disable(session: Session, directory: OtherDirectory = None) -> dict[str, Any] | None:
-    """Unseal an instance: its data goes into a new directory in clear; every command finds it there.
-
-    It does what `graphmem encryption enable` does, the other way. Backups and the key file that opens them
-    stay in the old directory, and the root key stays where it is kept.
-
-    \b
-    Example:
-      graphmem encryption disable
-    """
+def disable(session: Session, directory: Path | None = None) -> dict[str, Any] | None:
     from graphmem.cli import instance_conversion, instance_files
 
     chosen = session.local_settings(reads=False)
@@ -287,20 +198,7 @@ def disable(session: Session, directory: OtherDirectory = None) -> dict[str, Any
     return instance_conversion.convert(chosen, target, "encryption disable")
 
 
-@command(app, "copy")
-def copy_keys(
-    session: Session, path: Annotated[Path, typer.Argument(readable=False, help="File to write.")]
-) -> dict[str, Any]:
-    """Copy the key file. With the copy and the words of its root key, every backup can be read.
-
-    Backups do not hold the keys that open them: keep a copy apart from them. After an account was erased,
-    destroy the copies that were made before; `graphmem erasure prove` lists them.
-
-    \b
-    Example:
-      graphmem encryption copy /media/usb/graphmem-keys.json
-    """
-
+def copy_keys(session: Session, path: Path) -> dict[str, Any]:
     instance = keys_here(session.settings_here())
     try:
         copy = instance.copy_to(path)
@@ -310,24 +208,7 @@ def copy_keys(
     return {"id": copy.id, "path": copy.path, "made_at": made_at, "root_key": instance.record().root_key}
 
 
-@command(erasure)
-def prove(
-    session: Session,
-    owner: Annotated[
-        str | None, typer.Argument(help="Owner whose erasure it is. Default: all owners.")
-    ] = None,
-) -> tuple[dict[str, Any], Draw]:
-    """Say which data keys were destroyed, and when, and which copies of the key file still have one.
-
-    `graphmem account delete --with-data` destroys the keys of the owner. What they sealed in the database, in
-    backups and in the store of files cannot be read again, unless a copy of the key file still has them.
-
-    \b
-    Examples:
-      graphmem erasure prove
-      graphmem erasure prove 6f1c1a34-5a5e-4f3c-9a52-3d1b3f6d1e20 --json
-    """
-
+def prove(session: Session, owner: str | None = None) -> tuple[dict[str, Any], Draw]:
     record = keys_here(session.settings_here()).record()
     destroyed = [each for each in record.destroyed if owner is None or each.owner == owner]
     ids = {each.id for each in destroyed}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import IO, TYPE_CHECKING, Any, Final, Literal
 
-import typer
-
+from graphmem.cli.command_groups import command_help
 from graphmem.cli.people_times import iso
 from graphmem.cli.progress import counted_files
 from graphmem.cli.session import Session, stderr, tell_progress
@@ -20,65 +20,25 @@ if TYPE_CHECKING:
     from graphmem.cli.exporting.export_spool import ExportSpool
 
 Format = Literal["jsonl", "memory", "markdown", "csv", "graphml", "prov"]
-LOST: Final[Mapping[str, str]] = {
-    "jsonl": "merges, the history of relationships, the bytes of files, schemas",
-    "memory": "ids, metadata, types of values; earlier values, times, writers, files",
-    "markdown": "earlier values, times, writers, files",
-    "csv": "types of values; earlier values, times, writers, files",
-    "graphml": "lists and objects but as texts; earlier values, times, writers, files",
-    "prov": "relationships between entities",
-}
-"""What each format cannot hold."""
 OBSERVED: Final = {"jsonl", "markdown", "prov"}
 """Formats that need observations: what identifies an entity is one of them."""
 
 
 def export(
     session: Session,
-    format: Annotated[Format, typer.Option("--format", "-f", help="The format.")] = "jsonl",
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            readable=False,
-            help="The file; the folder of markdown and csv. Default: stdout.",
-        ),
-    ] = None,
-    types: Annotated[list[str] | None, typer.Option("--type", help="Only entities of this type.")] = None,
-    ids: Annotated[list[str] | None, typer.Option("--id", help="Only the entity of this id.")] = None,
-    by_account: Annotated[str | None, typer.Option(help="Only what this account wrote.")] = None,
-    by_agent: Annotated[str | None, typer.Option(help="Only what this agent wrote.")] = None,
-    by_client: Annotated[str | None, typer.Option(help="Only what this program wrote.")] = None,
-    by_key: Annotated[str | None, typer.Option(help="Only what was written with this key.")] = None,
-    updated_since: Annotated[
-        str | None, typer.Option(help="Only entities with an observation recorded since this time.")
-    ] = None,
-    created_since: Annotated[
-        str | None, typer.Option(help="Only entities first recorded at or after this time.")
-    ] = None,
-    exact_cells: Annotated[
-        bool, typer.Option("--exact-cells", help="CSV: no apostrophe before cells that begin as formulas do.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    format: Format = "jsonl",
+    output: Path | None = None,
+    types: list[str] | None = None,
+    ids: list[str] | None = None,
+    by_account: str | None = None,
+    by_agent: str | None = None,
+    by_client: str | None = None,
+    by_key: str | None = None,
+    updated_since: str | None = None,
+    created_since: str | None = None,
+    exact_cells: bool = False,
+    force: bool = False,
 ) -> dict[str, Any] | None:
-    """Write entities and the relationships between them in a format of other programs.
-
-    jsonl: a line for each entity, with its observations, their times and files, and its relationships;
-    `graphmem import` reads it back. memory: the memory.jsonl of the MCP memory server. markdown: a folder
-    with a file for each entity; written again, only what changed is written, and files that you added or
-    edited stay. csv: a table for each type. graphml: a graph. prov: W3C PROV as JSON.
-
-    A file gets its name when it is complete. `graphmem backup` writes all facts.
-
-    \b
-    What a format cannot hold:
-    LOST
-    Examples:
-      graphmem export --output facts.jsonl
-      graphmem export --format markdown --output vault --type person --type company
-      graphmem export --format csv --output tables --updated-since "last week"
-    """
     writers = {"by_account": by_account, "by_agent": by_agent, "by_client": by_client, "by_key": by_key}
     since = {"updated_since": updated_since, "created_since": created_since}
     chosen = _filters(types, writers, since)
@@ -100,13 +60,14 @@ def export(
             counts = {"entities": spool.count, **_write(spool, format, output, exact_cells, force, advance)}
     if output is None:
         return None
-    tell_progress(f"{format} does not hold: {LOST[format]}")
+    tell_progress(f"{format} does not hold: {_not_held(format)}")
     return {"format": format, "output": str(output), **counts}
 
 
-export.__doc__ = (export.__doc__ or "").replace(
-    "    LOST\n", "".join(f"      {name}: {lost}\n" for name, lost in LOST.items())
-)
+def _not_held(format: Format) -> str:
+    """Return what a format cannot hold, as the help says it."""
+    match = re.search(rf"^  {format}: (.+)$", command_help("export")["help"], re.MULTILINE)
+    return match[1] if match else ""
 
 
 def _filters(

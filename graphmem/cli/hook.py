@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
@@ -17,32 +17,11 @@ from graphmem.errors import FileMissing
 
 def hook(
     session: Session,
-    event: Annotated[
-        Literal["session-start", "prompt", "stop", "approve"], typer.Argument(help="What happens.")
-    ],
-    agent: Annotated[
-        str, typer.Option(help="The agent that calls: it decides the form of input and output.")
-    ] = "claude-code",
-    errors: Annotated[bool, typer.Option("--errors", help="Print on stderr why nothing came.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Approve without a question.")] = False,
+    event: Literal["session-start", "prompt", "stop", "approve"],
+    agent: str = "claude-code",
+    errors: bool = False,
+    yes: bool = False,
 ) -> dict[str, Any] | None:
-    """Let an agent look and store by itself: its hooks call this, as `graphmem setup --hooks` writes them.
-
-    session-start tells it what is due, what is known of what the folder is about, and what changed lately.
-    prompt tells it what is known of those whom a prompt names, and nothing where it names nobody. stop stores
-    the prompt and the answer as messages, each once, and without what looks like a secret. They read on stdin
-    what the agent gives, and call a service that runs. If something fails or takes too long, they print
-    nothing, and the exit code is 0.
-
-    approve lets .graphmem.toml of this folder, as it is now, say which account and address are used here and
-    what the folder is about. A repository may bring such a file, so it asks. What only takes something away
-    holds without an approval.
-
-    \b
-    Examples:
-      echo '{"prompt": "Write to Ada Lovelace"}' | graphmem hook prompt --errors
-      graphmem hook approve
-    """
     if event != "approve":
         options: dict[str, Any] = {
             name: str(value) for name, value in session.overrides.items() if name != "offline"

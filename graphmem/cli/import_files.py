@@ -15,7 +15,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, NamedTuple, cast
 
 import typer
 
@@ -48,32 +48,11 @@ _NOTION_TABLE: Final = re.compile(r"(?:_all)?\.csv$")
 
 def import_files(
     session: Session,
-    path: Annotated[str, typer.Argument(metavar="PATH|URL", help="A file, a folder, an archive, or a URL.")],
-    kind: Annotated[
-        Literal["neotoma"] | None, typer.Option("--from", help="What answers at the URL.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would come in; store nothing.")
-    ] = False,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until large files are read.")] = True,
+    path: str,
+    kind: Literal["neotoma"] | None = None,
+    dry_run: bool = False,
+    wait: bool = True,
 ) -> None:
-    """Store what other programs have exported: each file as a source that can be withdrawn.
-
-    A folder or a zip archive is imported file by file: notes of Obsidian, basic-memory and Notion with their
-    links, contacts of Google Takeout, and every format that `graphmem upload` reads, such as a memory.jsonl,
-    an export of mem0 or Zep, and the files of `graphmem export`. With --from neotoma, the service at the URL
-    is read; its token is NEOTOMA_BEARER_TOKEN in the environment.
-
-    Run again, it stores nothing twice. `graphmem sources withdraw` takes a file back. The exit code is 1 if a
-    file was left out; the reasons are printed.
-
-    \b
-    Examples:
-      graphmem import memory.jsonl
-      graphmem import vault --dry-run
-      graphmem import takeout.zip
-      graphmem import --from neotoma http://127.0.0.1:3080
-    """
     is_url = re.match("https?://", path) is not None
     if is_url != (kind is not None):
         message = "give --from neotoma with a URL" if is_url else f"--from {kind} takes a URL"

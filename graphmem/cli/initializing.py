@@ -7,14 +7,14 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from graphmem import environment_file
 from graphmem.cli.agents.agent_table import agents
 from graphmem.cli.agents.file_changes import chosen_agents, print_files
-from graphmem.cli.encryption import KeyPlace, new_keys, place_of, tell_words
+from graphmem.cli.encryption import new_keys, place_of, tell_words
 from graphmem.cli.session import Draw, Session, console, open_instance, run_async, tell, telling
 from graphmem.cli.tables import pairs, plain
 from graphmem.errors import ConfigurationInvalid
@@ -43,56 +43,20 @@ class Choices:
 
 def init(
     session: Session,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(readable=False, help="Where the data goes. Later commands find it there by themselves."),
-    ] = None,
-    neo4j_uri: Annotated[
-        str | None,
-        typer.Option(help="Address of a Neo4j of your own; the password is read from NEO4J_PASSWORD."),
-    ] = None,
-    neo4j_username: Annotated[str | None, typer.Option(help="User name there. Default: neo4j.")] = None,
-    neo4j_database: Annotated[str | None, typer.Option(help="Database there. Default: neo4j.")] = None,
-    embedded: Annotated[
-        bool, typer.Option("--embedded", help="Use the embedded Neo4j, also where another one was kept.")
-    ] = False,
-    at_login: Annotated[
-        bool | None,
-        typer.Option("--at-login/--no-at-login", help="Start `graphmem serve` at login, or no longer."),
-    ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(help="Agent to set up; may be repeated. Default: those that are installed."),
-    ] = None,
-    no_agents: Annotated[bool, typer.Option("--no-agents", help="Set up no agent.")] = False,
-    hooks: Annotated[
-        bool, typer.Option("--hooks", help="Also let agents call graphmem by themselves: `graphmem hook`.")
-    ] = False,
-    me: Annotated[str | None, typer.Option(help='Your name: whom "my" and "I" in questions mean.')] = None,
-    encrypt: Annotated[
-        bool, typer.Option("--encrypt", help="Seal what a new instance stores; its 24 words are shown once.")
-    ] = False,
-    key_place: KeyPlace = "file",
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Ask nothing: take what is given and the defaults.")
-    ] = False,
+    data_dir: Path | None = None,
+    neo4j_uri: str | None = None,
+    neo4j_username: str | None = None,
+    neo4j_database: str | None = None,
+    embedded: bool = False,
+    at_login: bool | None = None,
+    agent: list[str] | None = None,
+    no_agents: bool = False,
+    hooks: bool = False,
+    me: str | None = None,
+    encrypt: bool = False,
+    key_place: str = "file",
+    yes: bool = False,
 ) -> tuple[dict[str, Any], Draw]:
-    """Set graphmem up on this machine: where the data is, its database, start at login, your agents, you.
-
-    A terminal is asked; --yes takes the defaults. Neo4j is fetched and started. A Neo4j of your own is tried
-    before anything is kept. What you chose stands in graphmem.env in the data directory, which only you can
-    read. Run again, it changes nothing that is as asked. Nobody has to run it: the first command that stores
-    something makes an instance as well.
-
-    \b
-    Examples:
-      graphmem init
-      graphmem init --yes --me "Ada Lovelace" --hooks
-      graphmem init --yes --data-dir /big/graphmem --no-agents
-      NEO4J_PASSWORD=... graphmem init --yes --neo4j-uri bolt://db.example.org:7687
-      graphmem init --yes --no-agents --no-at-login
-      graphmem init --encrypt --data-dir /safe/graphmem
-    """
     current = session.settings_here(". `graphmem --base-url {} setup` gives that service to your agents")
     login = {"neo4j_username": neo4j_username, "neo4j_database": neo4j_database}
     choices = Choices(

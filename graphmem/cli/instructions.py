@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
@@ -12,32 +12,17 @@ from graphmem.cli.agents.agent_table import TEXT, AgentFile
 from graphmem.cli.agents.config_files import MarkdownBlock
 from graphmem.cli.agents.file_changes import change_file, chosen_agents, print_files
 from graphmem.cli.session import Draw, Session
-from graphmem.cli.setup import Agents, DryRun, Word
+from graphmem.cli.setup import Word
 
 
 def instructions(
     session: Session,
-    action: Annotated[Literal["check", "install", "print"], typer.Argument(help="What to do.")],
-    agents: Agents = None,
-    scope: Annotated[
-        Word, typer.Option(help="The files of the project in this directory, or your own for all projects.")
-    ] = "project",
-    dry_run: DryRun = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Take the lines out again.")] = False,
+    action: Literal["check", "install", "print"],
+    agents: list[str] | None = None,
+    scope: Word = "project",
+    dry_run: bool = False,
+    undo: bool = False,
 ) -> tuple[dict[str, Any], Draw] | None:
-    """Tell agents when to look and when to store, in CLAUDE.md, AGENTS.md, .cursor/rules and the like.
-
-    install writes the lines between two markers. What else is in a file stays. Lines that an earlier version
-    wrote are replaced where they stand. check says which agents have the lines of this version; the exit code
-    is 1 if one has others or none. print prints them, for an agent whose file graphmem does not know.
-
-    \b
-    Examples:
-      graphmem instructions check
-      graphmem instructions install claude-code codex --scope user
-      graphmem instructions install --undo
-      graphmem instructions print >> AGENTS.md
-    """
     if action == "print":
         block = MarkdownBlock(TEXT.read_text("utf-8")).value
         return {"instructions": block}, lambda: print(block, end="")

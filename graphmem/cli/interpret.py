@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import typer
 
@@ -18,32 +18,12 @@ _OUTCOMES: Final = ("completed", "pending", "failed")
 
 def interpret(
     session: Session,
-    sources: Annotated[
-        list[str] | None, typer.Argument(metavar="[SOURCE]...", help="Ids of stored files.")
-    ] = None,
-    uninterpreted: Annotated[
-        bool, typer.Option("--uninterpreted", help="All stored files that nobody has interpreted.")
-    ] = False,
-    interpreter: Annotated[
-        str | None, typer.Option(help="Name of the interpreter; by default that of the format.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="With --uninterpreted: so many files at most.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the files.")] = False,
+    sources: list[str] | None = None,
+    uninterpreted: bool = False,
+    interpreter: str | None = None,
+    limit: int | None = None,
+    dry_run: bool = False,
 ) -> None:
-    """Interpret stored files: make entities and relationships of what is in them.
-
-    It may be interrupted and run again: what is interpreted stays so. Large files are left to the service,
-    and their status is pending. The exit code is 1 if an interpretation failed; the files after it are
-    interpreted all the same.
-
-    \b
-    Examples:
-      graphmem interpret --uninterpreted
-      graphmem interpret --uninterpreted --limit 100 --json
-      graphmem interpret src_0123456789abcdef01234567 --interpreter tables
-    """
     if not sources and not uninterpreted:
         raise InvalidInput("name the sources, or give --uninterpreted for all that nobody has interpreted")
     ids = sources or _uninterpreted(session, limit)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
-from graphmem.cli.session import Session, command, tell_progress
-
-app = typer.Typer(no_args_is_help=True)
+from graphmem.cli.session import Session, tell_progress
 
 _SHOWN = (
     "pid", "version", "state", "doing", "database", "socket", "started_at", "idle_seconds",
@@ -23,30 +19,13 @@ def row(greeting: Any) -> dict[str, Any]:
     return {"running": True} | {name: greeting.get(name) for name in _SHOWN}
 
 
-@command(app)
 def start(session: Session) -> dict[str, Any]:
-    """Start the local service of the data directory, detached, and wait until it is ready.
-
-    Commands and `graphmem mcp` start it by themselves. It ends after `GRAPHMEM_SERVICE_IDLE_SECONDS` without
-    a request.
-
-    \b
-    Example:
-      graphmem server start
-    """
     from graphmem.service.calling import ensure
 
     return row(ensure(session.settings(), tell_progress))
 
 
-@command(app)
 def stop(session: Session) -> dict[str, Any]:
-    """Stop the local service, or `serve --detach`, after its running requests. The database stays up.
-
-    \b
-    Example:
-      graphmem server stop
-    """
     from graphmem.service.calling import stop as stop_service
     from graphmem.service.place import is_locked, place
 
@@ -65,14 +44,7 @@ def stop(session: Session) -> dict[str, Any]:
     return {"stopped": stopped, "message": message}
 
 
-@command(app)
 def status(session: Session) -> dict[str, Any]:
-    """Show whether the local service runs, its version, database and socket.
-
-    \b
-    Example:
-      graphmem server status --json
-    """
     from graphmem.service.calling import greet
     from graphmem.service.place import place
 

@@ -16,9 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
 from graphmem.cli.people_times import iso
 from graphmem.cli.session import Session, console
@@ -70,41 +68,13 @@ class _Log:
 
 def logs(
     session: Session,
-    lines: Annotated[
-        int | None,
-        typer.Option(
-            "--lines", "-n", min=0, help="Number of lines. Default: 50; all with --since or --trace."
-        ),
-    ] = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on as lines come, until Ctrl-C.")
-    ] = False,
-    log: Annotated[
-        Literal["graphmem", "service", "neo4j"] | None, typer.Option(help="Only this log. Default: all.")
-    ] = None,
-    level: Annotated[
-        Literal["debug", "info", "warning", "error"] | None, typer.Option(help="Least severity.")
-    ] = None,
-    trace: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only lines of this trace_id; its beginning is enough.")
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="From this time on, such as 10m, yesterday or 2026-11-05."),
-    ] = None,
+    lines: int | None = None,
+    follow: bool = False,
+    log: Literal["graphmem", "service", "neo4j"] | None = None,
+    level: Literal["debug", "info", "warning", "error"] | None = None,
+    trace: str | None = None,
+    since: str | None = None,
 ) -> None:
-    """Print the last lines of all logs of this machine by time: graphmem, its service, the embedded Neo4j.
-
-    Rotated files are read too. With --json each line is one line of JSON.
-
-    \b
-    Examples:
-      graphmem logs --level warning
-      graphmem logs --log neo4j -n 20
-      graphmem logs --trace 4bf92f3577b34da6a3ce929d0e0e4736
-      graphmem logs --since 10m --follow --json
-    """
-
     chosen = session.settings_here()
     first = _OLDEST if since is None else times.render(times.parse(iso(since, "$.since", is_end=False)))
     least = LEVELS[level] if level else 0

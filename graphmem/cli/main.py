@@ -95,26 +95,12 @@ def options(
 
 def serve(
     session: Session,
-    host: Annotated[str | None, typer.Option(help="Address to bind. Default: 127.0.0.1.")] = None,
-    port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port to bind. Default: 3080, in production 3180.")
-    ] = None,
-    env: Annotated[Env | None, typer.Option(help="The instance. Default: development.")] = None,
-    detach: Annotated[
-        bool, typer.Option("--detach", help="Serve in the background, and return once it answers.")
-    ] = False,
-    detached: Annotated[bool, typer.Option("--detached", hidden=True)] = False,
+    host: str | None = None,
+    port: int | None = None,
+    env: Env | None = None,
+    detach: bool = False,
+    detached: bool = False,
 ) -> dict[str, Any] | None:
-    """Serve REST and MCP over HTTP until Ctrl-C or SIGTERM.
-
-    With --detach it serves in the background until `graphmem server stop`.
-
-    \b
-    Examples:
-      graphmem serve
-      graphmem serve --detach
-      SERVICE_BEARER_TOKEN=... graphmem serve --env production --host 0.0.0.0
-    """
     from graphmem.cli.serve import serve as run
     from graphmem.cli.serve import serve_detached
 
@@ -123,39 +109,13 @@ def serve(
     return serve_detached(chosen) if detach else run(chosen, detached=detached)
 
 
-def mcp(
-    session: Session,
-    tools: Annotated[
-        Toolset | None,
-        typer.Option(
-            help="Tools that the client lists: core (the most used), full, readonly, or memory (those of "
-            "the reference MCP memory server)."
-        ),
-    ] = None,
-    account: Account = None,
-) -> None:
-    """Serve MCP over stdin and stdout, for a client that starts this command.
-
-    \b
-    Examples, in the client's configuration:
-      {"mcpServers": {"graphmem": {"command": "graphmem", "args": ["mcp"]}}}
-      {"mcpServers": {"graphmem": {"command": "graphmem", "args": ["mcp", "--tools", "full"]}}}
-    """
+def mcp(session: Session, tools: Toolset | None = None, account: Account = None) -> None:
     from graphmem.mcp.thin import run
 
     run(session.settings(mcp_tools=tools), session.account if account is None else account)
 
 
 def rebuild(session: Session) -> dict[str, Any]:
-    """Derive everything from the observations again, and repair what differs.
-
-    Derived are snapshots, names, identifiers, edges, discovered schemas, counters and the state hash.
-    Observations are never changed. A service may run meanwhile.
-
-    \b
-    Example:
-      graphmem rebuild
-    """
     from graphmem.cli.in_process import rebuild as run
 
     return dict(run(session))

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from graphmem.cli.commands import entry_of
 from graphmem.cli.entity_names import with_ids
 from graphmem.cli.session import Session
 
 
-def me(
-    session: Session,
-    entity: Annotated[str | None, typer.Argument(metavar="ENTITY", help="Id or name of a person.")] = None,
-) -> dict[str, Any]:
-    """Say who "my" and "I" in questions mean, or mark a person so.
-
-    The mark is an observation: the field self is true. Of several that are marked, the last one counts.
-
-    \b
-    Examples:
-      graphmem me
-      graphmem me "Ada Lovelace"
-    """
-
+def me(session: Session, entity: str | None = None) -> dict[str, Any]:
     if entity is not None:
         create = entry_of("observations.create")
         marking = {"entity_id": entity, "fields": {"self": True}, "observation_source": "human"}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from graphmem.cli.session import Draw, Session, tell_progress
 from graphmem.errors import FileNotParsed
@@ -14,29 +12,12 @@ from graphmem.errors import FileNotParsed
 
 def parse(
     session: Session,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file.")],
-    mime_type: Annotated[
-        str | None, typer.Option(help="Its mime type, such as text/csv, where its name does not say it.")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Its encoding, such as cp1250, where the guess of it is wrong.")
-    ] = None,
-    offset: Annotated[int, typer.Option(min=0, help="Characters of the text to skip.")] = 0,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Characters of the text to print. Default: all.")
-    ] = None,
+    file: str,
+    mime_type: str | None = None,
+    encoding: str | None = None,
+    offset: int = 0,
+    limit: int | None = None,
 ) -> tuple[dict[str, Any], Draw]:
-    """Print the text of a file, and store nothing.
-
-    It needs no database and no service. Warnings go to stderr.
-
-    \b
-    Examples:
-      graphmem parse report.docx
-      graphmem parse export --mime-type text/csv
-      graphmem parse contacts.csv --encoding cp1250
-      graphmem parse book.pdf --offset 20000 --limit 20000 --json
-    """
     import asyncio
     import hashlib
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
 import typer
 
@@ -33,25 +33,7 @@ ENDS: Final = frozenset({"exit", "quit"})
 _LAST_WORD: Final = re.compile(r"""(?:[^\s"']|"[^"]*"?|'[^']*'?)*$""")
 
 
-def prompt_session(
-    session: Session,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="From a pipe: go on after a command that failed.")
-    ] = False,
-) -> None:
-    """Run commands at a prompt, without `graphmem` before them, or one a line from a pipe.
-
-    The prompt has a history, and completes commands, options, types, ids and names with Tab. `help COMMAND`
-    shows the help, `exit` or Ctrl-D ends. A question that is no command is answered by `context`. In a pipe,
-    # begins a comment, and the first command that fails ends the session; its exit code is that of the
-    session.
-
-    \b
-    Examples:
-      graphmem session
-      graphmem session < commands.txt
-      graphmem session --keep-going --json < commands.txt
-    """
+def prompt_session(session: Session, keep_going: bool = False) -> None:
     run = LineRunner(session)
     if sys.stdin.isatty():
         _at_prompt(session, run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -18,31 +18,12 @@ if TYPE_CHECKING:
 
 def reset(
     session: Session,
-    account: Annotated[
-        str | None, typer.Option(help="Only this account: the account, its keys and its data.")
-    ] = None,
-    confirm: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of what is reset, in place of the question.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
-    no_backup: Annotated[bool, typer.Option("--no-backup", help="Write no backup first.")] = False,
-    keep_settings: Annotated[
-        bool, typer.Option("--keep-settings", help="Keep graphmem.env and the start at login.")
-    ] = False,
+    account: str | None = None,
+    confirm: str | None = None,
+    yes: bool = False,
+    no_backup: bool = False,
+    keep_settings: bool = False,
 ) -> dict[str, Any]:
-    """Remove everything that this instance has stored, after a backup and a question.
-
-    The question asks for the name of the instance: the last part of its data directory, such as development.
-    Service and database are stopped. Backups stay, and the backup that is written first is among them. With
-    --no-backup it works also where the database does not start. Interrupted, it is run again and goes on;
-    until then the database does not start. `graphmem setup --undo` takes graphmem out of agents.
-
-    \b
-    Examples:
-      graphmem reset
-      graphmem --env demo reset --confirm demo --no-backup
-      graphmem reset --account ada
-    """
     from graphmem.neo4j_local.unfinished import unfinished
 
     chosen = session.settings_here()

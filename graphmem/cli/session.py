@@ -6,7 +6,6 @@ Nothing here imports the settings, the operations or the database before a comma
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import os
 import secrets
@@ -15,7 +14,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from graphmem.settings import Settings
 
 T = TypeVar("T")
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PIPE_CHARACTERS = 1000
 """Width of the lines where stdout is no terminal and COLUMNS is not set: a program reads whole lines."""
 
@@ -291,7 +289,6 @@ def fetching() -> Callable[[str, int, int], None]:
 
 Draw = Callable[[], Any]
 """What people see of an answer: returned, or printed at once."""
-Function = TypeVar("Function", bound=Callable[..., dict[str, Any] | tuple[dict[str, Any], Draw] | None])
 
 
 def show(answer: Mapping[str, Any], as_json: bool, draw: Draw | None = None) -> None:
@@ -305,40 +302,6 @@ def show(answer: Mapping[str, Any], as_json: bool, draw: Draw | None = None) -> 
         console.print(pairs({name: str(v) if v is not None else None for name, v in answer.items()}))
     elif (drawing := draw()) is not None:
         console.print(drawing, highlight=False)
-
-
-def command(
-    app: typer.Typer, name: str | None = None, *, has_json: bool = True
-) -> Callable[[Function], Function]:
-    """Decorate the function of a command, whose answer or error is printed (see :func:`show`).
-
-    ``has_json``: whether the command has the option ``--json``, which the session takes over.
-    """
-
-    def decorate(function: Function) -> Function:
-        def run(context: typer.Context, as_json: bool = False, **values: Any) -> None:
-            session = current(context)
-            session.as_json = session.as_json or as_json
-            with telling_errors(session.as_json):
-                answer = function(session, **values)
-                if answer is not None:
-                    answer, draw = answer if isinstance(answer, tuple) else (answer, None)
-                    show(answer, session.as_json, draw)
-
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        _, *own = inspect.signature(function, eval_str=True).parameters.values()
-        parameters = [inspect.Parameter("context", keyword, annotation=typer.Context)]
-        parameters += [each.replace(kind=keyword) for each in own]
-        if has_json:
-            parameters.append(inspect.Parameter("as_json", keyword, annotation=Json, default=False))
-        run.__name__, run.__doc__ = function.__name__, function.__doc__
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        setattr(run, "__signature__", inspect.Signature(parameters))  # noqa: B010
-        # Typer cuts the first line of a help after 45 characters.
-        app.command(name, short_help=(inspect.getdoc(function) or "").partition("\n")[0])(run)
-        return function
-
-    return decorate
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
@@ -122,42 +122,16 @@ CHECK = "check"
 """The word in place of agents that asks what is set up."""
 
 Word = Literal["user", "project"]
-Agents = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[AGENT]...", help="Agents by name. Default: those that are installed."),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")]
 
 
 def setup(
     session: Session,
-    agents: Agents = None,
-    scope: Annotated[
-        Word, typer.Option(help="Write into your own files, or into those of the project in this directory.")
-    ] = "user",
-    hooks: Annotated[
-        bool, typer.Option("--hooks", help="Also let agents call graphmem by themselves: `graphmem hook`.")
-    ] = False,
-    dry_run: DryRun = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Take out again what setup wrote.")] = False,
+    agents: list[str] | None = None,
+    scope: Word = "user",
+    hooks: bool = False,
+    dry_run: bool = False,
+    undo: bool = False,
 ) -> dict[str, Any] | None:
-    """Give graphmem to the agents of this machine: write it into the configuration of each.
-
-    Agents are claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini-cli, zed, opencode and
-    continue. Comments and the entries of others stay. With --base-url the agent calls that service and logs
-    in there by itself: no secret is written. Run again, it changes nothing that is as asked. A file that is
-    broken or read-only is left alone, and the exit code is 1.
-
-    `graphmem setup check` says where graphmem is set up, and whether it answers there.
-
-    \b
-    Examples:
-      graphmem setup --dry-run
-      graphmem setup cursor claude-code --hooks
-      graphmem --base-url https://memory.example.org setup vscode --scope project
-      graphmem setup check
-      graphmem setup --undo
-    """
     names = list(agents or ())
     is_check = names[:1] == [CHECK]
     chosen = chosen_agents(names[1:] if is_check else names)

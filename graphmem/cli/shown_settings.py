@@ -18,18 +18,6 @@ MASK = "********"
 
 
 def settings(session: Session) -> tuple[dict[str, Any], Draw]:
-    """Show every setting, and where its value comes from: option, environment, file or default.
-
-    The file is graphmem.env in the data directory: one NAME=value a line, for any variable that graphmem and
-    its libraries read, AWS_ACCESS_KEY_ID for example. A variable of the environment wins over the file.
-    Secrets are not shown.
-
-    \b
-    Examples:
-      graphmem settings
-      graphmem --env production settings --json
-    """
-
     chosen = session.settings()
     path = chosen.data_path / environment_file.FILE
     answer = {

@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import typer
-
-from graphmem.cli.auth import BaseUrl, address_of, app
-from graphmem.cli.session import Draw, Session, command
+from graphmem.cli.auth import address_of
+from graphmem.cli.session import Draw, Session
 
 AlgorithmName = Literal["Ed25519", "ES256"]
 EXAMPLE_BODY = b'{"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]}'
 
 
-@command(app)
-def keygen(
-    session: Session,
-    name: Annotated[
-        str,
-        typer.Argument(help="Name under which the key is kept, or the path of a file, such as ./key.json."),
-    ] = "default",
-    algorithm: Annotated[AlgorithmName, typer.Option(help="Ed25519, or ES256 (ECDSA P-256).")] = "Ed25519",
-) -> dict[str, Any]:
-    """Make a key with which an agent signs what it sends.
-
-    It is kept in the keyring of the platform, where there is none in a file that only you can read. A program
-    signs with it where GRAPHMEM_AGENT_KEY has the name or the path.
-
-    \b
-    Examples:
-      graphmem auth keygen
-      graphmem auth keygen ./planner.json --algorithm ES256
-    """
+def keygen(session: Session, name: str = "default", algorithm: AlgorithmName = "Ed25519") -> dict[str, Any]:
     from graphmem.auth.agent_keys import PrivateAgentKey
     from graphmem.client.agent_signing import keep_key
 
@@ -48,16 +28,7 @@ def keygen(
     }
 
 
-@command(app)
-def sign_example(session: Session, base_url: BaseUrl = None) -> tuple[dict[str, Any], Draw]:
-    """Print a store and all that signs it: a worked example for who writes a signer.
-
-    It signs with the key of GRAPHMEM_AGENT_KEY, else with a new one. Nothing is sent.
-
-    \b
-    Example:
-      graphmem auth sign-example --base-url https://memory.example.org
-    """
+def sign_example(session: Session, base_url: str | None = None) -> tuple[dict[str, Any], Draw]:
     from graphmem.auth.agent_keys import PrivateAgentKey
     from graphmem.client.agent_signing import AgentSigner
 

@@ -5,40 +5,18 @@ from __future__ import annotations
 import hashlib
 import sys
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import typer
-
-from graphmem.cli.session import Session, command, require_database, tell_progress, uses_service
+from graphmem.cli.session import Session, require_database, tell_progress, uses_service
 from graphmem.errors import InvalidInput, ObjectDamaged
 
 if TYPE_CHECKING:
     from graphmem.client import Client
 
-app = typer.Typer(no_args_is_help=True)
 
-
-@command(app)
 def content(
-    session: Session,
-    source_id: Annotated[str, typer.Argument(help="Id of the source.")],
-    output: Annotated[
-        Path | None,
-        # Not checked here: opening the file reports what is wrong with it.
-        typer.Option("--output", "-o", readable=False, help="File to write. Default: stdout."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    session: Session, source_id: str, output: Path | None = None, force: bool = False
 ) -> dict[str, Any] | None:
-    """Write the bytes of a stored file to stdout, or to a file.
-
-    A file gets its name once all bytes are there and are those that were stored. To a terminal nothing is
-    written: a stored file may hold anything.
-
-    \b
-    Examples:
-      graphmem sources content src_0123456789abcdef01234567 --output report.pdf
-      graphmem sources content src_0123456789abcdef01234567 | head
-    """
     if output is None and sys.stdout.isatty():
         raise InvalidInput("stdout is a terminal: give --output FILE, or send stdout to another program")
     if output is None:

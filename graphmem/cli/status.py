@@ -26,17 +26,6 @@ TIMEOUT_SECONDS: Final = 10.0
 
 
 def status(session: Session) -> tuple[Row, Draw]:
-    """Show what runs, what is stored, the last backup and writer, what waits, and what is wrong.
-
-    Nothing is started or changed: what only a running service knows is left out where none runs. `graphmem
-    doctor` looks further.
-
-    \b
-    Examples:
-      graphmem status
-      graphmem status --json
-      graphmem --base-url https://memory.example.org status
-    """
     state = look(session)
     return state, lambda: Group(pairs(dict(_lines(state))), findings_table(state["problems"]))
 

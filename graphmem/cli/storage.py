@@ -11,16 +11,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-import typer
+from typing import TYPE_CHECKING, Any, Final
 
 from graphmem import environment_file
 from graphmem.cli import backup
 from graphmem.cli.session import (
     Draw,
     Session,
-    command,
     console,
     require_database,
     run_async,
@@ -30,7 +27,7 @@ from graphmem.cli.session import (
     tell_progress,
 )
 from graphmem.cli.tables import List, add
-from graphmem.errors import ConfigurationInvalid, GraphmemError, InternalError
+from graphmem.errors import ConfigurationInvalid, GraphmemError, InternalError, InvalidInput
 from graphmem.model import times
 
 if TYPE_CHECKING:
@@ -45,20 +42,8 @@ UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400}
 GRACE_MIN_SECONDS: Final = 3_600
 """Least grace time: longer than a store takes from the object to its source."""
 
-app = typer.Typer(no_args_is_help=True)
 
-
-@command(app)
 def info(session: Session) -> tuple[dict[str, Any], Draw]:
-    """Show where each part of the data is and what it takes on the disk, and count the stored files.
-
-    `unfinished` counts temporary files: of uploads under way, and of uploads that ended before their time.
-
-    \b
-    Examples:
-      graphmem storage info
-      graphmem storage info --json
-    """
     from graphmem.cli.instance_files import parts
 
     chosen = session.local_settings(reads=session.settings().objects_bucket is None)
@@ -83,20 +68,7 @@ def show_parts(rows: Sequence[Mapping[str, Any]], to: Console = console) -> None
     to.print(table)
 
 
-@command(app)
-def move(
-    session: Session, directory: Annotated[Path, typer.Argument(readable=False, help="The new directory.")]
-) -> dict[str, Any]:
-    """Move the data to another directory. Service and database are stopped; the next command starts them.
-
-    Every file is copied and compared before the new directory is used, and the old files go after that. Run
-    it again if it was interrupted: until then, one of the two directories is whole and in use. A note stays
-    in the old directory and leads every command, service and agent to the new one.
-
-    \b
-    Example:
-      graphmem storage move /big/graphmem
-    """
+def move(session: Session, directory: Path) -> dict[str, Any]:
     from graphmem.cli import instance_files
     from graphmem.observability import logs
 
@@ -110,29 +82,7 @@ def move(
     return {"data_directory": str(target), "moved_from": str(chosen.data_path)}
 
 
-@command(app)
-def merge(
-    session: Session,
-    source: Annotated[
-        Path, typer.Argument(readable=False, help="A dump, or the data directory of an instance.")
-    ],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be taken, and write nothing.")
-    ] = False,
-    keys: backup.Keys = None,
-) -> None:
-    """Take the facts and files of another instance into this one: the union of both.
-
-    Of a data directory, the database is started, read and stopped again. Where it does not start, its newest
-    backup is taken. Its facts stay as they are. Facts that contradict those of this instance are listed and
-    left out, and the exit code is 5. Run again, it adds nothing.
-
-    \b
-    Examples:
-      graphmem storage merge /old/graphmem --dry-run
-      graphmem storage merge laptop.dump
-    """
-
+def merge(session: Session, source: Path, dry_run: bool = False, keys: Path | None = None) -> None:
     if not os.path.isdir(source):
         return backup.restore(session, source, dry_run, keys)
     chosen = session.local_settings(reads=False)
@@ -141,55 +91,31 @@ def merge(
 
 
 def _seconds(text: str) -> int:
-    """Return the seconds of a time such as 24h."""
+    """Return the seconds of a time such as 24h; InvalidInput: it is none, or too short."""
     match = re.fullmatch(r"([0-9]{1,6})([mhd])", text.strip())
     if match is None:
-        raise typer.BadParameter("write a number of minutes, hours or days, such as 90m, 24h or 7d")
+        raise InvalidInput("--grace is a number of minutes, hours or days, such as 90m, 24h or 7d")
     seconds = int(match[1]) * UNITS[match[2]]
     if seconds < GRACE_MIN_SECONDS:
-        raise typer.BadParameter("give at least 1h: a younger file may be about to be stored")
+        raise InvalidInput("--grace is at least 1h: a younger file may be about to be stored")
     return seconds
 
 
-@command(app)
-def gc(
-    session: Session,
-    grace: Annotated[
-        # The text is parsed to seconds.
-        int,
-        typer.Option(
-            parser=_seconds, metavar="TIME", help="Age from which an unused object is removed, 1h or more."
-        ),
-    ] = "24h",  # pyright: ignore[reportArgumentType]
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")
-    ] = False,
-    all_owners: Annotated[
-        bool, typer.Option("--all-owners", help="Remove also objects of owners without any source.")
-    ] = False,
-) -> None:
-    """Remove the objects that no source refers to, such as after a crash, and uploads that did not end.
-
-    Objects younger than --grace stay: their source may be about to be written. Objects of owners who have no
-    source in this database stay too, because they may belong to another database. Services may run meanwhile.
-
-    \b
-    Examples:
-      graphmem storage gc --dry-run
-      graphmem storage gc --grace 7d
-    """
+def gc(session: Session, grace: str = "24h", dry_run: bool = False, all_owners: bool = False) -> None:
     from graphmem.checking.unused_objects import remove_unreferenced
     from graphmem.cli.in_process import on_services
+
+    seconds = _seconds(grace)
 
     async def work(services: Services) -> Removal:
         with _counting("looking at objects") as tell:
             return await remove_unreferenced(
-                services.database, services.objects, times.now() - grace * 1_000_000,
+                services.database, services.objects, times.now() - seconds * 1_000_000,
                 dry_run=dry_run, foreign=all_owners, progress=tell,
             )  # fmt: skip
 
     removal = on_services(session.local_settings(), work)
-    show(_report(removal, grace), session.as_json)
+    show(_report(removal, seconds), session.as_json)
     if removal.foreign.objects and not session.as_json:
         tell(
             f"{removal.foreign.objects:,} objects of owners without any source stay. If no other "

@@ -6,15 +6,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import typer
 
 from graphmem import __version__
-from graphmem.cli.session import Session, command, run_async
+from graphmem.cli.session import Session, run_async
 from graphmem.errors import InvalidInput
 
-app = typer.Typer(no_args_is_help=True)
 INDEX_SECONDS: Final = 20.0
 """Seconds that the package index may take."""
 INDEX_BYTES_LIMIT: Final = 8 << 20
@@ -23,18 +22,7 @@ _FINAL: Final = re.compile(r"\d+(\.\d+)*")
 _TARGET: Final = re.compile(r"^([a-z-]+):.*## (.*)$", re.MULTILINE)
 
 
-@command(app)
 def check(session: Session) -> dict[str, Any]:
-    """Ask the package index for the newest version, and say how this installation is updated.
-
-    Only this command asks: PyPI, or the index that GRAPHMEM_UPDATE_INDEX names; off asks none. Nothing is
-    installed.
-
-    \b
-    Examples:
-      graphmem update check
-      graphmem update check --json
-    """
     from graphmem.auth.guarded_fetch import FetchRefused
 
     index = session.settings().update_index
@@ -109,18 +97,7 @@ def checkout() -> Path | None:
     return root if (root / "Makefile").is_file() and (root / "pyproject.toml").is_file() else None
 
 
-def scripts(
-    session: Session,
-    name: Annotated[str | None, typer.Argument(help="The target to run. Default: list them.")] = None,
-) -> dict[str, Any]:
-    """List the targets of the repository's Makefile, or run one. There must be a checkout.
-
-    \b
-    Examples:
-      graphmem scripts
-      graphmem scripts test
-    """
-
+def scripts(session: Session, name: str | None = None) -> dict[str, Any]:
     root = checkout()
     if root is None:
         raise InvalidInput(

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import typer
 
@@ -61,33 +61,7 @@ class LocalFile(NamedTuple):
         return {"file": self.path, "outcome": "failed", "error_code": error.code, "message": message}
 
 
-def upload(
-    session: Session,
-    paths: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE|DIR...", help="Files, and directories whose files are stored."),
-    ],
-    recursive: Annotated[
-        bool, typer.Option("--recursive/--no-recursive", help="Also the directories in a directory.")
-    ] = True,
-    encoding: Annotated[
-        str | None,
-        typer.Option(help="The encoding of texts, such as cp1250: a stored file is read again by it."),
-    ] = None,
-) -> None:
-    """Store files, each once however often it is uploaded.
-
-    An upload that was interrupted is run again: what is stored already is not stored twice. Files and
-    directories whose names begin with a point are left out of a directory. The exit code is 1 if a file was
-    not stored, or stored and not interpreted; the reasons are printed, and the files after it are stored.
-
-    \b
-    Examples:
-      graphmem upload invoice.pdf
-      graphmem upload scans notes.md
-      graphmem upload --no-recursive scans --json
-      graphmem upload contacts.csv --encoding cp1250
-    """
+def upload(session: Session, paths: list[str], recursive: bool = True, encoding: str | None = None) -> None:
     from graphmem.ingest.encodings import with_charset
 
     declared = with_charset(None, encoding)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any, Final
 
 from graphmem.cli.commands import entry_of
 from graphmem.cli.entity_names import with_ids
@@ -24,35 +22,13 @@ PAUSE_SECONDS: Final = 2.0
 
 def watch(
     session: Session,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(help="Only changes of this kind, such as entity.created; several: any."),
-    ] = None,
-    entity_type: Annotated[
-        list[str] | None, typer.Option("--type", help="Only entities of this type; several: any.")
-    ] = None,
-    entity: Annotated[str | None, typer.Option(help="Only this entity: id or name.")] = None,
-    field: Annotated[list[str] | None, typer.Option(help="Only this field; several: any.")] = None,
-    subscription: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="What this subscription is told, in place of the options above."),
-    ] = None,
-    after: Annotated[
-        str | None, typer.Option(metavar="CURSOR", help="From this cursor on; default: from now on.")
-    ] = None,
+    kind: list[str] | None = None,
+    entity_type: list[str] | None = None,
+    entity: str | None = None,
+    field: list[str] | None = None,
+    subscription: str | None = None,
+    after: str | None = None,
 ) -> None:
-    """Print what changes, as it comes, until Ctrl-C.
-
-    A service that goes away is waited for, and nothing is missed meanwhile. With --json each change is one
-    line of JSON, with the cursor from which another watch goes on.
-
-    \b
-    Examples:
-      graphmem watch
-      graphmem watch --type task --kind entity.created --json
-      graphmem watch --entity "Ada Lovelace"
-    """
-
     entry = entry_of("changes.list")
     filters: dict[str, Any] = {"event_types": kind, "entity_types": entity_type, "fields": field}
     filters["subscription_id"] = subscription

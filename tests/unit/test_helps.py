@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
-from graphmem.cli.command_groups import own_commands
+from graphmem.cli.command_groups import command_help, groups, own_commands
 from graphmem.cli.commands import listed
 from graphmem.cli.main import app
 from tests.support.walks import walk_over
@@ -62,17 +63,24 @@ def test_a_help_loses_no_words(words: tuple[str, ...]) -> None:
 
 def test_each_group_says_in_a_sentence_what_its_commands_do() -> None:
     nouns = {" ".join(words[:count]) for words in listed() for count in range(1, len(words))}
-    table = own_commands("groups")
-    assert {noun for noun, group in table.items() if not group.place} <= nouns <= set(table)
+    with_own = {" ".join(words.split()[:-1]) for words in own_commands()}
+    assert set(groups()) == nouns | with_own - {""}
     for noun in nouns:
-        words, sentence = tuple(noun.split()), table[noun].summary
+        words, sentence = tuple(noun.split()), groups()[noun]
         assert letters(sentence) in letters(shown_help(words[:-1]))
         assert letters(sentence) in letters(shown_help(words))
 
 
-def test_lists_show_the_first_line_of_the_help_of_each_command() -> None:
-    for name, own in own_commands("commands").items():
-        assert COMMANDS[name,].short_help == own.summary
+@pytest.mark.parametrize("words", own_commands())
+def test_the_table_describes_each_parameter_of_a_command(words: str) -> None:
+    row, params = command_help(words), COMMANDS[tuple(words.split())].params
+    described = row.get("arguments", {}) | row.get("options", {})
+    names = {each.name for each in params} - {"help", "as_json"}
+    # The command has the option of `graphmem` itself too.
+    assert names - {"account" if words == "mcp" else ""} == set(described)
+    assert all(
+        text if isinstance(text, str) else text.get("help", text.get("hidden")) for text in described.values()
+    )
 
 
 @walk_over("words", COMMANDS)
