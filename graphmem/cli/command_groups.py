@@ -150,7 +150,7 @@ def _running(function: Callable[..., Any], row: Mapping[str, Any], *, has_json: 
 
 
 def _described(parameter: inspect.Parameter, row: Mapping[str, Any]) -> Any:
-    """Return the annotation of a parameter with the texts of its command's row. A flag has no `--no-` form."""
+    """Return the annotation of a parameter with the texts of its row. A flag has no `--no-` form."""
     for kind, info in (("arguments", typer.Argument), ("options", typer.Option)):
         if (text := row.get(kind, {}).get(parameter.name)) is not None:
             about = dict(text) if isinstance(text, dict) else {"help": text}

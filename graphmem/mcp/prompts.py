@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from graphmem.arguments import invalid
-from graphmem.mcp.toolsets import DATA, WRITING, Toolset
+from graphmem.mcp.toolsets import TABLE, Toolset, filled
 
 ARGUMENT_LIMIT: Final = 1_000
 """Characters of an argument."""
@@ -36,42 +36,9 @@ class PromptText(NamedTuple):
         return value
 
 
-PROMPTS: Final[Mapping[str, PromptText]] = {
-    "what_do_we_know": PromptText(
-        "What do we know about a person, a company, a project, a question?",
-        "about", "A name, a topic or a question.", True,
-        " ".join((
-            "What do we know about {about}? Answer from graphmem: what it has of this is below. Say what is",
-            "known and since when, what is contested, and what is missing; do not guess. For more, ask",
-            "`retrieve_context` another question. `retrieve_entity_snapshot` says who wrote a value, and",
-            "`retrieve_related_entities` who and what is connected.", DATA,
-        )),
-        ("context.retrieve", "entities.snapshot", "entities.related"),
-        context_tokens=2_000,
-    ),
-    "store_what_we_learned": PromptText(
-        "Store what this conversation taught us.",
-        "about", "Only what has to do with this; all if empty.", False,
-        " ".join((
-            "Store in graphmem what we learned in this conversation{about}.", WRITING,
-            "Look first with `retrieve_context` what is stored already. Then tell me in a few lines what you",
-            "stored and corrected, and ask me about what you were not sure of.",
-        )),
-        ("store", "context.retrieve", "entities.correct"),
-    ),
-    "prepare_for_meeting": PromptText(
-        "Prepare for a meeting: who comes, what was decided, what is open.",
-        "meeting", "The meeting, or with whom: a title, names, a day.", True,
-        " ".join((
-            "Prepare me for this meeting: {about}. What graphmem has of it is below. Find out when and where",
-            "it is (`list_timeline_events`), who comes (`retrieve_related_entities`), and what is known of",
-            "each (`retrieve_context`). Then write one page: purpose, people, what was decided before, open",
-            "tasks and questions, and what to settle. Say what you did not find; do not guess.", DATA,
-        )),
-        ("context.retrieve", "entities.related", "timeline.list"),
-        context_tokens=3_000,
-    ),
-}  # fmt: skip
+PROMPTS: Final = {
+    name: PromptText(**{**row, "text": filled(row["text"])}) for name, row in TABLE["prompts"].items()
+}
 
 
 def prompts_of(toolset: Toolset) -> dict[str, PromptText]:
