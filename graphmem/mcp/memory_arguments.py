@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
@@ -31,20 +31,13 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, populate_by_name=True, hide_input_in_errors=True)
 
 
-P = TypeVar("P", bound=_Part)
-
-
 class Entity(_Part):
-    """An entity."""
-
     name: Name
     entity_type: EntityTypeName = Field(alias="entityType")
     observations: Texts
 
 
 class Relation(_Part):
-    """A relation between two entities."""
-
     source: Name = Field(alias="from")
     target: Name = Field(alias="to")
     relation_type: str = Field(
@@ -53,15 +46,11 @@ class Relation(_Part):
 
 
 class Additional(_Part):
-    """Observations to add to an entity."""
-
     entity_name: Name = Field(alias="entityName")
     contents: Texts
 
 
 class Deletion(_Part):
-    """Observations to delete from an entity."""
-
     entity_name: Name = Field(alias="entityName")
     observations: Texts
 
@@ -71,8 +60,6 @@ class CreateEntities(Arguments):
 
 
 class Relations(Arguments):
-    """The arguments of ``create_relations`` and ``delete_relations``."""
-
     relations: list[Relation] = Field(max_length=RELATIONSHIP_LIMIT, description="The relations.")
 
 

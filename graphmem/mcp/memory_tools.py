@@ -20,12 +20,11 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, NotRequired, TypeVar
+from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 import orjson
 from pydantic import TypeAdapter
-from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments
 from graphmem.auth import Scope
@@ -38,14 +37,13 @@ from graphmem.mcp.memory_arguments import (
     CreateEntities,
     DeleteEntities,
     DeleteObservations,
-    Entity,
     OpenNodes,
     ReadGraph,
     Relation,
     Relations,
     SearchNodes,
 )
-from graphmem.mcp.memory_graph import Edge, MemoryNode
+from graphmem.mcp.memory_graph import Edge, MemoryNode, Row
 from graphmem.registry import Face, Operation
 
 A = TypeVar("A", bound=Arguments)
@@ -54,57 +52,6 @@ PREFIX: Final = "memory."
 LOOKS_LIMIT: Final = 100
 """How often a tool looks before it gives up: each time, another process has written in between."""
 _locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
-
-
-class EntityAnswer(TypedDict):
-    """An entity."""
-
-    name: str
-    entityType: str
-    observations: list[str]
-
-
-RelationAnswer = TypedDict("RelationAnswer", {"from": str, "to": str, "relationType": str})
-
-
-class GraphAnswer(TypedDict):
-    """Entities and relations. ``hint`` stands where some are left out."""
-
-    entities: list[EntityAnswer]
-    relations: list[RelationAnswer]
-    hint: NotRequired[str]
-
-
-class EntitiesAnswer(TypedDict):
-    """The entities that were created."""
-
-    entities: list[EntityAnswer]
-
-
-class RelationsAnswer(TypedDict):
-    """The relations that were created."""
-
-    relations: list[RelationAnswer]
-
-
-class Addition(TypedDict):
-    """The observations that were added to an entity."""
-
-    entityName: str
-    addedObservations: list[str]
-
-
-class MemoryAdditions(TypedDict):
-    """What was added, in the order of the request."""
-
-    results: list[Addition]
-
-
-class Deleted(TypedDict):
-    """The result of a deletion."""
-
-    success: bool
-    message: str
 
 
 def _looking_again(function: Callable[[Context, A], Awaitable[T]]) -> Callable[[Context, A], Awaitable[T]]:
@@ -130,7 +77,7 @@ def _looking_again(function: Callable[[Context, A], Awaitable[T]]) -> Callable[[
 
 
 @_looking_again
-async def create_entities(context: Context, arguments: CreateEntities) -> EntitiesAnswer:
+async def create_entities(context: Context, arguments: CreateEntities) -> Row:
     """Create entities, each with a name, a type and observations. An entity that exists is left as it is.
 
     Example: {"entities": [{"name": "Ada Lovelace", "entityType": "person", "observations": ["Likes tea"]}]}
@@ -147,7 +94,7 @@ async def create_entities(context: Context, arguments: CreateEntities) -> Entiti
         }
         try:
             await graph.create(context, list(new.values()), [versions[name] for name in new])
-            return {"entities": [_entity_answer(entity) for entity in new.values()]}
+            return {"entities": [entity.model_dump(by_alias=True) for entity in new.values()]}
         except VersionConflict as exc:
             name, version = [*new][exc.details["index"]], exc.details["current_version"]
             # Of one that has another name now, or that a rule merges at once, no version can be expected.
@@ -155,12 +102,8 @@ async def create_entities(context: Context, arguments: CreateEntities) -> Entiti
             versions[name] = await graph.restore(context, entity_id, version) if version else None
 
 
-def _entity_answer(entity: Entity) -> EntityAnswer:
-    return {"name": entity.name, "entityType": entity.entity_type, "observations": entity.observations}
-
-
 @_looking_again
-async def create_relations(context: Context, arguments: Relations) -> RelationsAnswer:
+async def create_relations(context: Context, arguments: Relations) -> Row:
     """Create relations between entities. A relation that exists is left as it is. Use the active voice.
 
     A relation that has ended is current again.
@@ -183,7 +126,7 @@ async def create_relations(context: Context, arguments: Relations) -> RelationsA
         changed[key].spellings.append(relation.relation_type)
         created.append(relation)
     await graph.relate(context, changed)
-    return {"relations": [_relation_answer(relation) for relation in created]}
+    return {"relations": [relation.model_dump(by_alias=True) for relation in created]}
 
 
 def _names(arguments: Relations) -> list[str]:
@@ -204,17 +147,13 @@ def _stated(
     return [(each.relation_type, source, target) for each, (source, target) in relations if source and target]
 
 
-def _relation_answer(relation: Relation) -> RelationAnswer:
-    return {"from": relation.source, "to": relation.target, "relationType": relation.relation_type}
-
-
 @_looking_again
-async def add_observations(context: Context, arguments: AddObservations) -> MemoryAdditions:
+async def add_observations(context: Context, arguments: AddObservations) -> Row:
     """Add observations to entities that exist. An observation that an entity has is not added again.
 
     Example: {"observations": [{"entityName": "Ada Lovelace", "contents": ["Moved to Ockham"]}]}
     """
-    results: list[Addition] = []
+    results: list[Row] = []
     nodes = await _all_nodes(context, [addition.entity_name for addition in arguments.observations])
     lists: dict[str, list[str]] = {}
     for addition in arguments.observations:
@@ -228,7 +167,7 @@ async def add_observations(context: Context, arguments: AddObservations) -> Memo
 
 
 @_looking_again
-async def delete_entities(context: Context, arguments: DeleteEntities) -> Deleted:
+async def delete_entities(context: Context, arguments: DeleteEntities) -> Row:
     """Delete entities and their relations. An entity that is created again under its name comes back.
 
     Example: {"entityNames": ["Ada Lovelace"]}
@@ -244,7 +183,7 @@ async def delete_entities(context: Context, arguments: DeleteEntities) -> Delete
 
 
 @_looking_again
-async def delete_observations(context: Context, arguments: DeleteObservations) -> Deleted:
+async def delete_observations(context: Context, arguments: DeleteObservations) -> Row:
     """Delete observations of entities. They stay in the history.
 
     Example: {"deletions": [{"entityName": "Ada Lovelace", "observations": ["Likes tea"]}]}
@@ -270,7 +209,7 @@ async def delete_observations(context: Context, arguments: DeleteObservations) -
 
 
 @_looking_again
-async def delete_relations(context: Context, arguments: Relations) -> Deleted:
+async def delete_relations(context: Context, arguments: Relations) -> Row:
     """Delete relations. They stay in the history.
 
     Example: {"relations": [{"from": "Ada Lovelace", "to": "Acme", "relationType": "works at"}]}
@@ -294,7 +233,7 @@ async def delete_relations(context: Context, arguments: Relations) -> Deleted:
     return {"success": True, "message": f"Deleted {deleted} of {count} relations. The rest matched nothing."}
 
 
-async def read_graph(context: Context, arguments: ReadGraph) -> GraphAnswer:
+async def read_graph(context: Context, arguments: ReadGraph) -> Row:
     """Read the graph: its entities, oldest first, and the relations between them. Example: {}"""
     nodes, is_cut = await graph.every_node(context)
     rows, are_cut = await graph.every_relationship(context)
@@ -305,7 +244,7 @@ async def read_graph(context: Context, arguments: ReadGraph) -> GraphAnswer:
     )
 
 
-async def search_nodes(context: Context, arguments: SearchNodes) -> GraphAnswer:
+async def search_nodes(context: Context, arguments: SearchNodes) -> Row:
     """Find entities by words of their names and observations, by their type, or by their meaning, best first.
 
     Look here before you ask a person. The relations of the entities are answered too, with both their ends.
@@ -318,7 +257,7 @@ async def search_nodes(context: Context, arguments: SearchNodes) -> GraphAnswer:
     return await _with_relations(context, nodes, arguments, more if is_cut else "")
 
 
-async def open_nodes(context: Context, arguments: OpenNodes) -> GraphAnswer:
+async def open_nodes(context: Context, arguments: OpenNodes) -> Row:
     """Open entities by their names, with their relations. Example: {"names": ["Ada Lovelace"]}"""
     nodes = await graph.by_names(context, arguments.names)
     return await _with_relations(context, list(nodes.values()), arguments)
@@ -326,7 +265,7 @@ async def open_nodes(context: Context, arguments: OpenNodes) -> GraphAnswer:
 
 async def _with_relations(
     context: Context, nodes: list[MemoryNode], arguments: SearchNodes | OpenNodes, hint: str = ""
-) -> GraphAnswer:
+) -> Row:
     rows, names, is_cut = await graph.relationships_of(context, nodes, arguments.max_characters)
     more = "more relations are not counted here: a larger max_characters answers more" if is_cut else ""
     return memory_arguments.within(
@@ -334,9 +273,7 @@ async def _with_relations(
     )
 
 
-def _graph(
-    nodes: list[MemoryNode], rows: Iterable[graph.Row], names: dict[str, str], hint: str
-) -> GraphAnswer:
+def _graph(nodes: list[MemoryNode], rows: Iterable[Row], names: dict[str, str], hint: str) -> Row:
     """Return the answer of nodes and relationships that have not ended.
 
     A relationship needs the names of both of its ends. ``hint`` says what the answer lacks.
@@ -344,7 +281,7 @@ def _graph(
     joining = [row for row in rows if row["source_entity_id"] in names and row["target_entity_id"] in names]
     ended = {row["relationship_key"]: len(graph.spellings(row)) for row in joining if graph.ended_by(row)}
     current = [row for row in joining if row["relationship_key"] not in ended]
-    relations: list[RelationAnswer] = [
+    relations = [
         {
             "from": names[row["source_entity_id"]],
             "to": names[row["target_entity_id"]],
@@ -353,15 +290,13 @@ def _graph(
         for row in sorted(current, key=lambda row: (row["created_at"], row["relationship_key"]))
         for spelling in graph.spellings(row)
     ]
-    entities: list[EntityAnswer] = [
+    entities = [
         {"name": node.name, "entityType": node.entity_type, "observations": [*node.texts, *node.others]}
         for node in nodes
     ]
-    answer: GraphAnswer = {"entities": entities, "relations": relations}
     left_out = f"relations that have ended are left out: {sum(ended.values()):,}" if ended else ""
-    if hint := "; ".join(filter(None, [hint, left_out])):
-        answer["hint"] = hint
-    return answer
+    hint = "; ".join(filter(None, [hint, left_out]))
+    return {"entities": entities, "relations": relations, **({"hint": hint} if hint else {})}
 
 
 async def _all_nodes(context: Context, names: list[str]) -> dict[str, MemoryNode]:
@@ -378,58 +313,40 @@ async def _all_nodes(context: Context, names: list[str]) -> dict[str, MemoryNode
 
 
 def _operation(
-    function: Callable[[Context, Any], Awaitable[Any]],
-    arguments: type[Arguments],
-    result: Any,
-    scope: Scope = Scope.WRITE,
-    **traits: Any,
-) -> Operation[Any]:
+    function: Callable[[Context, Any], Awaitable[Row]], arguments: type[Arguments],
+    scope: Scope = Scope.WRITE, **traits: Any,
+) -> Operation[Any]:  # fmt: skip
     return Operation(
-        name=PREFIX + function.__name__,
-        tool=function.__name__,
-        scope=scope,
-        idempotent=True,
-        faces=Face.MCP,
+        name=PREFIX + function.__name__, tool=function.__name__, scope=scope, idempotent=True, faces=Face.MCP,
         reason="the tools of another server, for its users",
         # Each of the reads searches or walks.
         heavy=scope is Scope.READ,
-        errors=(NotFound,),
-        function=function,
-        arguments=arguments,
-        result=TypeAdapter(result),
-        **traits,
-    )
+        errors=(NotFound,), function=function, arguments=arguments, result=TypeAdapter(Row), **traits,
+    )  # fmt: skip
 
 
 OPERATIONS: Final[dict[str, Operation[Any]]] = {
     operation.name: operation
     for operation in (
-        _operation(create_entities, CreateEntities, EntitiesAnswer, withheld=True),
-        _operation(create_relations, Relations, RelationsAnswer),
-        _operation(add_observations, AddObservations, MemoryAdditions),
-        _operation(delete_entities, DeleteEntities, Deleted, destructive=True),
-        _operation(delete_observations, DeleteObservations, Deleted, destructive=True),
-        _operation(delete_relations, Relations, Deleted, destructive=True),
-        _operation(read_graph, ReadGraph, GraphAnswer, Scope.READ),
-        _operation(search_nodes, SearchNodes, GraphAnswer, Scope.READ),
-        _operation(open_nodes, OpenNodes, GraphAnswer, Scope.READ),
+        _operation(create_entities, CreateEntities, withheld=True),
+        _operation(create_relations, Relations),
+        _operation(add_observations, AddObservations),
+        _operation(delete_entities, DeleteEntities, destructive=True),
+        _operation(delete_observations, DeleteObservations, destructive=True),
+        _operation(delete_relations, Relations, destructive=True),
+        _operation(read_graph, ReadGraph, Scope.READ),
+        _operation(search_nodes, SearchNodes, Scope.READ),
+        _operation(open_nodes, OpenNodes, Scope.READ),
     )
 }
 """The operations of the toolset memory, which only MCP has."""
 
-_PARTS: Final = {
-    "create_entities": "entities",
-    "create_relations": "relations",
-    "add_observations": "results",
-    "delete_entities": "message",
-    "delete_observations": "message",
-    "delete_relations": "message",
-}
-"""Which part of its answer a tool writes as text; the others write the whole."""
 
+def text(tool: str, answer: Row) -> str:
+    """Return the text of an answer as the reference server writes it: a message, or indented JSON.
 
-def text(tool: str, answer: dict[str, Any]) -> str:
-    """Return the text of an answer as the reference server writes it: a message, or indented JSON."""
-    part = _PARTS.get(tool)
-    content = answer if part is None else answer[part]
+    Of a tool that writes, it is the last part of the answer alone.
+    """
+    is_read = OPERATIONS[PREFIX + tool].scope is Scope.READ
+    content = answer if is_read else [*answer.values()][-1]
     return content if isinstance(content, str) else orjson.dumps(content, option=orjson.OPT_INDENT_2).decode()
