@@ -315,7 +315,6 @@ class Settings(BaseSettings):
 
     @cached_property
     def merge_rules_off_by_type(self) -> dict[str, frozenset[str]]:
-        """The alternatives by which no entity is merged, by type."""
         pairs = [rule.split(":", 1) for rule in self.merge_rules_off]
         return {
             entity_type: frozenset(basis for each, basis in pairs if each == entity_type)

@@ -25,8 +25,7 @@ class Application(FastAPI):
     FastAPI tries its 250 patterns one after the other. A request over HTTP is dispatched here instead, by a
     look into the table. State, routes with their patterns, and lifespan are those of FastAPI.
 
-    Attributes:
-        gate: what every request over HTTP passes; by default nothing.
+    ``gate``: what every request over HTTP passes; by default nothing.
     """
 
     def __init__(
@@ -64,11 +63,7 @@ class Application(FastAPI):
         await self.gate(scope, receive, send)
 
     async def dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request by the endpoint of its path.
-
-        Raises:
-            GraphmemError: the endpoint refuses it.
-        """
+        """Answer a request by the endpoint of its path; GraphmemError: the endpoint refuses it."""
         match = self._table.find(scope["method"], scope["path"])
         if match is None:
             answer: ASGIApp = await self._no_route(Request(scope, receive))

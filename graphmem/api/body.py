@@ -44,8 +44,7 @@ async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
 def object_of(body: bytes, content_type: str) -> dict[str, Any]:
     """Return the JSON object of a body; an empty body is an empty object.
 
-    Raises:
-        UnsupportedMediaType, InvalidJson: as :func:`read_json`.
+    UnsupportedMediaType, InvalidJson: as :func:`read_json`.
     """
     if not body:
         return {}
@@ -62,12 +61,9 @@ def object_of(body: bytes, content_type: str) -> dict[str, Any]:
 async def read_bytes(request: Request, settings: Settings, *, holds_file: bool = False) -> bytes:
     """Return the body of a request.
 
-    Args:
-        holds_file: a body that is too large because of its file is read to its end, and refused as a file.
+    ``holds_file``: a body that is too large because of its file is read to its end, and refused as a file.
 
-    Raises:
-        PayloadTooLarge: the body is larger than ``Settings.max_body_bytes``.
-        InvalidJson: as :func:`parts_of`.
+    PayloadTooLarge: the body is larger than ``Settings.max_body_bytes``. InvalidJson: as :func:`parts_of`.
     """
     size, most = announced_size(request), settings.max_body_bytes
     if size > (DRAINED_BYTES_LIMIT if holds_file else most):
@@ -84,9 +80,7 @@ async def read_bytes(request: Request, settings: Settings, *, holds_file: bool =
 async def parts_of(request: Request, settings: Settings) -> AsyncIterator[bytes]:
     """Yield the parts of a body, within ``Settings.body_timeout`` for every ``max_body_bytes`` of it.
 
-    Raises:
-        InvalidJson: the body did not arrive completely in time.
-        UnsupportedMediaType: it is compressed.
+    InvalidJson: the body did not arrive completely in time. UnsupportedMediaType: it is compressed.
     """
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
@@ -180,8 +174,7 @@ class Replayed:
     async def read(self) -> bytes:
         """Return the body, within the limits of every body.
 
-        Raises:
-            PayloadTooLarge, InvalidJson: as :func:`read_bytes`.
+        PayloadTooLarge, InvalidJson: as :func:`read_bytes`.
         """
         if self._body is None:
             request = Request(self._scope, self._receive)
@@ -196,12 +189,10 @@ class Replayed:
     async def expect(self, digests: Mapping[str, bytes]) -> None:
         """Compare the body with its digests by algorithms of :mod:`hashlib`.
 
-        A large body, as one with a file, is not held for that. It is compared while the application reads
-        it, and its last part is not handed on if it differs.
+        A large body, as one with a file, is not held for that. It is compared while the application reads it,
+        and its last part is not handed on if it differs.
 
-        Raises:
-            AgentSignatureInvalid: it differs.
-            PayloadTooLarge, InvalidJson: as :func:`read_bytes`.
+        AgentSignatureInvalid: it differs. PayloadTooLarge, InvalidJson: as :func:`read_bytes`.
         """
         self._expected = [(hashlib.new(name), digest) for name, digest in digests.items()]
         if not self._is_large:

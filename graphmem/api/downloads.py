@@ -32,14 +32,12 @@ _RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,18})-([0-9]{0,18})\s*", re.ASCII | re
 
 
 async def content(request: Request) -> Response:
-    """Answer the bytes of one of the caller's sources."""
     services, actor = services_of(request), request_actor(request.scope)
     row = await read_source(Context(actor, services), request.path_params["source_id"])
     return await file_answer(request, services.objects, actor.owner, row)
 
 
 async def signed_content(request: Request) -> Response:
-    """Answer the bytes of the file of a signed URL."""
     services = services_of(request)
     file = await FileUrls(services.database).file_of(request.query_params.multi_items())
     actor = replace(request_actor(request.scope), owner=file.owner)
@@ -104,8 +102,7 @@ def requested_range(header: str | None, size: int) -> tuple[int, int] | None:
 
     None stands for the whole file: there is no header, it is not valid, or it names several ranges.
 
-    Raises:
-        RangeNotSatisfiable: the range begins after the end of the file, or is empty.
+    RangeNotSatisfiable: the range begins after the end of the file, or is empty.
     """
     match = _RANGE.fullmatch(header.strip()) if header is not None else None
     if match is None or not (match[1] or match[2]):

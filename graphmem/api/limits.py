@@ -121,7 +121,6 @@ class Usage:
         return any(requests < 1 for requests, _ in self.left)
 
     def refusal(self) -> RateLimited:
-        """Return the error for a request that the limit refuses."""
         exhausted = [
             (item, seconds)
             for item, (requests, seconds) in zip(self.policy.items, self.left, strict=True)
@@ -139,8 +138,6 @@ class Usage:
 
 
 class RateLimits:
-    """The limits of one process, and what is left of them for each caller."""
-
     def __init__(self, settings: Settings, clock: Clock = time.monotonic) -> None:
         named = {
             RateClass.READ: settings.limit_reads,

@@ -103,7 +103,6 @@ class Gate:
         self._turns = None if limits is None else Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request over HTTP."""
         headers = SentHeaders.of(scope)
         meter = Meter() if self._limits is None else RequestMeter(self._limits, scope)
         with self._tracer.request(scope["method"], scope["headers"]), measured(meter):

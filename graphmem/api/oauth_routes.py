@@ -52,8 +52,7 @@ class OAuth:
     async def client(self, client_id: str | None) -> ClientMetadata:
         """Return a client by its id: from its metadata document, or as it was registered.
 
-        Raises:
-            OAuthRefused: ``invalid_client``, or ``invalid_request`` without an id.
+        OAuthRefused: ``invalid_client``, or ``invalid_request`` without an id.
         """
         if not client_id:
             raise client_rules.refused("invalid_request", "client_id is missing")
@@ -84,8 +83,7 @@ def oauth_of(request: Request) -> OAuth:
 def single_values(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return parameters by name. An empty value counts as absent.
 
-    Raises:
-        OAuthRefused: a parameter occurs twice (RFC 6749, 3.1).
+    OAuthRefused: a parameter occurs twice (RFC 6749, 3.1).
     """
     values: dict[str, str] = {}
     for name, value in pairs:
@@ -98,9 +96,7 @@ def single_values(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 async def form_of(request: Request) -> dict[str, str]:
     """Return the fields of a form in the body of a request.
 
-    Raises:
-        OAuthRefused: it is no such form.
-        PayloadTooLarge: it is larger than :data:`FORM_BYTES_LIMIT`.
+    OAuthRefused: it is no such form. PayloadTooLarge: it is larger than :data:`FORM_BYTES_LIMIT`.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise OAuthRefused(f"the body must be a form: send Content-Type: {FORM}", error="invalid_request")
@@ -152,8 +148,6 @@ def redirect(uri: str, status: int, **parameters: str | None) -> Response:
 
 
 class Initiate(Arguments):
-    """The body of ``POST /mcp/oauth/initiate``."""
-
     auth_provider: str
     redirect_uri: str
     client_id: str | None = None
@@ -245,8 +239,7 @@ def _new_request(
 ) -> NewRequest:
     """Return an authorization request, checked.
 
-    Raises:
-        OAuthRefused: it is not valid; the client hears of it by a redirect.
+    OAuthRefused: it is not valid; the client hears of it by a redirect.
     """
     if query.get("response_type") != "code":
         raise OAuthRefused("response_type must be code", error="unsupported_response_type")

@@ -85,7 +85,6 @@ def document() -> dict[str, Any]:
 
 @cache
 def as_yaml() -> bytes:
-    """Return the document as YAML."""
     # Not above: few processes describe themselves.
     import yaml
 
@@ -93,7 +92,6 @@ def as_yaml() -> bytes:
 
 
 def _describe_rest(route: RestRoute) -> dict[str, Any]:
-    """Return the description of a route of REST alone."""
     described: dict[str, Any] = {
         "operationId": route.name, "summary": route.summary, "tags": [route.tag],
     }  # fmt: skip

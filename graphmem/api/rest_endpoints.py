@@ -84,11 +84,7 @@ def index() -> PageFile:
 
 
 async def send_page_file(request: Request) -> Response:
-    """Answer a file of the page.
-
-    Raises:
-        NotFound: there is no such file, or the path is that of another version.
-    """
+    """Answer a file of the page; NotFound: there is no such file, or the path is that of another version."""
     sent = request.path_params
     file = page_files().get(f"{sent['folder']}/{sent['file']}")
     if file is None or sent["version"] != version():
@@ -125,12 +121,10 @@ async def name_faces(request: Request) -> Response:
 
 
 async def describe(request: Request) -> Response:
-    """Answer the OpenAPI description."""
     return Response(openapi.as_yaml(), media_type="application/yaml")
 
 
 async def describe_signing(request: Request) -> Response:
-    """Answer how agents sign their requests."""
     document = signed_requests.resource_document(services_of(request).settings)
     return Response(orjson.dumps(document), media_type=JSON)
 

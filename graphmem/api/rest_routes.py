@@ -45,8 +45,7 @@ def is_public(path: str) -> bool:
 def is_stream(path: str, mcp_method: str | None = None) -> bool:
     """Return whether an answer lasts until its caller goes away.
 
-    Args:
-        mcp_method: the header ``Mcp-Method``. The MCP package refuses a request whose body has another one.
+    ``mcp_method``: the header ``Mcp-Method``. The MCP package refuses a request whose body has another one.
     """
     first = path.removeprefix("/api")
     is_mcp = first == "/mcp" or first.startswith("/mcp/")
@@ -138,7 +137,6 @@ def _errors(names: Sequence[str]) -> Iterator[type[GraphmemError]]:
 
 
 def _route(row: Mapping[str, Any]) -> RestRoute:
-    """Return the route of a row of the table."""
     answers = (Answer(status, kind, *map(_schema, schema)) for status, kind, *schema in row["answers"])
     made: dict[str, Any] = {
         **row,

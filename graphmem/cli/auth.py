@@ -168,8 +168,6 @@ def _login_by_oauth(address: str, scopes: Any, by_code: bool) -> Login:
 def _authorized(
     server: Server, client_id: str, scopes: tuple[str, ...], by_code: bool
 ) -> tuple[Authorization, str]:
-    """Let a person allow the login. Returns the request and its code."""
-
     from graphmem.client import oauth_login, redirects
 
     with redirects.Receiver() as receiver:
@@ -187,8 +185,6 @@ def _authorized(
 
 
 def _kept(login: Login) -> Login:
-    """Ask the service whose login it is, and keep it."""
-
     from graphmem.client import Client
     from graphmem.client.logins import Logins
 
@@ -215,7 +211,6 @@ def _me(client: Client) -> dict[str, Any]:
 
 
 def _checked_row(login: Login) -> dict[str, Any]:
-    """Return the row of a login, with what its service says."""
     from graphmem.client import Client
     from graphmem.client.logins import Logins
 

@@ -139,8 +139,7 @@ def _opening_keys(chosen: Settings, path: Path, key_file: Path | None) -> Instan
 
     None as well where the dump was sealed by another instance, or the root key of this one is not here.
 
-    Raises:
-        EncryptionKeyMissing, EncryptionKeyInvalid: the root key of ``key_file`` is not here, or another one.
+    EncryptionKeyMissing, EncryptionKeyInvalid: the root key of ``key_file`` is not here, or another one.
     """
     from graphmem.dump.container import DumpReader
     from graphmem.dump.verifying import open_file
@@ -178,14 +177,12 @@ def restore(session: Session, path: Path, dry_run: bool = False, keys: Path | No
 
 
 def refuse_conflicts(result: RestoreResult) -> None:
-    """Raise DumpConflicts if a dump contradicts what is stored."""
     if result.conflict_count:
         conflicts = [conflict.report() for conflict in result.conflicts]
         raise DumpConflicts(conflict_count=result.conflict_count, conflicts=conflicts)
 
 
 def _tell_missing(message: str, missing: MissingFiles) -> None:
-    """Print how many files are missing, and which ones."""
     if missing.count:
         tell(message.format(f"{missing.count:,}"), "yellow")
     for file in missing.listed[:SHOWN_LIMIT]:
@@ -265,7 +262,6 @@ def _counted(contents: dict[str, Any]) -> dict[str, Any]:
 
 
 def _missing(missing: MissingFiles) -> dict[str, Any]:
-    """Return how many files are missing, and the first of them if there are any."""
     listed = {"missing_files": [asdict(file) for file in missing.listed]} if missing.count else {}
     return {"files_missing": missing.count, **listed}
 

@@ -79,7 +79,6 @@ def telling_usage(root: TyperGroup, words: Sequence[str]) -> Iterator[None]:
 
 
 def _instead(exc: Any, root: TyperGroup) -> str:
-    """Return what to do in place of an option that a command lacks, or an empty text."""
     if not hasattr(exc, "possibilities"):
         return ""
     name: str = exc.option_name

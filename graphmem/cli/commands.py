@@ -86,7 +86,6 @@ class Parameter:
 
     @property
     def keyword(self) -> str:
-        """The name of the parameter in the command's function."""
         suffix = _OWN_NAME if self.is_own_name else _BESIDE if self.is_beside else ""
         return f"{self.name}{suffix}"
 
@@ -144,8 +143,6 @@ def _listed_from(entry: Mapping[str, Any]) -> Listed:
 
 
 def _function(entry: Listed) -> Callable[..., None]:
-    """Return the function of a command. Its signature has the parameters."""
-
     def command(context: typer.Context, as_json: bool, **values: Any) -> None:
         session = current(context)
         as_json = as_json or session.as_json
@@ -280,7 +277,6 @@ def _place(entry: Listed, values: Mapping[str, Any]) -> Place:
 
 
 def _arguments(entry: Listed, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call, under the names that REST and the command line describe."""
     file = values.pop(_FILE, None)
     for parameter in entry.parameters:
         words = values[parameter.keyword]
@@ -326,7 +322,6 @@ def _read(parameter: Parameter, value: Any) -> Any:
 
 
 def _json(parameter: Parameter, text: str) -> Any:
-    """Return the value of an option that takes JSON."""
     takes_text = parameter.value is ValueKind.ANY
     if takes_text and is_bare_text(text):
         return text

@@ -32,7 +32,6 @@ def lines(answer: Row) -> RenderableType:
 
 
 def _value(line: Row) -> str:
-    """Return the value of a line; that of a relationship has its direction and metadata."""
     metadata = ", ".join(f"{name}: {short(value)}" for name, value in line.get("metadata", {}).items())
     text = _ARROWS.get(line.get("direction", ""), "") + short(line["value"])
     text = f"{text} ({metadata})" if metadata else text
@@ -40,7 +39,6 @@ def _value(line: Row) -> str:
 
 
 def _origin(line: Row) -> tuple[str, str]:
-    """Return the day and the observation of a line of context."""
     return time_text(line["observed_at"])[:10], line.get("observation_id", "")
 
 

@@ -33,7 +33,6 @@ def show(session: Session, name: str, params: bool = False) -> None:
 
 
 def browser_text(name: str, params: bool) -> str:
-    """Return a query's text for the Neo4j Browser."""
     from graphmem import cypher
     from graphmem.model.relationship import BUILTIN
     from graphmem.settings import DEFAULT_OWNER

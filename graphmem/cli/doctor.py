@@ -44,7 +44,6 @@ def _print(findings: list[Finding]) -> None:
 
 
 def findings_table(findings: Iterable[Mapping[str, Any]]) -> Table:
-    """Return what was found, each with the way to mend it."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)

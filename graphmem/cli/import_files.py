@@ -88,8 +88,6 @@ def import_files(
 
 
 class LinkedNote(NamedTuple):
-    """A Markdown file with what it says, and the files beside it."""
-
     file: LocalFile
     note: NoteFile
     beside: NoteIndex

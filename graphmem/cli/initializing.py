@@ -210,7 +210,6 @@ def _has_data(chosen: Settings) -> bool:
 
 
 def _around(session: Session, choices: Choices, hooks: bool) -> dict[str, Any]:
-    """Set up what is around the instance: start at login, agents, and who the user is."""
     from graphmem.cli.me import me
     from graphmem.cli.setup import launch, set_up
     from graphmem.cli.start_at_login import change_login
@@ -239,7 +238,6 @@ def _around(session: Session, choices: Choices, hooks: bool) -> dict[str, Any]:
 
 
 def _printed(session: Session, done: dict[str, Any]) -> tuple[dict[str, Any], Draw]:
-    """Return what became of each part, and what to do next."""
     from graphmem.cli.start_at_login import start_now
 
     login, files = done.get("login", {}), done["agents"]

@@ -107,13 +107,11 @@ def _entities(answer: Row, fields: Sequence[str]) -> List:
 
 
 def _values(entity: Row, fields: Sequence[str]) -> list[str]:
-    """Return the values of some fields of an entity; a field that it lacks is an empty text."""
     snapshot: Row = entity.get("snapshot") or {}
     return [short(snapshot[name]) if name in snapshot else "" for name in fields]
 
 
 def _matched(answer: Row, fields: Sequence[str]) -> RenderableType:
-    """Return the entities of a look-up, each with the reason of its match, below the hint."""
     columns = "id", "type", "name", *fields, "found by", "in", "score"
     table = List(None, columns, optional=("score", "in"))
     for row in (*answer["entities"], *answer.get("resembling", ())):
@@ -123,7 +121,6 @@ def _matched(answer: Row, fields: Sequence[str]) -> RenderableType:
 
 
 def _ranked(answer: Row) -> RenderableType:
-    """Return the entities of a search with their rank in each strategy."""
     strategies = answer["strategies"]
     names = [strategy["strategy"] for strategy in strategies]
     table = List(None, ("id", "type", "name", "points", *names), optional=("type", "points"))
@@ -167,7 +164,6 @@ def _stored_links(rows: Sequence[Row], names: Row) -> List:
 
 
 def _related(answer: Row, fields: Sequence[str]) -> RenderableType:
-    """Return the entities of a walk by their distance, and the relationships between them."""
     rows = answer["entities"]
     table = List(None, ("steps", "id", "type", "name", *fields))
     for row in rows:
@@ -202,7 +198,6 @@ def _edges(rows: Sequence[Row], names: Row) -> List:
 
 
 def _ends(row: Row, names: Row) -> tuple[str, str]:
-    """Return the names of the source and of the target of a relationship, else their ids."""
     source, target = row["source_entity_id"], row["target_entity_id"]
     return names.get(source, source), names.get(target, target)
 

@@ -181,7 +181,6 @@ class _Tail:
             self._file.seek(0, 2)
 
     def lines(self) -> Iterator[LogLine]:
-        """Read the lines that came since the last call."""
         while self._file is not None or self._open():
             assert self._file is not None
             whole, newline, self._rest = (self._rest + self._file.read()).rpartition(b"\n")

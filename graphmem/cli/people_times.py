@@ -18,12 +18,11 @@ HELP = "Or yesterday, 'last week', '3 days ago', 2026-11: their {moment} moment 
 def iso(text: str, path: str, *, is_end: bool) -> str:
     """Return a time in ISO 8601; what is written so is returned as it is. Times in words are in UTC.
 
+    InvalidInput: the text says no time.
+
     Args:
         path: that of the argument, such as ``$.at``.
         is_end: a day, a week, a month or a year means its last moment, else its first one.
-
-    Raises:
-        InvalidInput: the text says no time.
     """
     try:
         times.parse(text)

@@ -19,16 +19,12 @@ because Neo4j plans their statements.
 
 
 class Rate(ProgressColumn):
-    """The rate of a task over the last seconds, in items a second."""
-
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
         return Text(f"{speed:,.0f}/s" if speed else "", style="progress.data.speed")
 
 
 class Remaining(ProgressColumn):
-    """The time that a task may still take at the rate of the last seconds."""
-
     def render(self, task: Task) -> Text:
         """Return the time as text, empty while too little is known."""
         left = task.time_remaining
@@ -44,7 +40,6 @@ def counted_progress() -> Progress:
 
 @contextmanager
 def counted_task(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Draw the progress of one task; yield the function that counts items as done."""
     with counted_progress() as progress:
         task = progress.add_task(what, total=total)
         yield lambda count: progress.advance(task, count)

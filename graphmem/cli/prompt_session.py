@@ -49,8 +49,6 @@ def prompt_session(session: Session, keep_going: bool = False) -> None:
 
 
 class LineRunner:
-    """Runs lines as commands, with the options of the session."""
-
     def __init__(self, session: Session) -> None:
         from graphmem.cli.main import app
 
@@ -184,7 +182,6 @@ class Completions:
 
 
 def _choices(annotation: Any) -> Iterator[str]:
-    """Yield the words of each Literal in an annotation."""
     for each in get_args(annotation):
         if get_origin(annotation) is Literal:
             yield str(each)

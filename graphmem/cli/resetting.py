@@ -129,7 +129,6 @@ def _ask(name: str, what: str, confirm: str | None, yes: bool) -> None:
 
 
 def _back_up(chosen: Settings, name: str, owners: list[str]) -> str:
-    """Write a backup among those of the data directory; return its path."""
     from graphmem.cli.backup import write_dump
     from graphmem.neo4j_local import backup_record
 

@@ -59,7 +59,6 @@ class _RestServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _announce(self, port: int) -> None:
-        """Print the addresses of the service on stderr."""
         await self._planned.wait()
         is_open = self._settings.may_be_open
         with contextlib.suppress(Unavailable):

@@ -82,11 +82,9 @@ class Session:
     def settings_here(self, instead: str = "") -> Settings:
         """Return the settings of a command that works on this machine alone.
 
-        Args:
-            instead: what does the same at another service; ``{}`` stands for its address.
+        ``instead``: what does the same at another service; ``{}`` stands for its address.
 
-        Raises:
-            ConfigurationInvalid: ``--base-url`` names another service.
+        ConfigurationInvalid: ``--base-url`` names another service.
         """
         chosen = self.settings()
         if (address := chosen.base_url) is not None:
@@ -212,7 +210,6 @@ def open_instance(chosen: Settings) -> None:
 
 
 def is_terminal() -> bool:
-    """Return whether a person reads what a command prints."""
     return sys.stdout.isatty()
 
 
@@ -250,7 +247,6 @@ def telling(doing: str) -> Iterator[None]:
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, on uvloop where it exists."""
     if sys.platform == "win32":
         import asyncio
 
@@ -268,7 +264,6 @@ def current(context: typer.Context) -> Session:
 
 
 def fetching() -> Callable[[str, int, int], None]:
-    """Return a callback that draws the progress of downloads on stderr."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()

@@ -75,7 +75,6 @@ def _state(file: AgentFile, answers: dict[str, str] | None) -> dict[str, Any]:
 
 
 def _line(entry: Any) -> list[str] | str:
-    """Return the command line, or the address, that an entry names."""
     if isinstance(entry, str):
         import yaml
 
@@ -178,7 +177,6 @@ def _program(is_shared: bool) -> list[str]:
 def set_up(
     agent: Agent, scope: Word, root: Path, start: Launch, hooks: bool, dry_run: bool, undo: bool
 ) -> Iterator[dict[str, Any]]:
-    """Change the files of one agent; yield what became of each."""
     if not agent.can(scope, start):
         where = "a service: add its address in the agent's own settings" if start.url else "projects"
         if not undo:

@@ -61,7 +61,6 @@ def _problem(check: str, fault: GraphmemError | str, fix: str = "", status: str 
 
 
 def _remote(ask: Ask, base_url: str, problems: list[Row]) -> tuple[Row, Row]:
-    """Return what is known of the service at an address, and of its database."""
     service: Row = {"running": False, "serves": base_url}
     try:
         about, health = ask("server.info", {}), ask("server.health", {})
@@ -80,7 +79,6 @@ def _remote(ask: Ask, base_url: str, problems: list[Row]) -> tuple[Row, Row]:
 
 
 def _local(chosen: Settings, problems: list[Row]) -> Row:
-    """Return what is known of the service of the data directory."""
     from graphmem.cli.local_service import row
     from graphmem.service import calling, greeting
     from graphmem.service.place import place
@@ -146,7 +144,6 @@ def _written(change: Row) -> Row:
 
 def _lines(state: Row) -> Iterator[tuple[str, str]]:
     def known(part: Row) -> str:
-        """Return whether it runs, where, in which version, and since when."""
         runs = {True: "runs", False: "does not run", None: "not known"}[part["running"]]
         pid, at = part.get("pid"), str(part.get("started_at") or "")
         details = part.get("serves") or part.get("socket") or part.get("uri"), part.get("version")

@@ -184,8 +184,7 @@ def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterato
 
     With the dump comes the key file that opens it, None if that instance is not sealed.
 
-    Raises:
-        GraphmemError: its database does not start, and it has no such backup.
+    GraphmemError: its database does not start, and it has no such backup.
     """
     from graphmem.neo4j_local.private_files import private_directory
     from graphmem.settings import KEY_FILE

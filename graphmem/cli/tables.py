@@ -92,7 +92,6 @@ class SnapshotTable:
 
 
 def origin_cells(observation: Row) -> tuple[str, str, str]:
-    """Return the time of an observation, its kind of source, and its writer."""
     from graphmem.model.attribution import described
 
     writer = observation["provenance"]

@@ -46,8 +46,7 @@ def check(session: Session) -> dict[str, Any]:
 def _released(url: str) -> tuple[list[str], str | None]:
     """Return the final versions that an index has, the newest first, and where it says what changed.
 
-    Raises:
-        FetchRefused: it does not answer, or has no version.
+    FetchRefused: it does not answer, or has no version.
     """
     from graphmem.auth.guarded_fetch import Fetcher, FetchRefused
 

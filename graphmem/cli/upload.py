@@ -54,7 +54,6 @@ class LocalFile(NamedTuple):
         return read_file(self.path) if self.data is None else self.data
 
     def failed(self, error: GraphmemError) -> dict[str, Any]:
-        """Return the row of a file that was not taken."""
         message, issues = str(error), error.details.get("issues") or [{}]
         reason = issues[0].get("message", "")
         message += "" if reason in message else f" ({reason})"
@@ -102,8 +101,7 @@ def files_of(paths: Sequence[str], recursive: bool) -> Iterator[LocalFile]:
 def uploaded(session: Session, file: LocalFile, store: Store | None = None) -> dict[str, Any]:
     """Return what became of a file. A fault of the file alone is a row; every other fault is raised.
 
-    Args:
-        store: stores the bytes, in place of an upload, and answers as an upload does.
+    ``store``: stores the bytes, in place of an upload, and answers as an upload does.
     """
     try:
         data = file.content()
@@ -122,7 +120,6 @@ def uploaded(session: Session, file: LocalFile, store: Store | None = None) -> d
 
 
 def warned(texts: Sequence[str]) -> dict[str, Any]:
-    """Return the warnings of a row, nothing if there are none."""
     return {"store_warnings": [{"message": text} for text in texts]} if texts else {}
 
 
@@ -153,7 +150,6 @@ def patiently(session: Session, operation: str | SessionCall, raw: Mapping[str, 
 
 
 def _started(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the interpretation of a file, empty if it has none."""
     return row.get("interpretation", {})
 
 

@@ -42,8 +42,7 @@ class AgentSigner:
     def configured(cls, settings: Settings | None = None) -> AgentSigner | None:
         """Return the agent that the settings name, by default those of the environment; None: no agent.
 
-        Raises:
-            CredentialsRefused: its key cannot be read, or others may read it.
+        CredentialsRefused: its key cannot be read, or others may read it.
         """
         if settings is None and not os.environ.get("GRAPHMEM_AGENT_KEY"):
             return None
@@ -64,7 +63,6 @@ class AgentSigner:
         return self.signed(method, url, body)[0]
 
     def signed(self, method: str, url: str, body: bytes) -> tuple[dict[str, str], bytes]:
-        """Return the headers that sign a request, and the text that was signed."""
         parts = httpx.URL(url)
         path, _, query = parts.raw_path.decode("ascii").partition("?")
         message = SignedMessage(method, parts.scheme, parts.netloc.decode("ascii"), path, query, ())
@@ -115,8 +113,7 @@ def read_key(text: str) -> PrivateAgentKey:
 def keep_key(name: str, key: PrivateAgentKey) -> str:
     """Keep a key under a name, or write it to a file that only its user may read; return where it is.
 
-    Raises:
-        CredentialsRefused: there is one already, or it cannot be written.
+    CredentialsRefused: there is one already, or it cannot be written.
     """
     secret = json.dumps(key.jwk)
     if is_path(name):

@@ -109,7 +109,6 @@ def discover(http: httpx.Client, address: str) -> Server:
 
 
 def register(http: httpx.Client, server: Server) -> str:
-    """Register this command line at an authorization server. Returns its client id."""
     if server.registration_endpoint is None:
         raise LoginFailed(f"{server.issuer} registers no clients: use `graphmem auth login --key`")
     metadata = {
@@ -156,9 +155,8 @@ def is_answer_to(authorization: Authorization, parameters: Mapping[str, str]) ->
 def code_of(server: Server, authorization: Authorization, parameters: Mapping[str, str]) -> str:
     """Return the code in the parameters of a redirect.
 
-    Raises:
-        LoginFailed: it is the answer to another request or of another server (RFC 9207), or the person or the
-            server refused.
+    LoginFailed: it is the answer to another request or of another server (RFC 9207), or the person or the
+    server refused.
     """
     if not is_answer_to(authorization, parameters):
         raise LoginFailed("the redirect answers another login (its state differs): run the command again")
@@ -195,8 +193,7 @@ def redeem(http: httpx.Client, server: Server, authorization: Authorization, cod
 def renew(http: httpx.Client, login: Login) -> Tokens:
     """Return new tokens for the refresh token of a login, which is good for this once.
 
-    Raises:
-        GrantEnded: the server does not take the refresh token.
+    GrantEnded: the server does not take the refresh token.
     """
     form = {
         "grant_type": "refresh_token",
@@ -294,7 +291,6 @@ def _sent(http: httpx.Client, method: str, url: str, **options: Any) -> httpx.Re
 
 
 def _object(answer: httpx.Response) -> Mapping[str, Any]:
-    """Return the JSON object of an answer, empty if it is none."""
     try:
         members = answer.json()
     except ValueError:

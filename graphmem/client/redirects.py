@@ -104,8 +104,7 @@ def pasted(text: str) -> dict[str, str] | str:
 
     The code alone is returned as it is: it has no ``state``, and PKCE binds it to this login.
 
-    Raises:
-        LoginFailed: the URL has no parameters, or one of them twice.
+    LoginFailed: the URL has no parameters, or one of them twice.
     """
     text = text.strip()
     if "://" not in text and "code=" not in text:

@@ -33,7 +33,6 @@ _SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 
 def versions() -> Finding:
-    """Return the versions of graphmem, Python, the driver and the platform."""
     parts = f"graphmem {__version__}, Python {platform.python_version()}, driver {version('neo4j')}"
     return ok(f"{parts}, {platform.system()} {platform.machine()}")
 

@@ -176,7 +176,6 @@ class BesideTools:
         raise RouteNotFound(f"the server has no resource {params.uri[:100]!r}", templates=[*KINDS])
 
     async def _list_prompts(self, message: Any, params: Any) -> types.ListPromptsResult:
-        """List the prompts whose tools the caller may call."""
         scopes = self._actor().scopes
         return types.ListPromptsResult(prompts=[
             types.Prompt(name=name, description=prompt.description, arguments=[

@@ -62,8 +62,7 @@ class McpEndpoint:
     def _manager(self, scope: Scope) -> StreamableHTTPSessionManager:
         """Return the session manager of the toolset that a request chooses.
 
-        Raises:
-            InvalidInput: the header names no toolset.
+        InvalidInput: the header names no toolset.
         """
         chosen = {str(name): manager for name, manager in self._managers.items()}
         name = scope["path"].rstrip("/").rpartition("/")[2]
@@ -111,7 +110,6 @@ def _acceptable(scope: Scope, send: Send) -> tuple[Scope, Send]:
 
 
 async def _send_event(send: Send, message: Message) -> None:
-    """Send an answer in JSON as an event."""
     if message["type"] == "http.response.start":
         headers = MutableHeaders(raw=list(message["headers"]))
         if headers.get("content-type", "").startswith("application/json"):
@@ -129,8 +127,7 @@ def _check_scope(actor: Actor, body: bytes) -> None:
     The refusal is then one of HTTP, by which clients ask for a wider token. Where the caller can get none,
     the answer is an error of the tool: clients would open a browser in vain.
 
-    Raises:
-        Forbidden: it has not, and may ask for it.
+    Forbidden: it has not, and may ask for it.
     """
     try:
         request = orjson.loads(body)

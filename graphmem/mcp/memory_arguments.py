@@ -134,7 +134,6 @@ def _first(graph: Graph, count: int) -> Graph:
 
 
 def _cut(graph: Graph, room: int) -> Graph:
-    """Return a graph of one entity with fewer relations, fewer observations and shorter texts."""
     (entity,) = graph["entities"]
     texts: list[str] = entity["observations"]
 

@@ -162,11 +162,9 @@ async def _named(context: Context, names: list[str]) -> list[MemoryNode]:
 async def create(context: Context, entities: Sequence[Entity], versions: Sequence[int | None]) -> None:
     """Store new entities.
 
-    Args:
-        versions: the version that each must have before, 0 of one that is new; ``None``: any.
+    ``versions``: the version that each must have before, 0 of one that is new; ``None``: any.
 
-    Raises:
-        VersionConflict: another version of one is there; ``details.index`` counts it.
+    VersionConflict: another version of one is there; ``details.index`` counts it.
     """
     if not entities:
         return
@@ -182,8 +180,7 @@ async def create(context: Context, entities: Sequence[Entity], versions: Sequenc
 async def restore(context: Context, entity_id: str, version: int) -> int | None:
     """Restore an entity of a version; return its version then, ``None`` where it is not deleted.
 
-    Raises:
-        VersionConflict: it has another version.
+    VersionConflict: it has another version.
     """
     try:
         restored = await _call(context, "entities.restore", entity_id=entity_id, expected_version=version)
@@ -206,8 +203,7 @@ def _item(entity: Entity, aliases: Any) -> Row:
 async def write_texts(context: Context, nodes: Iterable[MemoryNode], lists: dict[str, list[str]]) -> None:
     """Store the observations of nodes that changed; ``lists`` are the new ones by entity id.
 
-    Raises:
-        VersionConflict: somebody changed one of the nodes since it was read.
+    VersionConflict: somebody changed one of the nodes since it was read.
     """
     before = {node.id: node for node in nodes}
     changed = [entity_id for entity_id, texts in lists.items() if texts != before[entity_id].texts]
@@ -223,8 +219,7 @@ async def write_texts(context: Context, nodes: Iterable[MemoryNode], lists: dict
 def _check_shown(stored: Row, expected: dict[int, list[str]]) -> None:
     """Refuse to say that observations are stored where the entity does not show them.
 
-    Raises:
-        InvalidInput: a correction holds the field, or the schema of the type hides it.
+    InvalidInput: a correction holds the field, or the schema of the type hides it.
     """
     for index, texts in expected.items():
         entity = stored["entities"][index]
@@ -270,14 +265,12 @@ async def search(context: Context, query: str) -> tuple[list[MemoryNode], bool]:
 
 
 def spellings(row: Row) -> list[str]:
-    """Return the types of the relations that a relationship stands for."""
     texts = row["snapshot"].get(RELATION_TYPES)
     is_ours = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
     return texts if is_ours else [row["relationship_type"]]
 
 
 def ended_by(row: Row) -> list[str]:
-    """Return the fields of a relationship that say that it has ended."""
     metadata = [(name, canonical.encode(value)) for name, value in row["snapshot"].items()]
     return ending.ending_fields(metadata, times.now())
 
@@ -328,8 +321,7 @@ async def relate(context: Context, changed: EdgesByKey) -> None:
     """Store what relationships stand for, without what ended them; one that stands for no relation is
     deleted.
 
-    Raises:
-        VersionConflict: somebody changed one of them since it was read.
+    VersionConflict: somebody changed one of them since it was read.
     """
     if not changed:
         return
@@ -353,7 +345,6 @@ async def relate(context: Context, changed: EdgesByKey) -> None:
 
 
 async def every_relationship(context: Context) -> tuple[list[Row], bool]:
-    """Return the newest relationships, and whether there are more."""
     return await _pages(context, "relationships.list", "relationships", RELATIONSHIPS_LIMIT)
 
 

@@ -108,8 +108,7 @@ class Protocol:
     def answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> Any:
         """Return the result of a request, or the :class:`ForwardedRequest` that the service has to answer.
 
-        Raises:
-            Refusal: the method or the version is unknown.
+        Refusal: the method or the version is unknown.
         """
         recorded, meta = self._answers, _meta(params)
         version, has_envelope = meta.get(VERSION_KEY, self._version), VERSION_KEY in meta

@@ -124,7 +124,6 @@ HEAVY: Final = frozenset({"prompts/get", "completion/complete"})
 
 
 def defaults_of(operation: Operation[Any]) -> dict[str, Any]:
-    """Return the defaults of MCP for the arguments of an operation."""
     return {
         name: value
         for name, value in DEFAULTS.items()
@@ -141,7 +140,6 @@ def _description(operation: Operation[Any]) -> str:
 
 
 def _input_schema(operation: Operation[Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a tool's arguments, with the defaults of MCP."""
     schema = shortened(operation.arguments.model_json_schema())
     for name, value in defaults_of(operation).items():
         schema["properties"][name]["default"] = value
@@ -149,7 +147,6 @@ def _input_schema(operation: Operation[Any]) -> dict[str, Any]:
 
 
 def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
-    """Return a tool's description: its arguments, and if wanted its result, as JSON Schema."""
     return types.Tool(
         name=operation.tool,
         title=operation.tool.replace("_", " ").capitalize(),
@@ -176,9 +173,7 @@ def described(name: ToolsetName) -> tuple[types.Tool, ...]:
 def _operation(name: ToolsetName, tool: str) -> Operation[Any]:
     """Return the operation of a tool, as a toolset answers it.
 
-    Raises:
-        RouteNotFound: no toolset has the tool.
-        Forbidden: the toolset refuses the tool.
+    RouteNotFound: no toolset has the tool. Forbidden: the toolset refuses the tool.
     """
     operation = all_tools().get(tool)
     if operation is None:

@@ -134,7 +134,6 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
 
 
 def start(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
-    """Start the process of the service, detached; it is not ready yet."""
     return spawn(settings, where, COMMAND)
 
 
@@ -160,9 +159,7 @@ def wait_until_ready(
 ) -> Greeting:
     """Return the greeting of a process that :func:`spawn` started, once it is ready and ``answers``.
 
-    Raises:
-        GraphmemError: what keeps it from being ready.
-        ServiceUnreachable: it ends while it starts.
+    GraphmemError: what keeps it from being ready. ServiceUnreachable: it ends while it starts.
     """
     wait = _Wait(tell)
     while True:

@@ -44,7 +44,6 @@ class Request(NamedTuple):
 
 
 def request_of(route: tuple[str, str], raw: Mapping[str, Any]) -> Request:
-    """Return the request that calls an operation. ``route``: its method and path."""
     method, path = route
     rest = dict(raw)
     places = {name: segment(str(rest.pop(name, ""))) for name in re.findall(r"{(\w+)}", path)}

@@ -138,7 +138,6 @@ class Agent:
 
     @property
     def has_hooks(self) -> bool:
-        """Whether it can call graphmem by hooks."""
         return "hooks" in self.row
 
     def is_installed(self, home: Path) -> bool:

@@ -45,7 +45,6 @@ class Reach:
     sends_token: bool = True
 
     def call(self, operation: str, arguments: Mapping[str, Any]) -> Any:
-        """Return the answer of an operation. NoAnswer: there is none."""
         try:
             environment_file.apply(self._data())
         except (OSError, ValueError) as exc:

@@ -95,7 +95,6 @@ def memory_lines(spool: ExportSpool) -> Iterator[str]:
 
 
 def _texts(snapshot: Row) -> list[str]:
-    """Return values as texts; observations of the memory server are as they were."""
     texts: list[str] = []
     for name, value in snapshot.items():
         if name == TEXTS and isinstance(value, list):
@@ -110,7 +109,6 @@ def _text(value: Any) -> str:
 
 
 def _spellings(row: Row) -> list[str]:
-    """Return the types of the relations that a relationship stands for."""
     spelled = row["snapshot"].get(RELATION_TYPES)
     are_texts = isinstance(spelled, list) and spelled and all(isinstance(each, str) for each in spelled)
     return spelled if are_texts else [row["relationship_type"]]

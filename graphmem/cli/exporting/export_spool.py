@@ -30,7 +30,6 @@ CREATE TABLE identity (entity_id TEXT PRIMARY KEY, row TEXT);
 
 
 def compact(value: Any) -> str:
-    """Return a value as JSON in one line."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -53,8 +52,7 @@ class ExportSpool:
     def fill(self, filters: Mapping[str, Any], ids: Iterable[str], *, with_observations: bool) -> None:
         """Read what is to be exported. ``filters``: those of the list of entities.
 
-        Raises:
-            NotFound: there is no entity of one of the ids.
+        NotFound: there is no entity of one of the ids.
         """
         chosen = list(ids)
         for entity_id in chosen:
@@ -105,7 +103,6 @@ class ExportSpool:
         return self._database.execute("SELECT count(*) FROM entity").fetchone()[0]
 
     def types(self) -> list[str]:
-        """Return the types of the entities, in order."""
         return [row[0] for row in self._database.execute("SELECT DISTINCT type FROM entity ORDER BY 1")]
 
     def _rows(self, query: str, *values: Any) -> Iterator[Row]:

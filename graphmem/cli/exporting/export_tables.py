@@ -25,8 +25,7 @@ _GRAPHML_TYPES: Final[dict[type, str]] = {bool: "boolean", int: "long", float: "
 def csv_tables(spool: ExportSpool, cell: Callable[[Any], Any]) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield the name of each table and its lines: one for each type, and one for the relationships.
 
-    Args:
-        cell: makes a value a cell; see :func:`safe_cell` and :func:`exact_cell`.
+    ``cell``: makes a value a cell; see :func:`safe_cell` and :func:`exact_cell`.
     """
     for entity_type in spool.types():
         yield entity_type, _table(spool, entity_type, cell)

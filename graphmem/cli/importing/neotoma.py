@@ -149,7 +149,6 @@ class NeotomaReader:
                 yield entity_type, {name: row[name] for name in names if row.get(name)}
 
     def count_merged(self) -> int:
-        """Return how many entities were merged into others."""
         totals = [
             self._ask("POST", "/entities/query", json={"limit": 1, "include_merged": included}).get("total")
             or 0
@@ -163,9 +162,7 @@ def neotoma_files(reader: NeotomaReader, url: str) -> Iterator[LocalFile]:
 
     What it has and does not give is added to ``reader.not_imported``.
 
-    Raises:
-        ServiceUnreachable: it does not answer, or not as neotoma does.
-        AuthRequired: it wants another token.
+    ServiceUnreachable: it does not answer, or not as neotoma does. AuthRequired: it wants another token.
     """
     lines = _Lines(reader)
     entities = reader.entities()

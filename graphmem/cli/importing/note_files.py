@@ -227,8 +227,6 @@ def _typed(target: str, spelling: str, title: str | None = None) -> NoteLink:
 
 
 class NoteIndex:
-    """The files of a folder by the names that links call them."""
-
     def __init__(self, notes: Iterable[NoteFile]) -> None:
         self._notes: dict[str, NoteFile] = {}
         titles: dict[tuple[str, str], NoteFile] = {}
@@ -294,6 +292,5 @@ def _missing(link: NoteLink) -> dict[str, Any]:
 
 
 def _entity(item: Mapping[str, Any]) -> str:
-    """Return what two items have in common that are about one entity."""
     fields = {name: value for name, value in item.items() if name not in ("entity_type", "observed_at")}
     return identity.identify("", item["entity_type"], fields).entity_id
