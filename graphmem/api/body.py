@@ -48,7 +48,10 @@ def object_of(body: bytes, content_type: str) -> dict[str, Any]:
     """
     if not body:
         return {}
-    _check_type(content_type)
+    kind, _, parameters = content_type.lower().partition(";")
+    charset = parameters.partition("charset=")[2].strip().strip('"')
+    if kind.strip() != "application/json" or charset not in ("", "utf-8", "utf8"):
+        raise UnsupportedMediaType(content_type=content_type[:100])
     try:
         value = canonical.decode(body)
     except ValueError as exc:
@@ -67,7 +70,9 @@ async def read_bytes(request: Request, settings: Settings, *, holds_file: bool =
     """
     size, most = announced_size(request), settings.max_body_bytes
     if size > (DRAINED_BYTES_LIMIT if holds_file else most):
-        leave_unread(request, size)
+        if size <= DRAINED_BYTES_LIMIT:
+            # :class:`Drained` reads it after the answer. A sender of very many bytes is cut off.
+            request.scope.setdefault("state", {})[_UNREAD] = True
         raise PayloadTooLarge(size=size, max_size=most)
     body, parts = bytearray(), parts_of(request, settings)
     async for part in parts:
@@ -113,15 +118,6 @@ def announced_size(request: Request) -> int:
     """Return the length that a request announces for its body, in bytes; 0 if it announces none."""
     declared = request.headers.get("content-length", "")
     return int(declared[:18]) if declared.isascii() and declared.isdigit() else 0
-
-
-def leave_unread(request: Request, size: int = 0) -> None:
-    """Note that a refused body is not read to its end before the answer: :class:`Drained` reads the rest.
-
-    ``size``: bytes that it announces. A sender of very many is cut off.
-    """
-    if size <= DRAINED_BYTES_LIMIT:
-        request.scope.setdefault("state", {})[_UNREAD] = True
 
 
 class Drained:
@@ -258,10 +254,3 @@ def longest_content(body: bytearray) -> tuple[int, int]:
 
 
 _NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
-
-
-def _check_type(content_type: str) -> None:
-    kind, _, parameters = content_type.lower().partition(";")
-    charset = parameters.partition("charset=")[2].strip().strip('"')
-    if kind.strip() != "application/json" or charset not in ("", "utf-8", "utf8"):
-        raise UnsupportedMediaType(content_type=content_type[:100])

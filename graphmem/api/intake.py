@@ -42,11 +42,6 @@ WAIT_SECONDS: Final = 20.0
 FIELDS_LIMIT: Final = 50
 
 
-def json_bytes_limit(settings: Settings) -> int:
-    """Return the bytes that a JSON body may have with a file in base64."""
-    return max(4 * -(-settings.max_file_bytes // 3) + ALLOWANCE_BYTES, settings.max_body_bytes)
-
-
 class Intake:
     """Reads the bodies of requests that may hold a file, in one process."""
 
@@ -71,7 +66,8 @@ class Intake:
 
     async def _json(self, request: Request, stack: contextlib.AsyncExitStack) -> dict[str, Any]:
         most = self._settings.max_body_bytes
-        limit = json_bytes_limit(self._settings)
+        # The file is in base64.
+        limit = max(4 * -(-self._settings.max_file_bytes // 3) + ALLOWANCE_BYTES, most)
         size = announced_size(request)
         if size > DRAINED_BYTES_LIMIT:
             raise PayloadTooLarge(size=size, max_size=limit)
@@ -114,7 +110,9 @@ class Intake:
             if isinstance(value, UploadFile):
                 _take_file(raw, name, value)
             elif name == "arguments":
-                for each, inner in _object(value).items():
+                if not isinstance(members := _value(name, value), dict):
+                    raise InvalidJson(reason="the part arguments must be an object")
+                for each, inner in members.items():
                     _put(raw, each, inner)
             else:
                 _put(raw, name, _value(name, value) if name in json_names else value)
@@ -190,13 +188,6 @@ def _put(raw: dict[str, Any], name: str, value: Any) -> None:
     elif raw.setdefault(name, value) is not value and raw[name] != value:
         message = f"{name[:200]} is given twice, with different values"
         raise invalid([{"path": f"$.{name[:200]}", "message": message}])
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = _value("arguments", text)
-    if not isinstance(value, dict):
-        raise InvalidJson(reason="the part arguments must be an object")
-    return value
 
 
 def _value(name: str, text: str) -> Any:

@@ -116,10 +116,6 @@ class Usage:
         pairs = zip(self.policy.windows, self.left, strict=True)
         return ", ".join(f'"{name}";r={requests};t={seconds}' for (name, *_), (requests, seconds) in pairs)
 
-    @property
-    def is_exhausted(self) -> bool:
-        return any(requests < 1 for requests, _ in self.left)
-
     def refusal(self) -> RateLimited:
         exhausted = [
             (item, seconds)
@@ -244,7 +240,7 @@ class RequestMeter(Meter):
         digest = digest_of(authorization)
         if not self.limits.is_known(digest):
             failures = self.limits.failures(self.address)
-            if failures is not None and failures.is_exhausted:
+            if failures is not None and any(requests < 1 for requests, _ in failures.left):
                 self.usage, self.is_refused = failures, True
                 raise failures.refusal()
         try:
@@ -287,7 +283,10 @@ def caller_address(scope: Scope, trusted: frozenset[str]) -> str:
     ``X-Forwarded-For`` that is not: what stands before it, anybody may have written.
     """
     client = scope.get("client")
-    address = plain_address(client[0]) if client else ""
+    address = client[0] if client else ""
+    if (connected := _parsed(address)) is not None:
+        # An IPv4 address within IPv6 as IPv4, without zone.
+        address = str(connected)
     if address not in trusted:
         return address
     forwarded = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
@@ -307,12 +306,6 @@ def network(address: str) -> str:
     if isinstance(parsed, ipaddress.IPv6Address):
         return str(ipaddress.IPv6Network((int(parsed), IPV6_PREFIX_BITS), strict=False))
     return address
-
-
-def plain_address(text: str) -> str:
-    """Return an address in its one spelling: an IPv4 address within IPv6 as IPv4, without zone."""
-    parsed = _parsed(text)
-    return text if parsed is None else str(parsed)
 
 
 @lru_cache(10_000)

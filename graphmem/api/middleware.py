@@ -15,7 +15,7 @@ import re
 import time
 from collections.abc import Callable, Collection
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -218,25 +218,16 @@ class Gate:
         return path[:200]
 
 
+@dataclass(slots=True)
 class _Answer:
     """Sends the answer of one request with the headers of every answer. ``status`` is 0 until it begins."""
 
-    __slots__ = ("_browsers", "_every", "_meter", "_origin", "_send", "status")
-
-    def __init__(
-        self,
-        send: Send,
-        every: list[tuple[bytes, bytes]],
-        browsers: BrowserHeaders,
-        origin: str | None,
-        meter: Meter,
-    ) -> None:
-        self._send = send
-        self._every = every
-        self._browsers = browsers
-        self._origin = origin
-        self._meter = meter
-        self.status = 0
+    _send: Send
+    _every: list[tuple[bytes, bytes]]
+    _browsers: BrowserHeaders
+    _origin: str | None
+    _meter: Meter
+    status: int = 0
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":

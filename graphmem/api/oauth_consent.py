@@ -79,7 +79,8 @@ async def decide(request: Request) -> Response:
     secret = form.get("request", "")
     cookie = cookie_of(request, oauth, secret)
     origin = request.headers.get("origin")
-    is_own = origin is None or origin == _origin(oauth.base)
+    base = urlsplit(oauth.base)
+    is_own = origin is None or origin == f"{base.scheme}://{base.netloc}".lower()
     sent = form.get("csrf", "").encode()
     if not cookie or not is_own or not hmac.compare_digest(sent, _csrf(cookie, secret).encode()):
         return _message(_FORGED, 403)
@@ -163,8 +164,3 @@ def _form_target(redirect_uri: str) -> str:
         # A policy cannot name the address of IPv6, nor the host of an application's scheme.
         return f"{parts.scheme}:"
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}".lower()

@@ -10,49 +10,25 @@ from typing import Any, cast
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from graphmem import __version__
+from graphmem import __version__, errors
 from graphmem.api.refusals import OAuthEnvelope
 from graphmem.api.rest_routes import ROUTES, RestRoute
 from graphmem.arguments import BODY_METHODS, nested_filters, shown_names
-from graphmem.errors import (
-    AgentSignatureInvalid,
-    AgentSignatureRequired,
-    AttributionRequired,
-    AuthInvalid,
-    AuthRequired,
-    CapabilityDenied,
-    DatabaseFull,
-    DatabaseTimeout,
-    DatabaseUnavailable,
-    DiskFull,
-    Envelope,
-    Forbidden,
-    GraphmemError,
-    HostRefused,
-    InternalError,
-    InvalidInput,
-    InvalidJson,
-    PayloadTooLarge,
-    RateLimited,
-    SandboxDisabled,
-    ServiceBusy,
-    TransactionTooLarge,
-    UnknownField,
-    UnsupportedMediaType,
-)
+from graphmem.errors import Envelope, Forbidden, GraphmemError, HostRefused, RateLimited, SandboxDisabled
 from graphmem.registry import REGISTRY, Operation, Scope
 
 REF = "#/components/schemas/{model}"
 ERRORS_OF_ALL = (
-    InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull,
-    ServiceBusy, HostRefused,
+    errors.InvalidInput, errors.UnknownField, errors.InternalError, errors.DatabaseUnavailable,
+    errors.DatabaseTimeout, errors.DatabaseFull, errors.ServiceBusy, HostRefused,
 )  # fmt: skip
-ERRORS_OF_CREDENTIALS = (AuthRequired, AuthInvalid, AgentSignatureInvalid, CapabilityDenied, Forbidden)
+ERRORS_OF_SIGNERS = (errors.AuthRequired, errors.AuthInvalid, errors.AgentSignatureInvalid)
+ERRORS_OF_CREDENTIALS = (*ERRORS_OF_SIGNERS, errors.CapabilityDenied, Forbidden)
 _STATUSES = {
     200: "OK", 201: "Created", 206: "Partial Content", 302: "Found", 303: "See Other", 304: "Not Modified",
     400: "", 403: "",
 }  # fmt: skip
-ERRORS_OF_BODIES = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
+ERRORS_OF_BODIES = (errors.InvalidJson, errors.UnsupportedMediaType, errors.PayloadTooLarge)
 
 
 @cache
@@ -116,11 +92,12 @@ def _describe_rest(route: RestRoute) -> dict[str, Any]:
         if answer.media_type:
             schema = {"schema": copy.deepcopy(dict(answer.schema))} if answer.schema else {}
             known.setdefault("content", {})[answer.media_type] = schema
-    errors: list[type[GraphmemError]] = [HostRefused, InternalError, RateLimited, ServiceBusy, *route.errors]
-    errors += () if route.sandbox else (SandboxDisabled,)
-    errors += () if route.is_public else (AuthRequired, AuthInvalid, AgentSignatureInvalid)
-    errors += (Forbidden,) if route.scope is not None else ()
-    for status, refused in _refusals(*errors, model="OAuthError" if route.is_oauth else "Error").items():
+    refusals: list[type[GraphmemError]] = [HostRefused, errors.InternalError, RateLimited, errors.ServiceBusy]
+    refusals += route.errors
+    refusals += () if route.sandbox else (SandboxDisabled,)
+    refusals += () if route.is_public else ERRORS_OF_SIGNERS
+    refusals += (Forbidden,) if route.scope is not None else ()
+    for status, refused in _refusals(*refusals, model="OAuthError" if route.is_oauth else "Error").items():
         if route.is_page:
             refused["content"]["text/html"] = {"schema": {"type": "string"}}
         known = described["responses"].setdefault(status, refused)
@@ -236,21 +213,23 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
         "200": {"description": "OK", "content": {"application/json": {"schema": result}}}
     }
     components.setdefault("Error", TypeAdapter(Envelope).json_schema())
-    errors: list[type[GraphmemError]] = [*ERRORS_OF_ALL, *operation.errors]
-    errors += ERRORS_OF_BODIES if method in BODY_METHODS else ()
-    errors += () if operation.public else ERRORS_OF_CREDENTIALS
+    refusals: list[type[GraphmemError]] = [*ERRORS_OF_ALL, *operation.errors]
+    refusals += ERRORS_OF_BODIES if method in BODY_METHODS else ()
+    refusals += () if operation.public else ERRORS_OF_CREDENTIALS
     # Too many failed attempts to authenticate are refused as well.
-    errors += (RateLimited,) if operation.limited or not operation.public else ()
-    errors += () if operation.sandbox else (SandboxDisabled,)
-    errors += (DiskFull, TransactionTooLarge) if operation.scope in (Scope.WRITE, Scope.KEYS) else ()
-    errors += () if operation.scope is Scope.READ else (AgentSignatureRequired, AttributionRequired)
-    return responses | _refusals(*errors)
+    refusals += (RateLimited,) if operation.limited or not operation.public else ()
+    refusals += () if operation.sandbox else (SandboxDisabled,)
+    if operation.scope in (Scope.WRITE, Scope.KEYS):
+        refusals += (errors.DiskFull, errors.TransactionTooLarge)
+    if operation.scope is not Scope.READ:
+        refusals += (errors.AgentSignatureRequired, errors.AttributionRequired)
+    return responses | _refusals(*refusals)
 
 
-def _refusals(*errors: type[GraphmemError], model: str = "Error") -> dict[str, Any]:
+def _refusals(*kinds: type[GraphmemError], model: str = "Error") -> dict[str, Any]:
     """Return the descriptions of error answers by status. ``model`` is the schema of their bodies."""
     responses: dict[str, Any] = {}
-    for error in sorted(set(errors), key=lambda e: (e.status, e.code)):
+    for error in sorted(set(kinds), key=lambda e: (e.status, e.code)):
         known = responses.setdefault(str(error.status), {
             "description": "",
             "content": {"application/json": {"schema": {"$ref": REF.format(model=model)}}},

@@ -104,7 +104,11 @@ def refusal(error: GraphmemError, scope: Scope) -> Response:
         answer.headers.update(error.answer_headers())
         return answer
     has_members = isinstance(error, OAuthRefused) or (route is not None and route.is_oauth)
-    members = _oauth_members(error) if has_members else {}
+    members: dict[str, str] = {}
+    if has_members:
+        # In the characters that RFC 6749 (5.2) allows.
+        description = re.sub(r"[^\x20\x21\x23-\x5b\x5d-\x7e]", "'", str(error))
+        members = {"error": _oauth_error(error), "error_description": description}
     body = orjson.dumps({**members, **error.envelope(trace_id())}, default=str)
     return Response(body, error.status, media_type="application/json", headers=error.answer_headers())
 
@@ -112,12 +116,6 @@ def refusal(error: GraphmemError, scope: Scope) -> Response:
 def _oauth_error(error: GraphmemError) -> str:
     """Return the code of RFC 6749, 7591 or 8707 for an error."""
     return error.details.get("error") or OAUTH_ERRORS.get(error.status, "invalid_request")
-
-
-def _oauth_members(error: GraphmemError) -> dict[str, str]:
-    """Return what RFC 6749 (5.2) wants of an error, in the characters that it allows."""
-    description = re.sub(r"[^\x20\x21\x23-\x5b\x5d-\x7e]", "'", str(error))
-    return {"error": _oauth_error(error), "error_description": description}
 
 
 def accepts_pages(scope: Scope) -> bool:

@@ -287,11 +287,6 @@ def _time(name: str) -> Callable[[Row], str]:
     return lambda row: time_text(row[name])
 
 
-def _writer(row: Row) -> str:
-    by = row["provenance"]
-    return short(attribution.described(by["by"], by["client"]))
-
-
 def _interpretation_status(row: Row) -> str:
     return "withdrawn" if row["withdrawn"] and row["status"] == "completed" else row["status"]
 
@@ -354,7 +349,8 @@ LAYOUTS: dict[str, Layout] = {
     ),
     "relationships.snapshot": _RELATIONSHIP,
     "changes.list": _list("changes", {
-        "when": _time("timestamp"), "change": lambda row: short(sentence(row, short)), "by": _writer,
+        "when": _time("timestamp"), "change": lambda row: short(sentence(row, short)),
+        "by": lambda row: short(attribution.described(row["provenance"]["by"], row["provenance"]["client"])),
         "entity": lambda row: row.get("entity_id") or row.get("source_id"),
     }, "by", "entity"),
     "schemas.get": _layout(_schema, "fields", "field_names"),

@@ -211,7 +211,10 @@ def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterato
     backups = json.loads(listed.stdout)["backups"] if listed.returncode == 0 else []
     newest = next((row for row in backups if not row["owners"]), None)
     if newest is None:
-        raise _error(made.stderr)
+        try:
+            raise GraphmemError.of(json.loads(made.stderr.splitlines()[-1]))
+        except (ValueError, LookupError):
+            raise InternalError(f"the other instance cannot be read: {made.stderr[-500:]}") from None
     tell(f"{other} cannot be read, so its newest backup is taken: {newest['path']}")
     yield Path(newest["path"]), keys
 
@@ -228,10 +231,3 @@ def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     }
     command = [sys.executable, "-m", "graphmem", "--offline", "--json", "--data-dir", str(folder), *words]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
-def _error(stderr: str) -> GraphmemError:
-    try:
-        return GraphmemError.of(json.loads(stderr.splitlines()[-1]))
-    except (ValueError, LookupError):
-        return InternalError(f"the other instance cannot be read: {stderr[-500:]}")

@@ -112,17 +112,6 @@ async def _call(context: Context, name: str, **arguments: Any) -> Row:
     return canonical.decode(orjson.dumps(answer))
 
 
-async def _call_each(context: Context, name: str, calls: Iterable[dict[str, Any]]) -> list[Row]:
-    """Run an operation many times, some at once; the answers are in the order of the calls."""
-    places = asyncio.Semaphore(AT_ONCE)
-
-    async def call(arguments: dict[str, Any]) -> Row:
-        async with places:
-            return await _call(context, name, **arguments)
-
-    return await asyncio.gather(*map(call, calls))
-
-
 # Entities
 
 
@@ -237,13 +226,15 @@ async def delete(context: Context, nodes: Sequence[MemoryNode]) -> None:
     rows, _, _ = await relationships_of(context, nodes)
     for batch in _chunks(rows, RELATIONSHIP_LIMIT):
         await relate(context, {row["relationship_key"]: Edge([], [], row["version"]) for row in batch})
-    await _call_each(context, "entities.delete", ({"entity_id": node.id} for node in nodes))
+    for batch in _chunks(list(nodes), AT_ONCE):
+        await asyncio.gather(*(_call(context, "entities.delete", entity_id=node.id) for node in batch))
 
 
-async def every_node(context: Context) -> tuple[list[MemoryNode], bool]:
-    """Return the oldest entities, and whether there are more."""
+async def whole_graph(context: Context) -> tuple[list[MemoryNode], list[Row], bool]:
+    """Return the oldest entities, the newest relationships, and whether there are more of either."""
     rows, more = await _pages(context, "entities.query", "entities", NODES_LIMIT, sort_by="created_at")
-    return [_node(row) for row in rows], more
+    links, more_links = await _pages(context, "relationships.list", "relationships", RELATIONSHIPS_LIMIT)
+    return [_node(row) for row in rows], links, more or more_links
 
 
 async def search(context: Context, query: str) -> tuple[list[MemoryNode], bool]:
@@ -342,10 +333,6 @@ async def relate(context: Context, changed: EdgesByKey) -> None:
         lambda reader: ([], [reader.link(i, link, 0, kind=kind) for i, (link, kind) in enumerate(links)]),
         types=[link["relationship_type"] for link, _ in links],
     )
-
-
-async def every_relationship(context: Context) -> tuple[list[Row], bool]:
-    return await _pages(context, "relationships.list", "relationships", RELATIONSHIPS_LIMIT)
 
 
 async def relationships_of(

@@ -139,19 +139,15 @@ def _description(operation: Operation[Any]) -> str:
     return f"{operation.description}\n\n{CORE[operation.name]}\n\nExample: {example}"
 
 
-def _input_schema(operation: Operation[Any]) -> dict[str, Any]:
+def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
     schema = shortened(operation.arguments.model_json_schema())
     for name, value in defaults_of(operation).items():
         schema["properties"][name]["default"] = value
-    return schema
-
-
-def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
     return types.Tool(
         name=operation.tool,
         title=operation.tool.replace("_", " ").capitalize(),
         description=_description(operation),
-        input_schema=_input_schema(operation),
+        input_schema=schema,
         output_schema=untitled(operation.result.json_schema(mode="serialization")) if output_schema else None,
         annotations=types.ToolAnnotations(
             read_only_hint=operation.scope is Scope.READ,
@@ -184,11 +180,6 @@ def _operation(name: ToolsetName, tool: str) -> Operation[Any]:
         message = f"the toolset {name} has no tool {tool}: the toolset {' or '.join(others)} has it"
         raise Forbidden(message, tool=tool, toolset=name, toolsets=others)
     return operation
-
-
-def _text(tool: str, body: bytes, answer: dict[str, Any]) -> str:
-    """Return the text of an answer: its JSON, or what the reference memory server writes in its place."""
-    return memory_tools.text(tool, answer) if having(tool) == ["memory"] else body.decode()
 
 
 class _McpServer(Server[Any]):
@@ -239,7 +230,8 @@ def create_server(
                 body, failed = orjson.dumps(exc.envelope(trace), default=str), True
         # canonical.decode keeps integers of any size exact.
         answer = canonical.decode(body)
-        text = body.decode() if failed else _text(params.name, body, answer)
+        is_memory = not failed and having(params.name) == ["memory"]
+        text = memory_tools.text(params.name, answer) if is_memory else body.decode()
         # A listed schema is that of answers. Clients refuse an error that does not fit it, its text included.
         is_text_only = failed and TOOLSETS[name].output_schemas
         return types.CallToolResult(

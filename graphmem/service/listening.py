@@ -110,11 +110,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _wait_for_headers(self) -> None:
         self._stop_waiting()
-        self._waiting = self.loop.call_later(HEADER_SECONDS, self._refuse_late)
-
-    def _refuse_late(self) -> None:
-        seconds = f"{HEADER_SECONDS:g} seconds"
-        self._refuse(408, InvalidInput(f"the headers of a request came in no {seconds}: send them at once"))
+        late = f"the headers of a request came in no {HEADER_SECONDS:g} seconds: send them at once"
+        self._waiting = self.loop.call_later(HEADER_SECONDS, lambda: self._refuse(408, InvalidInput(late)))
 
     def _stop_waiting(self) -> None:
         if self._waiting is not None:

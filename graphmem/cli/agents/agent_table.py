@@ -160,7 +160,11 @@ class Agent:
         }  # fmt: skip
         value = _filled(row["local" if start.url is None else "remote"], values)
         if row["format"] == "yaml-file":
-            return AgentFile(path, (WholeFile(_yaml({**row["around"], row["path"][0]: [value]})),))
+            import yaml
+
+            content = {**row["around"], row["path"][0]: [value]}
+            text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+            return AgentFile(path, (WholeFile(f"# {WRITTEN}\n{text}"),))
         if row["format"] == "toml":
             return AgentFile(path, (TomlEntry((*row["path"], NAME), value),))
         older = tuple(row.get("older_path", ()))
@@ -221,9 +225,3 @@ def _in_use(path: Path, older: tuple[str, ...]) -> tuple[str, ...] | None:
     if not isinstance(entry, dict) or "servers" in entry:
         return None
     return older if any("type" in each for each in entry.values()) else None
-
-
-def _yaml(content: Any) -> str:
-    import yaml
-
-    return f"# {WRITTEN}\n" + yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
