@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphmem.auth.accounts import Accounts
     from graphmem.client import Client
     from graphmem.client.logins import Login
-    from graphmem.client.oauth_login import Authorization, Server, Tokens
+    from graphmem.client.oauth_login import Authorization, Server
     from graphmem.settings import Settings
 
 DEFAULT_SCOPES = ("read", "write")
@@ -149,9 +149,8 @@ def _login_by_oauth(address: str, scopes: Any, by_code: bool) -> Login:
         client_id = before.client_id if before is not None and before.issuer == server.issuer else None
         client_id = client_id or oauth_login.register(http, server)
         authorization, code = _authorized(server, client_id, tuple(scopes), by_code)
-        tokens: Tokens = oauth_login.redeem(http, server, authorization, code)
         new = Login(
-            address, "oauth", tokens.secrets, scopes=tokens.scopes, expires_at=tokens.expires_at,
+            address, "oauth", **oauth_login.redeem(http, server, authorization, code),
             issuer=server.issuer, client_id=client_id, resource=server.resource,
             token_endpoint=server.token_endpoint, revocation_endpoint=server.revocation_endpoint,
         )  # fmt: skip

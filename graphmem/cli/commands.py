@@ -101,8 +101,8 @@ class Listed:
     command: tuple[str, ...]  # the words of the command
     routes: tuple[tuple[str, str], ...]  # the methods and paths of REST; the first is that of the interface
     reads: bool  # whether it only reads
-    summary: str
-    help: str
+    summary: str = ""
+    help: str = ""
     # Arguments that the command adds when it prints a table for people.
     people: dict[str, Any] = field(default_factory=dict)
     # What to do instead, by the name of an option that other programs or earlier versions take.

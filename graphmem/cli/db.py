@@ -24,11 +24,11 @@ def _embedded(session: Session) -> Settings:
 
 def start(session: Session) -> dict[str, Any]:
     from graphmem import neo4j_local
-    from graphmem.cli.in_process import nothing, on_services
+    from graphmem.cli.in_process import open_database
 
     chosen = _embedded(session)
     session.log_to_file(chosen)
-    on_services(chosen, nothing)
+    open_database(chosen)
     return neo4j_local.status(chosen)._asdict()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from graphmem.operations.server import SnapshotHealth
 
 T = TypeVar("T")
-
-
-async def nothing(services: Services) -> None:
-    """Do nothing with services: to open them starts the database, and brings its schema up to date."""
 
 
 def on_services(chosen: Settings, work: Callable[[Services], Awaitable[T]]) -> T:
@@ -48,6 +45,11 @@ def run(chosen: Settings, name: str, raw: dict[str, Any], account: str | None = 
         return await REGISTRY[name].run(services, actor, raw)
 
     return on_services(chosen, work)
+
+
+def open_database(chosen: Settings) -> None:
+    """Start the database, if it is the embedded one, and bring its schema up to date."""
+    on_services(chosen, lambda services: asyncio.sleep(0))
 
 
 def refuse_in_sandbox(chosen: Settings, operation: str) -> None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
@@ -43,14 +43,6 @@ stderr = Console(stderr=True)
 _trace: ContextVar[str] = ContextVar("trace", default="")
 """The trace id of the running command."""
 _session: ContextVar[Session | None] = ContextVar("session", default=None)
-
-
-class SessionCall(NamedTuple):
-    """What a session has to know of an operation; of those that are commands, their list says more."""
-
-    name: str
-    routes: tuple[tuple[str, str], ...]
-    reads: bool
 
 
 @dataclass(slots=True)
@@ -105,7 +97,7 @@ class Session:
         self.log_to_file(chosen)
         return chosen
 
-    def run(self, operation: SessionCall | Listed, raw: dict[str, Any]) -> bytes:
+    def run(self, operation: Listed, raw: dict[str, Any]) -> bytes:
         """Run an operation by the local service, at ``--base-url`` or in this process; return its JSON."""
         chosen = self.settings()
         if raw.get("file_path") is not None:
@@ -127,7 +119,7 @@ class Session:
 
         return in_process.run(chosen, operation.name, raw, self.account)
 
-    def ask(self, operation: str | SessionCall, raw: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, operation: str | Listed, raw: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer of an operation, which is that of a command if only its name is known."""
         from graphmem.cli.commands import entry_of
         from graphmem.model import canonical
@@ -204,9 +196,9 @@ def open_instance(chosen: Settings) -> None:
 
         calling.ensure(chosen, tell_progress)
         return
-    from graphmem.cli.in_process import nothing, on_services
+    from graphmem.cli.in_process import open_database
 
-    on_services(chosen, nothing)
+    open_database(chosen)
 
 
 def is_terminal() -> bool:

@@ -13,8 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import typer
 
+from graphmem.cli.commands import Listed
 from graphmem.cli.progress import counted_files
-from graphmem.cli.session import Session, SessionCall, console, show, tell
+from graphmem.cli.session import Session, console, show, tell
 from graphmem.cli.tables import List, add, plain
 from graphmem.errors import FileMissing, GraphmemError, InvalidInput, PayloadTooLarge
 
@@ -31,7 +32,7 @@ TWICE: Final = (
 FILE_FAULTS: Final = (InvalidInput, FileMissing, PayloadTooLarge)
 """Errors that are about one file: the files after it are stored."""
 Store = Callable[[Session, bytes], dict[str, Any]]
-STORE: Final = SessionCall("store.unstructured", (("POST", "/store/unstructured"),), reads=False)
+STORE: Final = Listed("store.unstructured", (), (("POST", "/store/unstructured"),), reads=False)
 """The operation that stores a file alone: no command of its own."""
 
 
@@ -137,7 +138,7 @@ def _stored(session: Session, data: bytes, file: LocalFile) -> dict[str, Any]:
     return patiently(session, STORE, raw)
 
 
-def patiently(session: Session, operation: str | SessionCall, raw: Mapping[str, Any]) -> dict[str, Any]:
+def patiently(session: Session, operation: str | Listed, raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer of an operation; a service that is busy is asked again."""
     for attempt in range(1, ATTEMPTS + 1):
         try:

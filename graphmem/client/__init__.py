@@ -202,8 +202,7 @@ class KeptBearer(httpx.Auth):
                 except oauth_login.GrantEnded:
                     self._logins.forget(address)
                     raise ended from None
-                current = replace(current, secrets=new.secrets, scopes=new.scopes, expires_at=new.expires_at)
-                current = self._logins.save(current)
+                current = self._logins.save(replace(current, **new))
             self.login = current
 
 

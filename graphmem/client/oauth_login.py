@@ -62,15 +62,6 @@ class Authorization:
     scopes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """An answer of the token endpoint. ``expires_at`` is in seconds since 1970."""
-
-    secrets: Secrets
-    scopes: tuple[str, ...]
-    expires_at: int | None
-
-
 def http_client() -> httpx.Client:
     """Return what sends the requests of this module. It follows no redirect, as that could leak a token."""
     return httpx.Client(timeout=TIMEOUT_SECONDS, headers={"Accept": "application/json"})
@@ -174,8 +165,8 @@ def code_of(server: Server, authorization: Authorization, parameters: Mapping[st
     return parameters["code"]
 
 
-def redeem(http: httpx.Client, server: Server, authorization: Authorization, code: str) -> Tokens:
-    """Return the tokens for a code, which is good once, for a minute."""
+def redeem(http: httpx.Client, server: Server, authorization: Authorization, code: str) -> dict[str, Any]:
+    """Return what a login has of the tokens for a code, which is good once, for a minute."""
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -190,7 +181,7 @@ def redeem(http: httpx.Client, server: Server, authorization: Authorization, cod
     return _tokens(answer, authorization.scopes, None)
 
 
-def renew(http: httpx.Client, login: Login) -> Tokens:
+def renew(http: httpx.Client, login: Login) -> dict[str, Any]:
     """Return new tokens for the refresh token of a login, which is good for this once.
 
     GrantEnded: the server does not take the refresh token.
@@ -219,18 +210,18 @@ def revoke(http: httpx.Client, login: Login) -> bool:
     return _sent(http, "POST", login.revocation_endpoint, data=form).is_success
 
 
-def _tokens(answer: httpx.Response, scopes: tuple[str, ...], refresh_token: str | None) -> Tokens:
-    """Return the tokens of an answer; ``scopes`` and ``refresh_token`` hold where it does not name them."""
+def _tokens(answer: httpx.Response, scopes: tuple[str, ...], refresh_token: str | None) -> dict[str, Any]:
+    """Return the tokens of an answer as a login has them, by default with these scopes and refresh token."""
     members = _object(answer)
     token, seconds = members.get("access_token"), members.get("expires_in")
     if not isinstance(token, str) or str(members.get("token_type", "")).lower() != "bearer":
         raise LoginFailed("the service answered no bearer token")
     allowed = members.get("scope")
-    return Tokens(
-        Secrets(token, members.get("refresh_token") or refresh_token),
-        tuple(allowed.split()) if isinstance(allowed, str) else scopes,
-        int(time.time() + seconds) if isinstance(seconds, int | float) else None,
-    )
+    return {
+        "secrets": Secrets(token, members.get("refresh_token") or refresh_token),
+        "scopes": tuple(allowed.split()) if isinstance(allowed, str) else scopes,
+        "expires_at": int(time.time() + seconds) if isinstance(seconds, int | float) else None,
+    }
 
 
 def _document(http: httpx.Client, identifier: str, well_known: str) -> Mapping[str, Any] | None:

@@ -68,42 +68,20 @@ class ForwardedRequest:
         return token if is_id(token) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """The recorded answers of one toolset.
+def recorded(toolset: ToolsetName) -> dict[str, Any]:
+    """Return the recorded answers of a toolset.
 
-    Attributes:
-        initialize: the answer to ``initialize``, but for the version.
-        discover: the answer to ``server/discover``.
-        lists: the answers in the handshake era to methods that list what the toolset fixes.
-        forwarded: the methods that the service answers, or this program with its help.
-        envelope: what each answer in the era of envelopes has besides.
-        handshake_versions: the versions of the handshake era; the last one is proposed to others.
-        envelope_versions: the versions of the era of envelopes.
+    These are the answers to ``initialize``, but for the version, to ``discover``, and to the ``lists`` that
+    the toolset fixes, as in the handshake era; what each has besides in the era of envelopes; the methods
+    that are ``forwarded`` to the service; and the versions of both eras, of which the last one is proposed.
     """
-
-    initialize: dict[str, Any]
-    discover: dict[str, Any]
-    lists: Mapping[str, Mapping[str, Any]]
-    forwarded: list[str]
-    envelope: Mapping[str, Any]
-    handshake_versions: list[str]
-    envelope_versions: list[str]
-
-    @property
-    def has_output_schemas(self) -> bool:
-        """Whether the tools are listed with the schemas of their answers, which no error fits."""
-        return any("outputSchema" in tool for tool in self.lists["tools/list"]["tools"])
-
-
-def recorded(toolset: ToolsetName) -> Answers:
-    return Answers(**json.loads((LISTED / f"{toolset}.json").read_text("utf-8")))
+    return json.loads((LISTED / f"{toolset}.json").read_text("utf-8"))
 
 
 class Protocol:
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: Mapping[str, Any]) -> None:
         self._answers = answers
-        self._version = answers.handshake_versions[-1]
+        self._version = answers["handshake_versions"][-1]
 
     def answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> Any:
         """Return the result of a request, or the :class:`ForwardedRequest` that the service has to answer.
@@ -116,20 +94,20 @@ class Protocol:
             return {}
         if not has_envelope and method == "initialize" and isinstance(params.get("clientInfo"), dict):
             self._version = params.get("protocolVersion")
-            if self._version not in recorded.handshake_versions:
-                self._version = recorded.handshake_versions[-1]
-            return {**recorded.initialize, "protocolVersion": self._version}
-        if has_envelope and isinstance(version, str) and version not in recorded.envelope_versions:
-            data = {"supported": recorded.envelope_versions, "requested": version}
+            if self._version not in recorded["handshake_versions"]:
+                self._version = recorded["handshake_versions"][-1]
+            return {**recorded["initialize"], "protocolVersion": self._version}
+        if has_envelope and isinstance(version, str) and version not in recorded["envelope_versions"]:
+            data = {"supported": recorded["envelope_versions"], "requested": version}
             raise Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
         opening = ("initialize", "server/discover") if has_envelope else ("initialize",)
-        if method not in (*opening, *recorded.lists, *recorded.forwarded):
+        if method not in (*opening, *recorded["lists"], *recorded["forwarded"]):
             raise Refusal(METHOD_NOT_FOUND, "Method not found", method)
-        is_sound = version in recorded.envelope_versions and isinstance(meta.get(CAPABILITIES_KEY), dict)
+        is_sound = version in recorded["envelope_versions"] and isinstance(meta.get(CAPABILITIES_KEY), dict)
         if is_sound and method == "server/discover":
-            return recorded.discover
-        if method in recorded.lists and (is_sound or not has_envelope):
-            return {**recorded.lists[method], **(recorded.envelope if is_sound else {})}
+            return recorded["discover"]
+        if method in recorded["lists"] and (is_sound or not has_envelope):
+            return {**recorded["lists"][method], **(recorded["envelope"] if is_sound else {})}
         return ForwardedRequest(request_id, method, params, _header(str(version)), has_envelope)
 
 

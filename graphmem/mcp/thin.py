@@ -76,7 +76,7 @@ class StdioClient:
         if settings.sandbox:
             from graphmem.sandbox.terms import instructions_of
 
-            for answer in (self._answers.initialize, self._answers.discover):
+            for answer in (self._answers["initialize"], self._answers["discover"]):
                 answer["instructions"] = instructions_of(answer["instructions"], is_sandbox=True)
         self._protocol = Protocol(self._answers)
         self._output = output
@@ -228,10 +228,11 @@ class StdioClient:
             code = INVALID_PARAMS if error.status == 400 else INTERNAL_ERROR
             return _error(call.id, code, str(error), json.loads(text))
         result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}
-        if not self._answers.has_output_schemas:
+        # No error fits the schema of an answer.
+        if not any("outputSchema" in tool for tool in self._answers["lists"]["tools/list"]["tools"]):
             result["structuredContent"] = json.loads(text)
         if call.has_envelope:
-            envelope = self._answers.envelope
+            envelope = self._answers["envelope"]
             result |= {name: envelope[name] for name in ("resultType", "_meta") if name in envelope}
         return _line({"jsonrpc": "2.0", "id": call.id, "result": result})
 

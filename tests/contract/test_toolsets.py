@@ -73,7 +73,7 @@ def test_a_toolset_fits_its_bytes(name: ToolsetName) -> None:
 def test_prompts_and_templates_fit_the_tokens_that_the_docs_say() -> None:
     page = (ROOT / "docs/agents.md").read_text()
     (tokens,) = re.findall(r"Prompts and templates together\ntake under (\d+) tokens", page)
-    lists = [recorded("core").lists[method] for method in ("prompts/list", "resources/templates/list")]
+    lists = [recorded("core")["lists"][method] for method in ("prompts/list", "resources/templates/list")]
     sizes = [len(json.dumps(each, ensure_ascii=False, separators=(",", ":")).encode()) for each in lists]
     assert sum(sizes) <= 4 * int(tokens)
 
