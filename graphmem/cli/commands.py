@@ -195,9 +195,9 @@ def _print(entry: Listed, body: bytes, as_json: bool, fields: Sequence[str]) -> 
 
     answer = canonical.decode(body)
     if not as_json:
-        from graphmem.cli.layouts import show
+        from graphmem.cli.layouts import render
 
-        show(console, entry.name, answer, fields)
+        console.print(render(entry.name, answer, fields))
     return answer
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -46,11 +46,6 @@ class Layout:
     table: Callable[[Row, Sequence[str]], RenderableType]
     parts: frozenset[str]
     pairs: bool = True
-
-
-def show(console: Console, operation: str, answer: Row, fields: Sequence[str] = ()) -> None:
-    """Print the answer of an operation. ``fields``: the requested fields of each entity, if any are."""
-    console.print(render(operation, answer, fields))
 
 
 def render(operation: str, answer: Row, fields: Sequence[str] = ()) -> RenderableType:

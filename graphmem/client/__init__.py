@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import httpx
@@ -16,7 +15,7 @@ import httpx
 from graphmem.client.logins import Login, Logins, canonical_address
 from graphmem.errors import AuthInvalid, GraphmemError, ServiceUnreachable
 from graphmem.model import canonical
-from graphmem.service.wire import request_of, secret_headers
+from graphmem.service.wire import request_of
 
 if TYPE_CHECKING:
     from graphmem.client.agent_signing import AgentSigner
@@ -29,19 +28,12 @@ RENEWAL_SECONDS: Final = 30
 class Client:
     def __init__(
         self, base_url: str, token: str | None, name: str = "client", *, login: Login | None = None,
-        socket: Path | None = None, headers: Mapping[str, str] | None = None,
         agent: AgentSigner | None = None,
     ) -> None:  # fmt: skip
         """Make the connection; nothing is sent yet.
 
         Without a token it sends that of ``login``, else of the login that `graphmem auth login` keeps for the
-        address, and renews it. Over the Unix socket of a local service it sends none. An agent signs each
-        request.
-
-        Args:
-            socket: a Unix socket to connect to, whatever the address is.
-            headers: headers of every request.
-            agent: what signs the requests. Default: the agent of ``GRAPHMEM_AGENT_KEY``, if that is set.
+        address, and renews it. An ``agent`` signs each request, by default that of ``GRAPHMEM_AGENT_KEY``.
 
         Raises:
             ServiceUnreachable: the address does not begin with http:// or https://.
@@ -53,20 +45,15 @@ class Client:
                 f"{base_url!r:.200} does not begin with http:// or https://: write --base-url http://{host}",
                 base_url=base_url[:200],
             )
-        sent = {"X-Client-Name": name, **(headers or {})}
-        sent |= {"Authorization": f"Bearer {token}"} if token else {}
-        sent |= secret_headers(socket) if socket else {}
+        sent = {"X-Client-Name": name} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._base = base_url.rstrip("/")
-        self._login = None if token or socket else login or _kept(base_url)
+        self._login = None if token else login or _kept(base_url)
         auth = KeptBearer(Logins(), self._login) if self._login else None
-        # To load the certificates of authorities takes some 30 ms: only where something is encrypted.
-        transport = httpx.HTTPTransport(uds=str(socket), verify=False) if socket else None
         agent = agent or _configured_agent()
         self._http = httpx.Client(
-            base_url=self._base, headers=sent, auth=auth, transport=transport,
+            base_url=self._base, headers=sent, auth=auth, timeout=TIMEOUT_SECONDS,
+            # To load the certificates of authorities takes some 30 ms: only where something is encrypted.
             verify=base_url.startswith("https://"),
-            # As long as a command waits for the service of its machine.
-            timeout=None if socket else TIMEOUT_SECONDS,
             # A request that is sent again is signed again: the service takes each signature once.
             event_hooks={"request": [agent.sign_request]} if agent else {},
         )  # fmt: skip

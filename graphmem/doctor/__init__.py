@@ -47,10 +47,8 @@ async def examine(
     if isinstance(chosen, ConfigurationInvalid):
         return [*findings, *_invalid(chosen)]
     findings += await run_check("settings", machine.contradictions, chosen, environment)
-    findings += await run_check("data directory", machine.data_directory, chosen)
-    findings += await run_check("disk", machine.disk, chosen)
-    findings += await run_check("backup", machine.backup, chosen)
-    findings += await run_check("encryption", machine.encryption, chosen)
+    for name in ("data directory", "disk", "backup", "encryption"):
+        findings += await run_check(name, getattr(machine, name.replace(" ", "_")), chosen)
     if chosen.neo4j_uri is None and not quick:
         findings += await run_check("engine", machine.engine, chosen, deep)
     if chosen.neo4j_uri is None:
@@ -65,11 +63,8 @@ async def examine(
         # Nobody knows whether a key or a password guards the instance: the settings alone decide.
         findings += await run_check("access", machine.access, chosen)
     findings += of_database
-    findings += await run_check("objects", around.objects, chosen)
-    findings += await run_check("embedding", around.embedding, chosen)
-    findings += await run_check("language model", around.language_model, chosen)
-    findings += await run_check("parser", around.parser, chosen)
-    findings += await run_check("service", around.service, chosen)
+    for name in ("objects", "embedding", "language model", "parser", "service"):
+        findings += await run_check(name, getattr(around, name.replace(" ", "_")), chosen)
     return redact(findings, chosen)
 
 

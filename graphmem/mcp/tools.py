@@ -131,22 +131,18 @@ def defaults_of(operation: Operation[Any]) -> dict[str, Any]:
     }
 
 
-def _description(operation: Operation[Any]) -> str:
-    """Return what a tool does; for a tool of the toolset core also when to use it, with an example."""
-    if operation.name not in CORE:
-        return operation.description
-    example = orjson.dumps(operation.example).decode()
-    return f"{operation.description}\n\n{CORE[operation.name]}\n\nExample: {example}"
-
-
 def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
     schema = shortened(operation.arguments.model_json_schema())
     for name, value in defaults_of(operation).items():
         schema["properties"][name]["default"] = value
+    description = operation.description
+    if operation.name in CORE:
+        example = orjson.dumps(operation.example).decode()
+        description += f"\n\n{CORE[operation.name]}\n\nExample: {example}"
     return types.Tool(
         name=operation.tool,
         title=operation.tool.replace("_", " ").capitalize(),
-        description=_description(operation),
+        description=description,
         input_schema=schema,
         output_schema=untitled(operation.result.json_schema(mode="serialization")) if output_schema else None,
         annotations=types.ToolAnnotations(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,15 +11,10 @@ from graphmem.client import Client
 
 
 @pytest.mark.parametrize(
-    ("address", "socket", "are_loaded"),
-    [
-        ("https://memory.example.org", None, True),
-        ("http://127.0.0.1:3080", None, False),
-        ("http://localhost", Path("/run/graphmem/service.sock"), False),
-    ],
+    ("address", "are_loaded"), [("https://memory.example.org", True), ("http://127.0.0.1:3080", False)]
 )
 def test_certificates_are_loaded_where_something_is_encrypted(
-    monkeypatch: pytest.MonkeyPatch, address: str, socket: Path | None, are_loaded: bool
+    monkeypatch: pytest.MonkeyPatch, address: str, are_loaded: bool
 ) -> None:
     made: list[ssl.SSLContext] = []
     create = ssl.create_default_context
@@ -30,6 +24,6 @@ def test_certificates_are_loaded_where_something_is_encrypted(
         return made[-1]
 
     monkeypatch.setattr(ssl, "create_default_context", noted)
-    Client(address, None, "test", socket=socket).close()
+    Client(address, None, "test").close()
     assert bool(made) is are_loaded
     assert all(each.verify_mode == ssl.CERT_REQUIRED and each.check_hostname for each in made)

@@ -248,7 +248,10 @@ def _changed(reach: Reach, rules: FolderRules, since: datetime.date) -> list[str
 
 def _store(event: HookInput, rules: FolderRules, reach: Reach) -> None:
     """Store the messages of a turn, each once: the id of a message is made of session and turn."""
-    prompt = event.prompt or _kept_prompt(event)
+    prompt = event.prompt
+    if not prompt:
+        with contextlib.suppress(OSError):
+            prompt = _spool(event).read_text()
     event = replace(event, prompt=prompt)
     conversation = f"{event.agent} {event.session}".strip()
     now = datetime.datetime.now(datetime.UTC)
@@ -292,12 +295,6 @@ def _keep_prompt(event: HookInput, rules: FolderRules) -> None:
             old.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(redacted(event.prompt, rules.redact))
-
-
-def _kept_prompt(event: HookInput) -> str:
-    with contextlib.suppress(OSError):
-        return _spool(event).read_text()
-    return ""
 
 
 @contextlib.contextmanager

@@ -44,13 +44,11 @@ def _table(spool: ExportSpool, entity_type: str, cell: Callable[[Any], Any]) -> 
 def _relationships(spool: ExportSpool, cell: Callable[[Any], Any]) -> Iterator[str]:
     yield _line(cell, ["relationship_type", *ENDS, "metadata"])
     for row in spool.relationships():
-        ends = [part for side in ("source", "target") for part in _end(spool, row[f"{side}_entity_id"])]
+        ends: list[str] = []
+        for entity_id in (row["source_entity_id"], row["target_entity_id"]):
+            entity = spool.entity(entity_id)
+            ends += entity_id, "" if entity is None else entity["canonical_name"]
         yield _line(cell, [row["relationship_type"], *ends, row["snapshot"] or None])
-
-
-def _end(spool: ExportSpool, entity_id: str) -> tuple[str, str]:
-    entity = spool.entity(entity_id)
-    return entity_id, "" if entity is None else entity["canonical_name"]
 
 
 def _line(cell: Callable[[Any], Any], values: Iterable[Any]) -> str:
