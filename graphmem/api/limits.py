@@ -154,10 +154,7 @@ class RateLimits:
         self._known: LRUCache[str, bool] = LRUCache(KNOWN_LIMIT)
         token = settings.bearer_token
         self._always_known = digest_of(f"Bearer {token.get_secret_value()}") if token else ""
-        self._trusted = frozenset(settings.trusted_proxies)
-
-    def address(self, scope: Scope) -> str:
-        return caller_address(scope, self._trusted)
+        self.trusted = frozenset(settings.trusted_proxies)
 
     def take(self, rate_class: RateClass, actor: Actor, address: str) -> tuple[bool, Usage] | None:
         """Take a request of a class from what its caller has left.
@@ -218,7 +215,7 @@ class RequestMeter(Meter):
     @property
     def address(self) -> str:
         """The address of the caller, or the network that counts as one caller."""
-        return network(self.limits.address(self.scope))
+        return network(caller_address(self.scope, self.limits.trusted))
 
     def count(self, rate_class: RateClass, actor: Actor) -> None:
         if self.is_counted:

@@ -63,39 +63,27 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class RestRoute:
-    """One route of REST alone.
-
-    Attributes:
-        name: the ``operationId``.
-        endpoint: its function, as ``module:function`` in this folder; imported when a service begins.
-        scope: the scope that its caller needs; None: any caller may call it.
-        rate_class: the limit that counts it.
-        path_parameters: the schema of each parameter of the path.
-        query: the schema of each parameter of the query string.
-        headers: the schema of each header that it reads.
-        bodies: the schema of the body of each media type.
-        errors: the errors that it answers beyond those of every route.
-        is_oauth: whether its errors have the members of RFC 6749 beside those of the envelope.
-        is_page: whether the browser of a person opens it: its errors are pages for whoever accepts one.
-        sandbox: whether the public sandbox allows it.
-    """
+    """One route of REST alone."""
 
     method: str
     path: str
-    name: str
+    name: str  # the ``operationId``
     summary: str
     tag: str = "server"
-    scope: Scope | None = None
-    rate_class: RateClass = RateClass.READ
+    scope: Scope | None = None  # the scope that its caller needs; None: any caller may call it
+    rate_class: RateClass = RateClass.READ  # the limit that counts it
     answers: tuple[Answer, ...] = (Answer(),)
+    # The schemas of parameters of the path and of the query string, of headers, and of bodies by media type.
     path_parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Any])
     query: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Any])
     headers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Any])
     bodies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Any])
-    errors: tuple[type[GraphmemError], ...] = ()
-    is_oauth: bool = False
+    errors: tuple[type[GraphmemError], ...] = ()  # the errors that it answers beyond those of every route
+    is_oauth: bool = False  # whether its errors have the members of RFC 6749 beside those of the envelope
+    # Whether the browser of a person opens it: its errors are pages for whoever accepts one.
     is_page: bool = False
-    sandbox: bool = True
+    sandbox: bool = True  # whether the public sandbox allows it
+    # Its function, as ``module:function`` in this folder; imported when a service begins.
     endpoint: str = field(kw_only=True)
 
     def load(self) -> Callable[[Request], Awaitable[Response]]:

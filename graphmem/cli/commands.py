@@ -176,15 +176,18 @@ def _function(entry: Listed) -> Callable[..., None]:
 
 def _whole(session: Session, entry: Listed, raw: dict[str, Any], as_json: bool) -> bytes:
     """Run a check to its end, with a progress bar on a terminal; return its answer with all that it lists."""
-    from graphmem.cli.progress import counted_pages
+    from graphmem.cli.progress import counted_items
     from graphmem.model import canonical
 
     answer = canonical.decode(session.run(entry, raw))
     listed = answer["stale_snapshots"]
-    with counted_pages("checking entities and relationships", answer, as_json) as show_page:
+    total = answer["total"] if "next_cursor" in answer else 0
+    with counted_items("checking entities and relationships", total, as_json) as advance:
+        advance(checked := answer["checked"])
         while "next_cursor" in answer:
             answer = canonical.decode(session.run(entry, {**raw, "cursor": answer["next_cursor"]}))
-            show_page(answer)
+            advance(answer["checked"] - checked)
+            checked = answer["checked"]
             listed += answer["stale_snapshots"]
     return canonical.encode({**answer, "stale_snapshots": listed[:LISTED_DIFFERENCES]}).encode()
 

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, Literal
 
 from graphmem.cli.command_groups import command_help
 from graphmem.cli.people_times import iso
-from graphmem.cli.progress import counted_files
+from graphmem.cli.progress import counted_items
 from graphmem.cli.session import Session, stderr, tell_progress
 from graphmem.cli.upload import patiently
 from graphmem.errors import InvalidInput
@@ -56,7 +56,7 @@ def export(
     with ExportSpool(call, lambda read: status.update(f"reading: {read}")) as spool:
         with contextlib.nullcontext() if session.as_json else status:
             spool.fill(chosen, ids or (), with_observations=format in OBSERVED)
-        with counted_files("writing entities", spool.count, session.as_json) as advance:
+        with counted_items("writing entities", spool.count, session.as_json) as advance:
             counts = {"entities": spool.count, **_write(spool, format, output, exact_cells, force, advance)}
     if output is None:
         return None

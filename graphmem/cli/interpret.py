@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import typer
 
-from graphmem.cli.progress import counted_files
+from graphmem.cli.progress import counted_items
 from graphmem.cli.session import Session, console, show, tell
 from graphmem.cli.tables import List, add
 from graphmem.errors import GraphmemError, InvalidInput
@@ -33,7 +33,7 @@ def interpret(
 
     rows: list[dict[str, Any]] = []
     try:
-        with counted_files("interpreting files", len(ids), session.as_json) as advance:
+        with counted_items("interpreting files", len(ids), session.as_json) as advance:
             for source_id in ids:
                 rows.append(_interpreted(session, source_id, interpreter))
                 advance()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
@@ -46,23 +45,10 @@ def counted_task(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def counted_pages(
-    what: str, first: Mapping[str, Any], as_json: bool
-) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Draw on a terminal the progress of a job after its ``first`` page; yield what takes the others."""
-    if as_json or "next_cursor" not in first or not stderr.is_terminal:
-        yield lambda page: None
-        return
-    with counted_progress() as progress:
-        task = progress.add_task(what, total=first["total"], completed=first["checked"])
-        yield lambda page: progress.update(task, completed=page["checked"])
-
-
-@contextmanager
-def counted_files(what: str, total: int, as_json: bool) -> Iterator[Callable[[], None]]:
-    """Draw the progress of several files on a terminal; yield the function that counts a file as done."""
+def counted_items(what: str, total: int, as_json: bool) -> Iterator[Callable[..., None]]:
+    """Draw the progress of several items on a terminal; yield what counts some as done, by default one."""
     if as_json or total < 2 or not stderr.is_terminal:
-        yield lambda: None
+        yield lambda count=1: None
         return
     with counted_task(what, total) as advance:
-        yield lambda: advance(1)
+        yield lambda count=1: advance(count)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import typer
 
 from graphmem.cli.commands import Listed
-from graphmem.cli.progress import counted_files
+from graphmem.cli.progress import counted_items
 from graphmem.cli.session import Session, console, show, tell
 from graphmem.cli.tables import List, add, plain
 from graphmem.errors import FileMissing, GraphmemError, InvalidInput, PayloadTooLarge
@@ -71,7 +71,7 @@ def upload(session: Session, paths: list[str], recursive: bool = True, encoding:
 
     rows: list[dict[str, Any]] = []
     try:
-        with counted_files("storing files", len(files), session.as_json) as advance:
+        with counted_items("storing files", len(files), session.as_json) as advance:
             for file in files:
                 rows.append(uploaded(session, file))
                 advance()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from graphmem.errors import AgentSignatureInvalid, CredentialsRefused
 from graphmem.settings import Settings
 
 
+@dataclass
 class AgentSigner:
     """Signs requests with the key of an agent.
 
@@ -31,12 +33,9 @@ class AgentSigner:
     the agent signs itself if it has a ``subject``, else the key alone.
     """
 
-    def __init__(
-        self, key: PrivateAgentKey, *, token_file: Path | None = None, subject: str | None = None
-    ) -> None:
-        self.key = key
-        self._token_file = token_file
-        self._subject = subject
+    key: PrivateAgentKey
+    token_file: Path | None = None
+    subject: str | None = None
 
     @classmethod
     def configured(cls, settings: Settings | None = None) -> AgentSigner | None:
@@ -56,7 +55,7 @@ class AgentSigner:
     def agent(self) -> SignedAgent:
         """The agent, for what it does in its own process: it has the key, so it need not sign."""
         public = self.key.public
-        return SignedAgent(public.thumbprint, public.algorithm, "software", claimed_subject=self._subject)
+        return SignedAgent(public.thumbprint, public.algorithm, "software", claimed_subject=self.subject)
 
     def headers(self, method: str, url: str, body: bytes) -> dict[str, str]:
         """Return the headers that sign a request; CredentialsRefused: the token cannot be read."""
@@ -73,13 +72,13 @@ class AgentSigner:
         request.headers.update(self.headers(request.method, str(request.url), request.read()))
 
     def _key_header(self, now: int) -> str:
-        if self._token_file is not None:
+        if self.token_file is not None:
             try:
-                token = self._token_file.read_text("ascii").strip()
+                token = self.token_file.read_text("ascii").strip()
             except (OSError, ValueError) as exc:
                 raise CredentialsRefused(f"the token of the agent cannot be read: {exc}") from exc
-        elif self._subject is not None:
-            token = own_token(self.key, f"https://{self._subject.rpartition('@')[2]}", self._subject, now)
+        elif self.subject is not None:
+            token = own_token(self.key, f"https://{self.subject.rpartition('@')[2]}", self.subject, now)
         else:
             members = self.key.public.jwk.items()
             return "".join(["hwk", *(f';{name}="{value}"' for name, value in members)])

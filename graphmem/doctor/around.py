@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -60,10 +59,10 @@ async def embedding(settings: Settings) -> Finding:
         await embedder.embed(["graphmem"])
     except GraphmemError as exc:
         fix = "Start that service, or correct GRAPHMEM_EMBEDDING_URL, _MODEL and _KEY."
-        return fail(f"{_at(settings.embedding_url)}: {exc}", fix)
+        return fail(f"{settings.embedding_url}: {exc}", fix)
     finally:
         await embedder.close()
-    return ok(f"{_at(settings.embedding_url)} makes vectors")
+    return ok(f"{settings.embedding_url} makes vectors")
 
 
 async def language_model(settings: Settings) -> Finding:
@@ -74,8 +73,8 @@ async def language_model(settings: Settings) -> Finding:
         await model_client.check(settings)
     except (GraphmemError, InterpretationFailed) as exc:
         fix = "Start that service, or correct GRAPHMEM_LLM_URL, _MODEL and _KEY."
-        return fail(f"{_at(settings.llm_url)}: {exc}", fix)
-    return ok(f"{settings.llm_model} at {_at(settings.llm_url)} reads files")
+        return fail(f"{settings.llm_url}: {exc}", fix)
+    return ok(f"{settings.llm_model} at {settings.llm_url} reads files")
 
 
 async def service(settings: Settings) -> Finding:
@@ -92,26 +91,20 @@ async def service(settings: Settings) -> Finding:
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
         if settings.base_url is None:
             return ok(f"none runs at {base}")
-        what = f"none answers at {_at(base)} ({type(exc).__name__})"
+        what = f"none answers at {base} ({type(exc).__name__})"
         return fail(what, "Start it with graphmem serve, or correct GRAPHMEM_BASE_URL.")
     except (ValueError, AttributeError):
         ours, info, ready = False, {}, 0
     if not ours:
-        what = f"another program answers at {_at(base)}"
+        what = f"another program answers at {base}"
         return fail(what, "Stop it, or set GRAPHMEM_PORT to another port.")
     if ready != 200:
-        what = f"the service at {_at(base)} is not ready ({ready}): its database does not answer"
+        what = f"the service at {base} is not ready ({ready}): its database does not answer"
         return fail(what, "Read the log of the service for the reason.")
     if info.get("version") != __version__:
-        what = f"the service at {_at(base)} is graphmem {info.get('version')!s:.20}, this is {__version__}"
+        what = f"the service at {base} is graphmem {info.get('version')!s:.20}, this is {__version__}"
         return warn(what, "Restart the service, or install the version that it runs.")
-    return ok(f"graphmem {__version__} answers at {_at(base)}")
-
-
-def _at(url: str) -> str:
-    """Return an address without user, password and query."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return ok(f"graphmem {__version__} answers at {base}")
 
 
 async def parser(settings: Settings) -> Finding:

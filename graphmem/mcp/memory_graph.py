@@ -53,35 +53,24 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MemoryNode:
-    """An entity as the tools answer it.
-
-    Attributes:
-        texts: its observations.
-        others: its other fields, as ``field: value``.
-    """
+    """An entity as the tools answer it."""
 
     id: str
     name: str
     entity_type: str
-    texts: list[str]
-    others: list[str]
+    texts: list[str]  # its observations
+    others: list[str]  # its other fields, as ``field: value``
     created_at: str
     version: int
 
 
 @dataclass(slots=True)
 class Edge:
-    """A relationship that is stored.
+    """A relationship that is stored."""
 
-    Attributes:
-        spellings: the types of the relations that it stands for.
-        ended_by: the fields of its metadata that say that it has ended; none if it is current.
-        version: that of the relationship as it was read, 0 if there was none.
-    """
-
-    spellings: list[str]
-    ended_by: list[str]
-    version: int = 0
+    spellings: list[str]  # the types of the relations that it stands for
+    ended_by: list[str]  # the fields of its metadata that say that it has ended; none if it is current
+    version: int = 0  # that of the relationship as it was read, 0 if there was none
 
 
 EdgesByKey = dict[str, Edge]

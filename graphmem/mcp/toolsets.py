@@ -30,24 +30,15 @@ def filled(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """A set of tools.
+    """A set of tools."""
 
-    Attributes:
-        summary: for whom it is.
-        instructions: what the server tells a client at the start.
-        operations: the names of its operations; ``None`` for every operation of the registry that
-            :attr:`scope` allows.
-        scope: only operations of this scope; ``None`` for any.
-        is_closed: whether it refuses the tools that it does not list.
-        output_schemas: whether its tools are listed with the schemas of their answers.
-    """
-
-    summary: str
-    instructions: str
+    summary: str  # for whom it is
+    instructions: str  # what the server tells a client at the start
+    # The names of its operations; ``None`` for every operation of the registry that :attr:`scope` allows.
     operations: tuple[str, ...] | None = None
-    scope: Scope | None = None
-    is_closed: bool = False
-    output_schemas: bool = False
+    scope: Scope | None = None  # only operations of this scope; ``None`` for any
+    is_closed: bool = False  # whether it refuses the tools that it does not list
+    output_schemas: bool = False  # whether its tools are listed with the schemas of their answers
 
     def tools(self) -> dict[str, Operation[Any]]:
         known = {operation.name: operation for operation in REGISTRY.values() if Face.MCP in operation.faces}

@@ -69,7 +69,7 @@ def test_files_are_counted_on_a_terminal_where_there_are_several(
 ) -> None:
     file = io.StringIO()
     monkeypatch.setattr(progress, "stderr", Console(file=file, width=100, force_terminal=terminal))
-    with progress.counted_files("storing files", total, as_json) as advance:
+    with progress.counted_items("storing files", total, as_json) as advance:
         for _ in range(total):
             advance()
     assert (f"{total}/{total}" in file.getvalue()) is shown

@@ -97,17 +97,11 @@ EVENTS = ("session-start", "prompt", "stop")
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How an agent reaches graphmem: by a command that it starts, or at the address of a service.
+    """How an agent reaches graphmem: by a command that it starts, or at the address of a service."""
 
-    Attributes:
-        command: the program and its global options, such as ``("graphmem", "--env", "demo")``.
-        account: the account that acts, None for the local one.
-        url: the address of MCP at a service; the program is then for hooks only.
-    """
-
-    command: tuple[str, ...]
-    account: str | None = None
-    url: str | None = None
+    command: tuple[str, ...]  # the program and its global options, such as ``("graphmem", "--env", "demo")``
+    account: str | None = None  # the account that acts, None for the local one
+    url: str | None = None  # the address of MCP at a service; the program is then for hooks only
 
     def line(self, *words: str) -> list[str]:
         account = () if self.account is None else ("--account", self.account)

@@ -213,15 +213,10 @@ _BLOCK = re.compile(r"<!-- graphmem: begin\b.*?<!-- graphmem: end -->\r?\n?", re
 
 @dataclass(frozen=True, slots=True)
 class MarkdownBlock:
-    """The lines of graphmem in a file.
+    """The lines of graphmem in a file."""
 
-    Attributes:
-        lines: what stands between the markers.
-        front: what a file of graphmem alone begins with, so that the agent always reads it.
-    """
-
-    lines: str
-    front: str = ""
+    lines: str  # what stands between the markers
+    front: str = ""  # what a file of graphmem alone begins with, so that the agent always reads it
 
     @property
     def value(self) -> str:

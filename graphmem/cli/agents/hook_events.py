@@ -26,20 +26,13 @@ TRANSCRIPT_BYTES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class HookInput:
-    """What a hook is told.
-
-    Attributes:
-        session: the id of the agent's session.
-        turn: the id of the prompt with its answer; empty where the agent has none.
-        folder: the folder in which the agent works.
-        event: the agent's own name of the event.
-    """
+    """What a hook is told."""
 
     agent: str
-    session: str
-    turn: str
-    folder: Path
-    event: str
+    session: str  # the id of the agent's session
+    turn: str  # the id of the prompt with its answer; empty where the agent has none
+    folder: Path  # the folder in which the agent works
+    event: str  # the agent's own name of the event
     prompt: str
     answer: str
 

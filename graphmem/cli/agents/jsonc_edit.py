@@ -18,21 +18,13 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class JsonEntry:
-    """An entry of graphmem in a JSON file: a member of the object at ``path``, or an element of the list.
+    """An entry of graphmem in a JSON file: a member of the object at ``path``, or an element of the list."""
 
-    Attributes:
-        path: the names of the members that lead to the object or list.
-        value: what the entry is set to.
-        key: the name of the member; None for an element of a list.
-        mark: a text that the entry has and no foreign element of the list.
-        is_default: whether it is put only where the member is missing, and then stays.
-    """
-
-    path: tuple[str, ...]
-    value: Any
-    key: str | None = None
-    mark: str = ""
-    is_default: bool = False
+    path: tuple[str, ...]  # the names of the members that lead to the object or list
+    value: Any  # what the entry is set to
+    key: str | None = None  # the name of the member; None for an element of a list
+    mark: str = ""  # a text that the entry has and no foreign element of the list
+    is_default: bool = False  # whether it is put only where the member is missing, and then stays
 
     def is_of(self, part: _JsonPart, plain: str) -> bool:
         """Return whether a part of its object or list is this entry."""
