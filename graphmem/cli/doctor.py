@@ -8,9 +8,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.console import Group
 from rich.table import Table
 
-from graphmem.cli.session import Session, console, run_async, show
+from graphmem.cli.session import Session, run_async, show
 from graphmem.cli.tables import plain
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ def doctor(session: Session, deep: bool = False) -> None:
     findings = findings_of(session, deep=deep)
     failed = any(finding.status == "fail" for finding in findings)
     answer = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}
-    show(answer, session.as_json, lambda: _print(findings))
+    counts = Counter(finding.status for finding in findings)
+    line = plain(f"{counts['ok']} ok, {counts['warn']} warnings, {counts['fail']} failures")
+    show(answer, session.as_json, lambda: Group(findings_table(answer["findings"]), line))
     if failed:
         raise typer.Exit(1)
 
@@ -35,12 +38,6 @@ def findings_of(session: Session, *, deep: bool = False, quick: bool = False) ->
 
     with logs.silenced():
         return run_async(examine(session.overrides, deep, quick=quick))
-
-
-def _print(findings: list[Finding]) -> None:
-    console.print(findings_table(map(asdict, findings)))
-    counts = Counter(finding.status for finding in findings)
-    console.print(plain(f"{counts['ok']} ok, {counts['warn']} warnings, {counts['fail']} failures"))
 
 
 def findings_table(findings: Iterable[Mapping[str, Any]]) -> Table:

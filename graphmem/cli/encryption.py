@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
 
@@ -16,7 +16,6 @@ from graphmem.model import times
 
 if TYPE_CHECKING:
     from graphmem.sealing import InstanceKeys, RootKey
-    from graphmem.sealing.root_key import Place
     from graphmem.settings import Settings
 
 SEALED: Final = (
@@ -33,10 +32,11 @@ WRITE_DOWN: Final = (
     "Write these 24 words down, and keep them apart from this machine. They are shown once. Without them, or "
     "the root key in {}, nothing that is sealed can be read; with them and the key file, everything can:"
 )
+KeyPlace = Literal["file", "keyring"]
 COPIES: Final = "Destroy these copies of the key file as well: they still have a key that was destroyed."
 
 
-def new_keys(chosen: Settings, place: Place) -> tuple[RootKey, str]:
+def new_keys(chosen: Settings, place: KeyPlace) -> tuple[RootKey, str]:
     """Make the key file of an instance, and the root key if none is set; return it, and where it is kept."""
     from graphmem.sealing import InstanceKeys, RootKey
     from graphmem.sealing.root_key import keep_root_key
@@ -48,13 +48,6 @@ def new_keys(chosen: Settings, place: Place) -> tuple[RootKey, str]:
         root, kept = RootKey.read(chosen.root_key.get_secret_value()), "GRAPHMEM_ROOT_KEY"
     InstanceKeys.create(chosen.keys_path, root)
     return root, kept
-
-
-def place_of(text: str) -> Place:
-    """Return a place of root keys; ConfigurationInvalid: it is none."""
-    if text == "file" or text == "keyring":
-        return text
-    raise ConfigurationInvalid(f"--key-place is file or keyring, not {text}")
 
 
 def tell_words(root: RootKey, kept: str) -> None:
@@ -98,7 +91,7 @@ def status(session: Session) -> dict[str, Any] | None:
     }
 
 
-def restore(session: Session, keys: Path | None = None, key_place: str = "file") -> dict[str, Any]:
+def restore(session: Session, keys: Path | None = None, key_place: KeyPlace = "file") -> dict[str, Any]:
     from graphmem.sealing import RootKey
     from graphmem.sealing.instance_keys import read_record
     from graphmem.sealing.root_key import keep_root_key
@@ -118,11 +111,11 @@ def restore(session: Session, keys: Path | None = None, key_place: str = "file")
             f"these are the words of the root key {root.id}, and {path} needs {needed}",
             key_id=root.id, needed=needed,
         )  # fmt: skip
-    return {"root_key": root.id, "kept_in": keep_root_key(chosen, root, place_of(key_place))}
+    return {"root_key": root.id, "kept_in": keep_root_key(chosen, root, key_place)}
 
 
 def rotate(
-    session: Session, key_place: str = "file", data: bool = False, owner: str | None = None
+    session: Session, key_place: KeyPlace = "file", data: bool = False, owner: str | None = None
 ) -> dict[str, Any] | None:
     from graphmem.sealing import RootKey
     from graphmem.sealing.root_key import forget_root_key, keep_root_key
@@ -148,7 +141,7 @@ def rotate(
     instance = keys_here(chosen)
     old, root = instance.record().root_key, RootKey.new()
     # Kept before it is needed: whoever is killed here has both.
-    kept = keep_root_key(chosen, root, place_of(key_place))
+    kept = keep_root_key(chosen, root, key_place)
     instance.rewrap(root)
     forget_root_key(chosen, old)
     answer = {"root_key": root.id, "replaces": old, "kept_in": kept, "data_keys": len(instance.record().keys)}
@@ -158,7 +151,9 @@ def rotate(
     return answer
 
 
-def enable(session: Session, directory: Path | None = None, key_place: str = "file") -> dict[str, Any] | None:
+def enable(
+    session: Session, directory: Path | None = None, key_place: KeyPlace = "file"
+) -> dict[str, Any] | None:
     from graphmem.cli import instance_conversion, instance_files
 
     chosen = session.local_settings(reads=False)
@@ -172,12 +167,11 @@ def enable(session: Session, directory: Path | None = None, key_place: str = "fi
             "GRAPHMEM_ROOT_KEY holds the root key of this instance, and the new one gets another: unset it, "
             "run `graphmem encryption restore`, then this command"
         )
-    where = place_of(key_place)
     path = instance_conversion.other_directory(chosen, directory, "sealed")
     target = session.settings(data_dir=path)
     words = None
     if not target.keys_path.exists():
-        words, kept = new_keys(target, where)
+        words, kept = new_keys(target, key_place)
         if not session.as_json:
             tell_words(words, kept)
     source = chosen if os.path.exists(chosen.keys_path) else chosen.model_copy(update={"root_key": None})

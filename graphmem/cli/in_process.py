@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from graphmem.auth import Method, local_actor
 from graphmem.auth.shared_account import person_actor
@@ -13,9 +13,6 @@ from graphmem.context import Context, Services
 from graphmem.errors import SandboxDisabled
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings
-
-if TYPE_CHECKING:
-    from graphmem.operations.server import SnapshotHealth
 
 T = TypeVar("T")
 
@@ -58,7 +55,7 @@ def refuse_in_sandbox(chosen: Settings, operation: str) -> None:
         raise SandboxDisabled(operation=operation)
 
 
-def rebuild(session: Session) -> SnapshotHealth:
+def rebuild(session: Session) -> dict[str, Any]:
     """Derive everything of the local owner again, with a progress bar; return what was repaired."""
     from graphmem.cli.progress import counted_task
     from graphmem.operations.server import health_of
@@ -69,10 +66,10 @@ def rebuild(session: Session) -> SnapshotHealth:
     )
     refuse_in_sandbox(chosen, "rebuild")
 
-    async def work(services: Services) -> SnapshotHealth:
+    async def work(services: Services) -> dict[str, Any]:
         context = Context(local_actor("cli"), services)
         *_, total = await stored_types(context)
         with counted_task("deriving entities and relationships", total) as advance:
-            return health_of(await audit(context, fix=True, deep=True, progress=advance))
+            return dict(health_of(await audit(context, fix=True, deep=True, progress=advance)))
 
     return on_services(chosen, work)

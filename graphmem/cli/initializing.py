@@ -14,14 +14,13 @@ import typer
 from graphmem import environment_file
 from graphmem.cli.agents.agent_table import agents
 from graphmem.cli.agents.file_changes import chosen_agents, print_files
-from graphmem.cli.encryption import new_keys, place_of, tell_words
+from graphmem.cli.encryption import KeyPlace, new_keys, tell_words
 from graphmem.cli.session import Draw, Session, console, open_instance, run_async, tell, telling
 from graphmem.cli.tables import pairs, plain
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
     from graphmem.database.driver import Database
-    from graphmem.sealing.root_key import Place
     from graphmem.settings import Settings
 
 T = TypeVar("T")
@@ -54,7 +53,7 @@ def init(
     hooks: bool = False,
     me: str | None = None,
     encrypt: bool = False,
-    key_place: str = "file",
+    key_place: KeyPlace = "file",
     yes: bool = False,
 ) -> tuple[dict[str, Any], Draw]:
     current = session.settings_here(". `graphmem --base-url {} setup` gives that service to your agents")
@@ -73,7 +72,7 @@ def init(
     done["environment_file"], done["settings"] = _database(session, choices)
     chosen = session.settings()
     if encrypt:
-        done["encryption"] = _seal(session, chosen, place_of(key_place))
+        done["encryption"] = _seal(session, chosen, key_place)
     session.log_to_file(chosen)
     open_instance(chosen)
     done["database"] = chosen.neo4j_uri or "the embedded Neo4j, which runs"
@@ -175,7 +174,7 @@ def _on_database(chosen: Settings, work: Callable[[Database], Awaitable[T]]) -> 
     return run_async(run())
 
 
-def _seal(session: Session, chosen: Settings, place: Place) -> dict[str, Any]:
+def _seal(session: Session, chosen: Settings, place: KeyPlace) -> dict[str, Any]:
     """Make the keys of an instance that has nothing yet; return what became of it."""
     if chosen.keys_path.exists():
         return {"result": "as asked", "key_file": str(chosen.keys_path)}

@@ -115,12 +115,6 @@ def mcp(session: Session, tools: Toolset | None = None, account: Account = None)
     run(session.settings(mcp_tools=tools), session.account if account is None else account)
 
 
-def rebuild(session: Session) -> dict[str, Any]:
-    from graphmem.cli.in_process import rebuild as run
-
-    return dict(run(session))
-
-
 def main() -> None:
     """Run the command line. Files that it writes are readable by this user only."""
     os.umask(0o077)

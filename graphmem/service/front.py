@@ -11,7 +11,7 @@ import dataclasses
 import hmac
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +87,8 @@ class Front:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"the local service does not speak {scope['type']}")
+        secret = self._secret.get(wire.SECRET_HEADER, "").encode()
+        sent = dict(scope["headers"]).get(wire.SECRET_HEADER.lower().encode(), b"")
         if scope["path"] == greeting.PATH:
             await _answer(send, 200, orjson.dumps(self.greeting(), default=str))
             if self._error:
@@ -95,7 +97,7 @@ class Front:
             if self._identity["serves"] is None:
                 self.stopped.set()
             await _answer(send, 200, orjson.dumps(self.greeting(), default=str))
-        elif not self._knows_secret(scope["headers"]):
+        elif not (secret and hmac.compare_digest(sent, secret)):
             error = AuthRequired(f"this socket wants the secret beside it in the header {wire.SECRET_HEADER}")
             await _answer(send, error.status, orjson.dumps(error.envelope(new_trace_id()), default=str))
         else:
@@ -105,11 +107,6 @@ class Front:
             finally:
                 self.requests -= 1
                 self._used = time.monotonic()
-
-    def _knows_secret(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-        expected = self._secret.get(wire.SECRET_HEADER, "").encode()
-        sent = dict(headers).get(wire.SECRET_HEADER.lower().encode(), b"")
-        return bool(expected) and hmac.compare_digest(sent, expected)
 
     def greeting(self) -> dict[str, Any]:
         state = greeting.STARTING

@@ -61,7 +61,11 @@ class JsonEntry:
             return _inserted(text, plain, start, self.key, self.value)
         if self.is_default or json.loads(plain[part.value : part.end]) == self.value:
             return text
-        return text[: part.value] + _rendered(text, part.begin, self.value) + text[part.end :]
+        # In the layout of the text, for a line that has the indentation of the entry.
+        newline = "\r\n" if "\r\n" in text else "\n"
+        indented = json.dumps(self.value, indent=_unit(text), ensure_ascii=False)
+        rendered = indented.replace("\n", newline + _indent_at(text, part.begin))
+        return text[: part.value] + rendered + text[part.end :]
 
     def missing(self, text: str) -> list[tuple[str, ...]]:
         """Return the paths of the members that :meth:`put` has to make for the entry, the shortest first."""
@@ -175,13 +179,6 @@ def _unit(text: str) -> str:
     return "  " if first is None else "\t" if first[1].startswith("\t") else first[1]
 
 
-def _rendered(text: str, at: int, value: Any) -> str:
-    """Return a value as JSON in the layout of the text, for a line that has the indentation of ``at``."""
-    newline = "\r\n" if "\r\n" in text else "\n"
-    indented = json.dumps(value, indent=_unit(text), ensure_ascii=False)
-    return indented.replace("\n", newline + _indent_at(text, at))
-
-
 def _inserted(text: str, plain: str, start: int, key: str | None, value: Any) -> str:
     """Return the text with one more part at the end of the object or list that begins at ``start``."""
     name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
@@ -200,17 +197,13 @@ def _inserted(text: str, plain: str, start: int, key: str | None, value: Any) ->
         return f"{text[:filled]}{newline}{indent}{body}{newline}{outer}{text[close:]}"
     last = parts[-1].end
     comma = _without_comments(text).find(",", last, close)
-    after = _line_end(text, last if comma < 0 else comma + 1)
+    after = last if comma < 0 else comma + 1
+    if (comment := _COMMENT_ON_LINE.match(text, after)) is not None:
+        after += len(comment[0].rstrip())
     between = text[last:after]
     return f"{text[:last]}{',' if comma < 0 else ''}{between}{newline}{indent}{body}" + (
         text[after:] if comma < 0 else f",{text[after:]}"
     )
-
-
-def _line_end(text: str, at: int) -> int:
-    """Return the place behind the comment that follows on the same line."""
-    match = _COMMENT_ON_LINE.match(text, at)
-    return at if match is None else at + len(match[0].rstrip())
 
 
 def _cut(text: str, plain: str, start: int, part: _JsonPart) -> str:
