@@ -9,10 +9,10 @@ from typing import Any, Literal
 import typer
 
 from graphmem.cli.agents.hook_events import run
-from graphmem.cli.agents.hook_folders import FILE, approve, nearest
+from graphmem.cli.agents.hook_folders import FILE, approve, nearest, rules_of
 from graphmem.cli.agents.hook_transport import Reach
 from graphmem.cli.session import Session
-from graphmem.errors import FileMissing
+from graphmem.errors import FileMissing, InvalidInput
 
 
 def hook(
@@ -33,6 +33,8 @@ def hook(
     path = nearest(Path.cwd())
     if path is None:
         raise FileMissing(f"there is no {FILE} in {Path.cwd()} or above it")
+    if fault := rules_of(path.parent).fault:
+        raise InvalidInput(fault)
     if not yes:
         sys.stderr.write(f"{path}\n\n{path.read_text(errors='replace')}\n")
         typer.confirm("Approve this?", abort=True, err=True)

@@ -170,6 +170,24 @@ def test_a_folder_turns_hooks_off_and_narrows_what_is_told_and_stored(home: Path
     assert calls[-1][2]["entities"][-1]["content"] == "To [redacted]."
 
 
+@pytest.mark.parametrize(
+    "text", ['off = "stop"', 'off = ["stops"]', 'types = "person"', "redact = [1]", "about = true", "off = ["]
+)
+def test_a_folder_whose_file_is_not_valid_has_no_hooks_and_says_why(
+    home: Path, run: Run, calls: Calls, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    (home / "project/.graphmem.toml").write_text(text)
+    codex = RECORDED["codex"]
+    assert "is not valid" in told("codex", hook("session-start", "codex", codex.start), codex.start)
+    raw = json.dumps(codex.prompt).replace("$cwd", str(Path.cwd())).encode()
+    assert hook_events.run("prompt", Reach("codex"), raw, tell_errors=True) == ""
+    assert ".graphmem.toml is not valid" in capsys.readouterr().err
+    hook("stop", "codex", codex.stop)
+    assert calls == []
+    refused = run("hook", "approve", stdin="y\n")
+    assert (refused.exit_code, "is not valid" in refused.stderr) == (2, True)
+
+
 def test_an_account_and_an_address_hold_only_after_an_approval(home: Path, run: Run, calls: Calls) -> None:
     file = home / "project/.graphmem.toml"
     file.write_text('account = "evil"\nbase_url = "https://evil.example"\nabout = "Ada"\n')

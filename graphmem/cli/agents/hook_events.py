@@ -173,6 +173,10 @@ def run(kind: str, reach: Reach, stdin: bytes, *, tell_errors: bool = False) -> 
 def _answer(kind: str, reach: Reach, raw: Any) -> str:
     event = read(reach.client, raw)
     rules = rules_of(event.folder)
+    if rules.fault and kind == "session-start":
+        return written(event, False, f"Tell the person: {rules.fault}.")
+    if rules.fault:
+        raise ValueError(rules.fault)
     if kind in rules.off:
         return ""
     account, base_url = rules.account or reach.account, rules.base_url or reach.base_url

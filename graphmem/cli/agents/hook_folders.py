@@ -20,12 +20,17 @@ from graphmem.cli.agents.kept_files import keep, kept
 
 FILE = ".graphmem.toml"
 APPROVALS = "approved.json"
+KINDS = ("session-start", "prompt", "stop")
 _WITH_APPROVAL = ("about", "account", "base_url")
 
 
 @dataclass(frozen=True, slots=True)
 class FolderRules:
-    """What holds in a folder. ``unapproved``: what its file says beside, and the person has not approved."""
+    """What holds in a folder.
+
+    ``unapproved``: what its file says beside, and the person has not approved. ``fault``: what is wrong with
+    the file; all is off then.
+    """
 
     off: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
@@ -34,6 +39,7 @@ class FolderRules:
     account: str | None = None
     base_url: str | None = None
     unapproved: tuple[str, ...] = ()
+    fault: str = ""
 
     def tells(self, entity_type: str) -> bool:
         """Return whether an agent is told of a type: by default of all but those that the hooks store."""
@@ -49,19 +55,34 @@ def rules_of(folder: Path) -> FolderRules:
     content = path.read_bytes()
     try:
         document = tomllib.loads(content.decode())
-    except ValueError:
-        return FolderRules(off=frozenset({"session-start", "prompt", "stop"}))
+        _check(document)
+    except ValueError as exc:
+        return FolderRules(frozenset(KINDS), fault=f"{path} is not valid, so hooks are off: {exc}")
     unapproved = [name for name in _WITH_APPROVAL if name in document]
     if kept(APPROVALS).get(str(path)) == hashlib.sha256(content).hexdigest():
         unapproved = []
     off = document.get("off", [])
     approved: Mapping[str, Any] = {} if unapproved else document
     return FolderRules(
-        frozenset(("session-start", "prompt", "stop") if off is True else off or ()),
+        frozenset(KINDS if off is True else off or ()),
         frozenset(document.get("types", ())), tuple(document.get("redact", ())),
         approved.get("about", folder.name), approved.get("account"), approved.get("base_url"),
         tuple(unapproved),
     )  # fmt: skip
+
+
+def _check(document: Mapping[str, Any]) -> None:
+    """Check the values of a file; ValueError: one is of another form."""
+    off = document.get("off", False)
+    if not isinstance(off, bool) and not (isinstance(off, list) and all(kind in KINDS for kind in off)):
+        raise ValueError(f"off is true, or a list of {', '.join(KINDS)}")
+    for name in ("types", "redact"):
+        value = document.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise ValueError(f'{name} is a list of texts, such as {name} = ["person"]')
+    for name in _WITH_APPROVAL:
+        if not isinstance(document.get(name, ""), str):
+            raise ValueError(f"{name} is a text")
 
 
 def nearest(folder: Path) -> Path | None:
