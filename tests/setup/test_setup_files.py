@@ -53,6 +53,26 @@ def without_graphmem(value: Any) -> Any:
     return value
 
 
+@pytest.mark.parametrize(
+    ("agent", "variable", "files"),
+    [
+        ("claude-code", "CLAUDE_CONFIG_DIR", [".claude.json", "settings.json", "CLAUDE.md"]),
+        ("codex", "CODEX_HOME", ["config.toml", "hooks.json", "AGENTS.md"]),
+        ("opencode", "XDG_CONFIG_HOME", ["opencode/plugins/graphmem.js", "opencode/AGENTS.md"]),
+    ],
+)  # fmt: skip
+def test_the_files_of_an_agent_are_where_the_environment_puts_them(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, agent: str, variable: str, files: list[str]
+) -> None:
+    elsewhere = home / "elsewhere"
+    monkeypatch.setenv(variable, str(elsewhere))
+    assert run("setup", agent, "--hooks").exit_code == 0
+    assert run("instructions", "install", agent, "--scope", "user").exit_code == 0
+    assert [file for file in files if not (elsewhere / file).is_file()] == []
+    assert not {path.name for path in home.iterdir()} - {"project", "elsewhere", ".local"}
+    assert agents()[agent].is_installed(home)
+
+
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: f"{s.agent}-{s.scope}")
 def test_setup_adds_the_entry_keeps_everything_else_and_undo_gives_the_bytes_back(
     home: Path, run: Run, sample: Sample

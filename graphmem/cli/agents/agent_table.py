@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 import tomllib
@@ -139,7 +140,7 @@ class Agent:
         user = _by_platform(self.row["user"])
         own = user if isinstance(user, str) else user[-1]
         found_by = self.row.get("found_by", [str(Path(own).parent)])
-        return any((home / each).exists() for each in found_by)
+        return any(self._placed(each, home).exists() for each in found_by)
 
     def can(self, scope: SetupScope, start: Launch) -> bool:
         return scope in self.row and ("local" if start.url is None else "remote") in self.row
@@ -147,7 +148,7 @@ class Agent:
     def server(self, scope: SetupScope, root: Path, start: Launch) -> AgentFile:
         """Return the place of its entry for MCP. ``root``: the home directory, or that of the project."""
         row = self.row
-        path = _path(row[scope], root)
+        path = self._path(row[scope], scope, root)
         command, *arguments = start.line("mcp")
         values = {
             "$command": command, "$args": arguments, "$line": [command, *arguments], "$url": start.url
@@ -166,7 +167,7 @@ class Agent:
 
     def hooks(self, scope: SetupScope, root: Path, start: Launch) -> AgentFile:
         hooks = self.row["hooks"]
-        path = _path(hooks[scope], root)
+        path = self._path(hooks[scope], scope, root)
         if "whole" in hooks:
             template = (Path(__file__).parent / hooks["whole"]).read_text("utf-8")
             line = json.dumps(start.line("hook"))
@@ -183,7 +184,24 @@ class Agent:
         if scope not in row:
             return None
         block = MarkdownBlock(TEXT.read_text("utf-8"), row.get("front", "") if scope == "project" else "")
-        return AgentFile(_path(row[scope], root), (block,))
+        return AgentFile(self._path(row[scope], scope, root), (block,))
+
+    def _path(self, value: Any, scope: SetupScope, root: Path) -> Path:
+        """Return the first of some files that is there, else the last."""
+        names = _by_platform(value)
+        names = [names] if isinstance(names, str) else names
+        paths = [self._placed(name, root) if scope == "user" else root / name for name in names]
+        return next((path for path in paths if path.exists()), paths[-1])
+
+    def _placed(self, name: str, root: Path) -> Path:
+        """Return where a file of the user is: the environment may name another folder for it."""
+        variable, folder = self.row.get("home", ("", ""))
+        if elsewhere := os.environ.get(variable):
+            return Path(elsewhere).expanduser() / f"{name}/".removeprefix(f"{folder}/")
+        elsewhere = os.environ.get("XDG_CONFIG_HOME")
+        if elsewhere and name.startswith(".config/"):
+            return Path(elsewhere).expanduser() / name.removeprefix(".config/")
+        return root / name
 
 
 @cache
@@ -194,12 +212,6 @@ def agents() -> Mapping[str, Agent]:
 
 def _by_platform(value: Any) -> Any:
     return value.get(sys.platform, value["linux"]) if isinstance(value, dict) else value
-
-
-def _path(value: Any, root: Path) -> Path:
-    names = _by_platform(value)
-    paths = [root / name for name in ([names] if isinstance(names, str) else names)]
-    return next((path for path in paths if path.exists()), paths[-1])
 
 
 def _filled(template: Any, values: Mapping[str, Any]) -> Any:
