@@ -120,7 +120,7 @@ def _describe(
         "tags": [operation.name.partition(".")[0]],
     }
     model = _arguments(operation.arguments, components)
-    parameters = [_parameter(n, model["properties"].get(n, {}), "path", True) for n in in_path]
+    parameters = [_parameter(n, _present(model["properties"].get(n, {})), "path", True) for n in in_path]
     if method not in BODY_METHODS:
         parameters += _query(operation, model, in_path)
     else:
@@ -135,6 +135,13 @@ def _describe(
     if operation.public:
         described["security"] = []
     return described
+
+
+def _present(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an argument that may be null elsewhere, where it is always sent."""
+    parts: list[dict[str, Any]] = schema.get("anyOf", [])
+    others = [part for part in parts if part != {"type": "null"}]
+    return others[0] if len(others) == 1 < len(parts) else schema
 
 
 def _form(reference: dict[str, Any]) -> dict[str, Any]:

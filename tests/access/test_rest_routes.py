@@ -61,6 +61,15 @@ def test_every_route_is_described_with_its_refusals() -> None:
             assert (described.get("security") == []) == is_public(path), path
 
 
+def test_no_parameter_of_a_path_may_be_null() -> None:
+    operations = [described for methods in document()["paths"].values() for described in methods.values()]
+    in_path = [
+        each for described in operations for each in described.get("parameters", ()) if each["in"] == "path"
+    ]
+    assert in_path
+    assert not [each["name"] for each in in_path if "'null'" in str(each["schema"])]
+
+
 def test_tools_that_the_scopes_do_not_allow_are_not_listed(loop: Loop, services: Services) -> None:
     async def listed(scopes: frozenset[Scope]) -> set[str]:
         actor = replace(full_actor("nobody"), scopes=scopes)
