@@ -51,8 +51,10 @@ class Layout:
 def render(operation: str, answer: Row, fields: Sequence[str] = ()) -> RenderableType:
     """Return the answer of an operation as something to print; a list has a column for each of ``fields``."""
     layout = LAYOUTS.get(operation)
-    # How a question was read that asks for a kind.
-    head = [plain(answer["understood"]["sentence"], style="dim")] if "understood" in answer else []
+    # How a question was read that asks for a kind; of a subscription it is the sentence alone.
+    understood = answer.get("understood", "")
+    sentence_of = understood if isinstance(understood, str) else understood["sentence"]
+    head = [plain(sentence_of, style="dim")] if sentence_of else []
     printed_names = layout.parts if layout else frozenset[str]()
     # The column of names has the canonical name already.
     columns = [name for name in dict.fromkeys(fields) if name != CANONICAL_NAME]
@@ -210,7 +212,7 @@ def _observations(answer: Row) -> RenderableType:
         lines += [plain(f"    {name}: {short(value)}") for name, value in fields.items()]
     for line in lines:
         line.no_wrap, line.overflow = True, "ellipsis"
-    return Group(*lines)
+    return Group(*lines) if lines else plain("no observations", "dim")
 
 
 def _history(answer: Row) -> List:

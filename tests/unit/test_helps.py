@@ -84,6 +84,13 @@ def test_the_table_describes_each_parameter_of_a_command(words: str) -> None:
 
 
 @walk_over("words", COMMANDS)
+def test_a_command_whose_help_names_json_has_the_option(words: tuple[str, ...]) -> None:
+    command = COMMANDS[words]
+    has_option = any("--json" in option.opts for option in command.params)
+    assert has_option or not re.search(r"graphmem .*--json", command.help or ""), command.help
+
+
+@walk_over("words", COMMANDS)
 def test_no_line_of_a_help_is_broken_after_one_word(words: tuple[str, ...]) -> None:
     for paragraph in inspect.cleandoc(COMMANDS[words].help or "").partition("\b\n")[0].split("\n\n"):
         assert not re.search(r"^\w+$(?=\n)", paragraph, re.MULTILINE), paragraph

@@ -51,6 +51,16 @@ def test_warnings_of_an_interpretation_are_sentences() -> None:
     assert "Two pages have no text." in text
 
 
+def test_how_a_standing_query_was_read_is_printed_beside_its_secret() -> None:
+    answer = {"subscription_id": "sub_1", "understood": "tasks that are overdue", "webhook_secret": "whsec_x"}
+    for part in answer.values():
+        assert part in printed("subscriptions.add", answer)
+
+
+def test_a_list_without_observations_says_so() -> None:
+    assert "no observations" in printed("observations.query", {"observations": [], "total": 0})
+
+
 ID = "ent_0123456789abcdef01234567"
 EVENTS = {
     "events": [
