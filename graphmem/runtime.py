@@ -189,19 +189,13 @@ async def warm(services: Services) -> None:
         [asyncio.to_thread(services.embedder.warm)] if isinstance(services.embedder, LocalEmbedder) else []
     )
     await asyncio.gather(services.database.planning.plan_first(), *loading)
-    _spare_lasting_objects()
+    # What the start made lasts as long as the process: each full collection looked at all modules, models and
+    # routes, which was a fifth of the Python time of stores.
+    gc.set_threshold(YOUNG_OBJECTS)
+    gc.freeze()
     with contextlib.suppress(GraphmemError):
         await services.of(SearchCopies).erase_unowned()
         await services.database.planning.plan_rest((await services.vocabulary.current()).names)
-
-
-def _spare_lasting_objects() -> None:
-    """Have the garbage collector pass over what the start made, which lasts as long as the process.
-
-    Each full collection looked at all modules, models and routes: a fifth of the Python time of stores.
-    """
-    gc.set_threshold(YOUNG_OBJECTS)
-    gc.freeze()
 
 
 def _probe(settings: Settings) -> neo4j_local.Probe:

@@ -64,14 +64,16 @@ def _check_limits(text: str) -> str:
     return text
 
 
-def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
-    for origin in origins:
-        if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[a-z0-9.\[\]_:-]+", origin):
-            raise ValueError(
-                f"{origin[:100]!r} is no origin: write scheme, host and port as a browser sends them in "
-                "lower case, such as https://app.example.org, without a path; * and null are refused"
-            )
-    return origins
+def _matching(pattern: str, advice: str) -> AfterValidator:
+    """Return what refuses texts that do not match a pattern. ``advice``: what to write in their place."""
+
+    def check(texts: tuple[str, ...]) -> tuple[str, ...]:
+        for text in texts:
+            if not re.fullmatch(pattern, text):
+                raise ValueError(f"{text[:100]!r} is {advice}")
+        return texts
+
+    return AfterValidator(check)
 
 
 def _check_issuers(value: str) -> str:
@@ -106,13 +108,6 @@ def _check_prefix(folder: str) -> str:
     if folder.startswith("/") or not folder.isprintable() or odd_names:
         raise ValueError(f"{folder[:100]!r} is no folder of a bucket: write for example graphmem/")
     return f"{folder.rstrip('/')}/" if folder else ""
-
-
-def _check_rules(rules: tuple[str, ...]) -> tuple[str, ...]:
-    for rule in rules:
-        if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}:[^:]+", rule):
-            raise ValueError(f"{rule[:100]!r} is no alternative: write type:fields, such as person:name")
-    return rules
 
 
 def _check_roots(roots: tuple[str, ...]) -> tuple[str, ...]:
@@ -165,7 +160,13 @@ RateLimits = Annotated[str, AfterValidator(_check_limits)]
 Issuers = Annotated[str, AfterValidator(_check_issuers)]
 BucketFolder = Annotated[str, Field(max_length=500), AfterValidator(_check_prefix)]
 Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-Origins = Annotated[Texts, AfterValidator(_check_origins)]
-MergeRules = Annotated[Texts, AfterValidator(_check_rules)]
+Origins = Annotated[Texts, _matching(
+    r"[a-z][a-z0-9+.-]*://[a-z0-9.\[\]_:-]+",
+    "no origin: write scheme, host and port as a browser sends them in lower case, such as "
+    "https://app.example.org, without a path; * and null are refused",
+)]  # fmt: skip
+MergeRules = Annotated[Texts, _matching(
+    r"[a-z][a-z0-9_]{0,63}:[^:]+", "no alternative: write type:fields, such as person:name"
+)]  # fmt: skip
 Directories = Annotated[Texts, AfterValidator(_check_roots)]
 Proxies = Annotated[Texts, AfterValidator(_check_proxies)]

@@ -117,22 +117,19 @@ async def _parameters(request: Request) -> tuple[dict[str, str], bool]:
 
     HTTP Basic may name the client in place of ``client_id``. Its password is ignored: no client has a secret.
     """
-    sent, is_json = await _sent(request)
+    is_json = request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM
+    if is_json:
+        members = await read_json(request, services_of(request).settings)
+        texts = {name: value for name, value in members.items() if value is not None}
+        if strange := [name for name, value in texts.items() if not isinstance(value, str)]:
+            raise OAuthRefused(f"{strange[0][:50]} must be a text", error="invalid_request")
+        sent = single_values(texts.items())
+    else:
+        sent = await form_of(request)
     named = client_rules.basic_client_id(request.headers.get("authorization", ""))
     if named is not None and sent.setdefault("client_id", named) != named:
         raise OAuthRefused("client_id is not the client of the header Authorization", error="invalid_request")
     return sent, is_json
-
-
-async def _sent(request: Request) -> tuple[dict[str, str], bool]:
-    """Return the parameters of a form or of a JSON object in the body, and whether it is JSON."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM:
-        return await form_of(request), False
-    members = await read_json(request, services_of(request).settings)
-    strange = [name for name, value in members.items() if value is not None and not isinstance(value, str)]
-    if strange:
-        raise OAuthRefused(f"{strange[0][:50]} must be a text", error="invalid_request")
-    return single_values((name, value) for name, value in members.items() if value is not None), True
 
 
 def requested_scopes(scope: str | None) -> list[str]:

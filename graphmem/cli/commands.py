@@ -59,15 +59,6 @@ class ValueKind(enum.StrEnum):
     """A time, also in words, of which the first or the last moment counts."""
 
 
-ASKING = "undo"
-"""The operation that shows a person at a terminal what would change, and asks first."""
-
-
-CREDENTIAL = "keys.create"
-"""The operation that may make the first credential, which ends that everybody is let in."""
-
-CHECK = "server.check_snapshots"
-"""The operation that answers a part of its work after some seconds: the command goes on to the end."""
 LISTED_DIFFERENCES = 200
 
 
@@ -151,15 +142,20 @@ def _function(entry: Listed) -> Callable[..., None]:
             as_json = as_json or (entry.name in JSON_IN_PIPES and not is_terminal())
             if not as_json:
                 raw = {**entry.people, **raw}
-            if entry.name == CREDENTIAL:
+            if entry.name == "keys.create":
+                # The first credential ends that everybody is let in.
                 from graphmem.cli.account import tell_first_credential
 
                 tell_first_credential(session.ask("server.info", {})["authentication"] == "none")
-            if entry.name == ASKING and not as_json and is_terminal() and sys.stdin.isatty():
+            if entry.name == "undo" and not as_json and is_terminal() and sys.stdin.isatty():
                 _print(entry, session.run(entry, {**raw, "dry_run": True}), False, ())
                 if not raw.get("dry_run"):
                     typer.confirm("Undo this?", abort=True, err=True)
-            body = _whole(session, entry, raw, as_json) if entry.name == CHECK else session.run(entry, raw)
+            if entry.name == "server.check_snapshots":
+                # One call answers a part of its work after some seconds.
+                body = _whole(session, entry, raw, as_json)
+            else:
+                body = session.run(entry, raw)
             if as_json:
                 sys.stdout.write(body.decode() + "\n")
             requested = raw.get("fields")

@@ -116,7 +116,7 @@ class StdioClient:
             calls = [each for each in self._calls.values() if each[0].method != LISTEN]
         for call, thread in calls:
             thread.join(max(0.0, deadline - time.monotonic()))
-            self._answer(call, _error(call.id, CONNECTION_CLOSED, "Connection closed"))
+            self._write_of(call, _error(call.id, CONNECTION_CLOSED, "Connection closed"), is_answer=True)
 
     def _request(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
         try:
@@ -140,7 +140,7 @@ class StdioClient:
         except Exception as exc:
             traceback.print_exc()  # on stderr, which the client's program shows
             answer = self._failed(call, InternalError(f"an unexpected fault ({type(exc).__name__})"))
-        self._answer(call, answer)
+        self._write_of(call, answer, is_answer=True)
 
     def _watches(self, call: ForwardedRequest) -> Mapping[str, Callable[[ForwardedRequest], bytes]]:
         """Return what answers requests to be told of changes of resources. Each era has its own way."""
@@ -235,9 +235,6 @@ class StdioClient:
             envelope = self._answers["envelope"]
             result |= {name: envelope[name] for name in ("resultType", "_meta") if name in envelope}
         return _line({"jsonrpc": "2.0", "id": call.id, "result": result})
-
-    def _answer(self, call: ForwardedRequest, line: bytes) -> None:
-        self._write_of(call, line, is_answer=True)
 
     def _write_of(self, call: ForwardedRequest, line: bytes, is_answer: bool = False) -> None:
         """Write a message about a call that is under way. Its answer is the last one."""
