@@ -64,7 +64,7 @@ def _state(file: AgentFile, answers: dict[str, str] | None) -> dict[str, Any]:
         return {"result": "broken", "why": str(exc)}
     if all(each is None for each in current):
         return {"result": "not set up"}
-    state = {"result": "set up" if current == file.expected else "set up otherwise"}
+    state = {"result": "set up" if current == [edit.value for edit in file.edits] else "set up otherwise"}
     if answers is None:
         return state
     line = _line(current[0])
