@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphmem.cli.progress import RATE_SECONDS, Remaining, counted_progress
-from graphmem.cli.session import Draw, Session, show, stderr, tell
+from graphmem.cli.progress import bytes_progress, counted_progress
+from graphmem.cli.session import Draw, Session, show, tell
 from graphmem.cli.tables import List, add, time_text
 from graphmem.errors import DumpConflicts, DumpRefused, EncryptionKeyMissing, InvalidInput
 from graphmem.model import times
@@ -286,12 +286,7 @@ class _Bars(contextlib.AbstractContextManager["_Bars"]):
     """One progress bar for each stage. At the end the bars stay on the screen."""
 
     def __init__(self) -> None:
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-        columns = BarColumn(), DownloadColumn(), TransferSpeedColumn(), Remaining()
-        self._of_bytes = Progress(
-            TextColumn("{task.description}"), *columns, console=stderr, speed_estimate_period=RATE_SECONDS
-        )
+        self._of_bytes = bytes_progress()
         self._of_things = counted_progress()
         self._tasks: dict[str, Any] = {}
         self._shown: Progress | None = None

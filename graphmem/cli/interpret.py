@@ -48,7 +48,7 @@ def _uninterpreted(session: Session, limit: int | None) -> list[str]:
     ids: list[str] = []
     cursor: str | None = None
     while True:
-        page = _call(session, "sources.list", {"interpreted": False, "limit": PAGE, "cursor": cursor})
+        page = session.ask("sources.list", {"interpreted": False, "limit": PAGE, "cursor": cursor})
         ids += [source["source_id"] for source in page["sources"]]
         cursor = page.get("next_cursor")
         if cursor is None or (limit is not None and len(ids) >= limit):
@@ -58,7 +58,7 @@ def _uninterpreted(session: Session, limit: int | None) -> list[str]:
 def _interpreted(session: Session, source_id: str, interpreter: str | None) -> dict[str, Any]:
     """Return what became of a source. A fault of its bytes is a row; every other fault is raised."""
     try:
-        answer = _call(session, "interpretations.run", {"source_id": source_id, "interpreter": interpreter})
+        answer = session.ask("interpretations.run", {"source_id": source_id, "interpreter": interpreter})
     except GraphmemError as exc:
         if exc.code not in ("OBJECT_MISSING", "OBJECT_DAMAGED", "RESOURCE_NOT_FOUND"):
             raise
@@ -66,10 +66,6 @@ def _interpreted(session: Session, source_id: str, interpreter: str | None) -> d
     names = ("interpreter", "status", "entities_created", "relationships_created", "error_message")
     row = {"source_id": source_id, "interpretation_id": answer["interpretation_id"]}
     return row | {name: answer[name] for name in names}
-
-
-def _call(session: Session, name: str, arguments: dict[str, Any]) -> Any:
-    return session.ask(name, {key: value for key, value in arguments.items() if value is not None})
 
 
 def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:

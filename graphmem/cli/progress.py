@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich import progress as bars
+from rich.progress import Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from graphmem.cli.session import stderr
@@ -32,9 +33,17 @@ class Remaining(ProgressColumn):
         return Text(f"{timedelta(seconds=round(left))} left", style="progress.remaining")
 
 
+def bytes_progress() -> Progress:
+    return _progress(bars.DownloadColumn(), bars.TransferSpeedColumn(), Remaining())
+
+
 def counted_progress() -> Progress:
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), Remaining()
-    return Progress(*columns, console=stderr, speed_estimate_period=RATE_SECONDS)
+    return _progress(bars.MofNCompleteColumn(), Rate(), Remaining())
+
+
+def _progress(*columns: ProgressColumn) -> Progress:
+    first = TextColumn("{task.description}"), bars.BarColumn()
+    return Progress(*first, *columns, console=stderr, speed_estimate_period=RATE_SECONDS)
 
 
 @contextmanager

@@ -256,10 +256,9 @@ def current(context: typer.Context) -> Session:
 
 
 def fetching() -> Callable[[str, int, int], None]:
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    from graphmem.cli.progress import bytes_progress
 
-    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
-    progress = Progress(*columns, console=stderr, transient=False)
+    progress = bytes_progress()
     tasks: dict[str, Any] = {}
 
     def tell(what: str, done: int, total: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -35,7 +35,7 @@ from graphmem.errors import (
 from graphmem.mcp import app_view
 from graphmem.mcp.prompts import context_text, prompts_of
 from graphmem.mcp.resource_updates import ENTITY, OPERATION, RECENT, RETRY_SECONDS, SCHEMA, Watch
-from graphmem.mcp.toolsets import Toolset
+from graphmem.mcp.toolsets import TABLE, Toolset
 from graphmem.model import canonical
 from graphmem.model.comparison import fold_text
 from graphmem.observability.logs import new_trace_id
@@ -65,17 +65,7 @@ class ResourceKind(NamedTuple):
     description: str
 
 
-KINDS: Final[Mapping[str, ResourceKind]] = {
-    ENTITY: ResourceKind(
-        "entities.get", "entity_id", "An entity: its snapshot, each field with the observation that set it."
-    ),
-    SCHEMA: ResourceKind(
-        "schemas.get",
-        "entity_type",
-        "The schema of an entity type: its fields, and what identifies an entity.",
-    ),
-    RECENT: ResourceKind(OPERATION, "", "What changed lately, the newest first."),
-}
+KINDS: Final = {uri: ResourceKind(**row) for uri, row in TABLE["resources"].items()}
 """The kinds of resources by their URI or their template."""
 
 
