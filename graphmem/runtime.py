@@ -23,7 +23,7 @@ from graphmem.database.pending_refolds import PendingRefolds
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder
-from graphmem.errors import ConfigurationInvalid, DatabaseUnavailable, GraphmemError, SetupError
+from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
 from graphmem.neo4j_local import InstanceLogin, Progress
 from graphmem.objects import new_object_store
 from graphmem.observability.metrics import Metrics
@@ -108,12 +108,7 @@ def _with_token(settings: Settings, keys: InstanceKeys | None) -> Settings:
     """Return the settings with the token of a sealed instance, which is derived from its root key."""
     if keys is None:
         return settings
-    if settings.bearer_token is not None:
-        raise ConfigurationInvalid(
-            "this instance is sealed, so its token is derived from its root key: unset SERVICE_BEARER_TOKEN, "
-            "and give callers the token that `graphmem auth mcp-token` prints",
-            setting="SERVICE_BEARER_TOKEN",
-        )
+    settings.check_token()
     return settings.model_copy(update={"bearer_token": SecretStr(keys.token())})
 
 

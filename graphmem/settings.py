@@ -424,6 +424,15 @@ class Settings(BaseSettings):
         """
         return self.sandbox or (self.bearer_token is None and self.is_local_only)
 
+    def check_token(self) -> None:
+        """Refuse a token where the instance is sealed; ConfigurationInvalid."""
+        if self.bearer_token is not None and self.keys_path.exists():
+            raise ConfigurationInvalid(
+                "this instance is sealed, so its token is derived from its root key: unset "
+                "SERVICE_BEARER_TOKEN, and give callers the token that `graphmem auth mcp-token` prints",
+                setting="SERVICE_BEARER_TOKEN",
+            )
+
     def check_bind(self, *, guarded: bool = False) -> None:
         """Raise ConfigurationInvalid if others need no credential. ``guarded``: an account has one."""
         if self.bearer_token is None and not guarded and not self.is_local_only and not self.sandbox:

@@ -47,7 +47,7 @@ async def stream(request: Request) -> Response:
     """
     services, actor = services_of(request), request_actor(request.scope)
     raw = from_query(FollowChanges, request.query_params.multi_items())
-    if (last := request.headers.get("last-event-id")) is not None:
+    if last := request.headers.get("last-event-id"):
         raw["after"] = last
     arguments = read(FollowChanges, "changes.stream", raw)
     arguments = with_types(arguments, await services.type_aliases.of(actor.owner))

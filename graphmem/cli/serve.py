@@ -182,6 +182,8 @@ async def _serve(
 @contextlib.contextmanager
 def _bound(settings: Settings) -> Iterator[socket.socket]:
     """Yield a socket that is bound to the first address of the host, and close it at the end."""
+    # Before a service that runs is stopped.
+    settings.check_token()
     if settings.neo4j_uri is None and not (neo4j_local.exists(settings) or settings.keys_path.exists()):
         # A new database has no account with a password or a key, and none is made only to refuse it.
         settings.check_bind()

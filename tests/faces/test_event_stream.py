@@ -184,6 +184,14 @@ def test_streams_tell_each_change_once_in_order_and_go_on_where_the_client_was(
     assert services.of(ChangeFeed)._watched == {}
 
 
+def test_an_empty_last_event_id_is_as_none(loop: Loop, services: Services, app: Any, owner: str) -> None:
+    stream = Stream(loop, app, owner, last="").started()
+    assert stream.status == 200
+    note(by_runner(loop, services, owner), "new")
+    assert [change["entity_type"] for change in stream.until(1)] == ["note"]
+    stream.close()
+
+
 def test_a_cursor_of_other_data_is_refused(loop: Loop, services: Services, app: Any, owner: str) -> None:
     call, other = by_runner(loop, services, owner), by_runner(loop, services, str(uuid.uuid4()))
     note(call, "mine")

@@ -85,6 +85,18 @@ def test_a_service_in_the_background_does_not_go_on_without_the_socket_by_which_
         serve.serve(load(env="test", data_dir=tmp_path, port=0), detached=True)
 
 
+def test_a_token_for_a_sealed_instance_is_refused_before_a_service_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "keys.json").write_text("{}")
+    taken: list[Settings] = []
+    monkeypatch.setattr(serve.beside, "take_socket", lambda settings, *_, **__: taken.append(settings))
+    settings = load(data_dir=tmp_path, env="test", port=0, bearer_token="t" * 40)
+    with pytest.raises(ConfigurationInvalid, match="mcp-token"):
+        serve.serve(settings)
+    assert taken == []
+
+
 def test_the_worker_waits_until_the_first_queries_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[str] = []
     for module, name in TENDING:
