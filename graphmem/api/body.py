@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, Request
@@ -152,20 +153,18 @@ def drained(answer: Response, scope: Scope) -> Response | Drained:
     return Drained(answer) if scope.get("state", {}).pop(_UNREAD, False) else answer
 
 
+@dataclass(slots=True)
 class Replayed:
     """The body of a request. It may be read before the application runs, and is then replayed to it."""
 
-    def __init__(
-        self, scope: Scope, receive: Receive, settings: Settings, *, holds_file: bool = False
-    ) -> None:
-        self._scope = scope
-        self._receive = receive
-        self._settings = settings
-        self._holds_file = holds_file
-        self._is_large = False
-        self._expected: list[tuple[Any, bytes]] = []
-        self._body: bytes | None = None
-        self._is_replayed = False
+    _scope: Scope
+    _receive: Receive
+    _settings: Settings
+    holds_file: bool = False
+    _is_large: bool = False
+    _expected: list[tuple[Any, bytes]] = field(default_factory=list[tuple[Any, bytes]])
+    _body: bytes | None = None
+    _is_replayed: bool = False
 
     async def read(self) -> bytes:
         """Return the body, within the limits of every body.
@@ -174,7 +173,7 @@ class Replayed:
         """
         if self._body is None:
             request = Request(self._scope, self._receive)
-            self._body = await read_bytes(request, self._settings, holds_file=self._holds_file)
+            self._body = await read_bytes(request, self._settings, holds_file=self.holds_file)
         return self._body
 
     async def is_empty(self) -> bool:

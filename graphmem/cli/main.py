@@ -82,7 +82,6 @@ def options(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = None,
 ) -> None:
-    """Structured memory: observations in, snapshots with provenance out."""
     if account is not None and context.invoked_subcommand in WITHOUT_ACCOUNT:
         raise typer.BadParameter(
             f"graphmem {context.invoked_subcommand} acts as no account", param_hint="--account"
