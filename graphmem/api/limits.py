@@ -86,11 +86,9 @@ class Windows:
 
 
 class Policy:
-    """A limit with its name, such as ``read``. It has one item for each of its windows.
+    """A limit with its name, such as ``read``; ``header`` is the value of ``RateLimit-Policy``.
 
-    Attributes:
-        windows: for each item its name in headers, how many requests it allows, and in how many seconds.
-        header: the value of ``RateLimit-Policy``.
+    ``windows`` have for each item its name in headers, how many requests it allows, and in how many seconds.
     """
 
     def __init__(self, name: str, items: Sequence[RateLimit]) -> None:

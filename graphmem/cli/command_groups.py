@@ -17,8 +17,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from graphmem.cli.commands import AS_JSON, flag, listed, operation_command
-from graphmem.cli.session import current, plain_refusals, show, tell_error, telling_errors
-from graphmem.errors import InvalidInput
+from graphmem.cli.session import current, show, tell_error, telling_errors
+from graphmem.errors import InvalidInput, validation_message
 
 # Typer exports no name of it: the class of all faults of a command line, above that of a wrong value.
 UsageError: type[Exception] = cast("type[Exception]", typer.BadParameter.__mro__[1])
@@ -275,7 +275,11 @@ def group_of(*words: str) -> type[TyperGroup]:
         @contextlib.contextmanager
         def _refusals(self) -> Iterator[None]:
             """Tell what is wrong with the command line; the outermost group tells it of every group."""
-            with telling_usage(self, self._line) if not words else contextlib.nullcontext(), plain_refusals():
-                yield
+            with contextlib.nullcontext() if words else telling_usage(self, self._line):
+                try:
+                    yield
+                except typer.BadParameter as exc:
+                    exc.message = validation_message(exc.message)
+                    raise
 
     return Group

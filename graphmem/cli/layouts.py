@@ -37,15 +37,11 @@ _PAGING = frozenset({"limit", "offset", "omitted", "understood"})
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the answer of one operation is shown.
+    """How the answer of one operation is shown."""
 
-    ``table`` draws the parts of the answer that ``parts`` names; it takes the requested fields too.
-    ``pairs`` says whether the remaining plain values are listed below it.
-    """
-
-    table: Callable[[Row, Sequence[str]], RenderableType]
-    parts: frozenset[str]
-    pairs: bool = True
+    table: Callable[[Row, Sequence[str]], RenderableType]  # of the answer and the requested fields
+    parts: frozenset[str]  # the parts of the answer that the table has
+    pairs: bool = True  # whether the remaining plain values are listed below it
 
 
 def render(operation: str, answer: Row, fields: Sequence[str] = ()) -> RenderableType:

@@ -25,7 +25,6 @@ from graphmem.errors import (
     DataDirectoryRefused,
     GraphmemError,
     InternalError,
-    validation_message,
 )
 
 if TYPE_CHECKING:
@@ -314,16 +313,6 @@ def telling_errors(as_json: bool, place: Place = str) -> Iterator[None]:
         _trace.reset(token)
         if "structlog" in sys.modules:
             sys.modules["structlog"].contextvars.unbind_contextvars("trace_id")
-
-
-@contextlib.contextmanager
-def plain_refusals() -> Iterator[None]:
-    """Leave the prefix of a validator out of the message about a wrong value of an option."""
-    try:
-        yield
-    except typer.BadParameter as exc:
-        exc.message = validation_message(exc.message)
-        raise
 
 
 def _log_fault(fault: Exception) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from graphmem.settings import Settings
 
 Row = dict[str, Any]
-Ask = Callable[[str, Row], Row]
-"""Returns the answer of an operation, by its name and its arguments; raises a GraphmemError."""
-
 TIMEOUT_SECONDS: Final = 10.0
 """Seconds that a service may take for one of the answers."""
 
@@ -39,14 +36,13 @@ def look(session: Session) -> Row:
     problems: list[Row] = []
     # Only a service that runs already is asked.
     session.running_for = TIMEOUT_SECONDS
-    ask = session.ask
     if chosen.base_url is not None:
-        state["service"], state["database"] = _remote(ask, chosen.base_url, problems)
+        state["service"], state["database"] = _remote(session, chosen.base_url, problems)
     else:
         state["service"] = _local(chosen, problems)
         state["database"] = _database(chosen, state["service"]["running"])
     is_up = bool(state["service"]["running"])
-    state |= _contents(ask, problems) if is_up else dict.fromkeys(("stored", "last_write", "waiting"))
+    state |= _contents(session, problems) if is_up else dict.fromkeys(("stored", "last_write", "waiting"))
     made = next(iter(backup_record.backups(chosen)), None)
     state["last_backup"] = made and {**asdict(made), "path": str(made.file(chosen))}
     if chosen.base_url is None:
@@ -60,10 +56,10 @@ def _problem(check: str, fault: GraphmemError | str, fix: str = "", status: str 
     return {"check": check, "status": status, "what": what, "fix": fix}
 
 
-def _remote(ask: Ask, base_url: str, problems: list[Row]) -> tuple[Row, Row]:
+def _remote(session: Session, base_url: str, problems: list[Row]) -> tuple[Row, Row]:
     service: Row = {"running": False, "serves": base_url}
     try:
-        about, health = ask("server.info", {}), ask("server.health", {})
+        about, health = session.ask("server.info", {}), session.ask("server.health", {})
     except GraphmemError as exc:
         problems.append(_problem("service", exc))
         return service, {"running": None}
@@ -111,13 +107,15 @@ def _database(chosen: Settings, is_served: bool) -> Row:
         return {"running": None}
 
 
-def _contents(ask: Ask, problems: list[Row]) -> Row:
+def _contents(session: Session, problems: list[Row]) -> Row:
     """Return what is stored, who wrote last, and what waits; null if the service does not answer that."""
     try:
-        stats = ask("server.stats", {})
-        changes = ask("changes.list", {"limit": 1})["changes"]
-        unread = ask("sources.list", {"interpreted": False, "limit": 1, "include_total_count": True})
-        queued = ask("interpretations.list", {"status": "pending", "limit": 1, "include_total_count": True})
+        stats = session.ask("server.stats", {})
+        changes = session.ask("changes.list", {"limit": 1})["changes"]
+        unread = session.ask("sources.list", {"interpreted": False, "limit": 1, "include_total_count": True})
+        queued = session.ask(
+            "interpretations.list", {"status": "pending", "limit": 1, "include_total_count": True}
+        )
     except GraphmemError as exc:
         problems.append(_problem("contents", exc))
         return dict.fromkeys(("stored", "last_write", "waiting"))

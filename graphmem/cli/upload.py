@@ -37,16 +37,13 @@ STORE: Final = Listed("store.unstructured", (), (("POST", "/store/unstructured")
 
 
 class LocalFile(NamedTuple):
-    """A file to upload: its path, the name under which it is stored, and its bytes if these are read.
-
-    ``interpret``: whether what it says is stored as well. ``mime_type``: what it is declared to be.
-    """
+    """A file to upload: its path, the name under which it is stored, and its bytes if these are read."""
 
     path: str
     name: str
     data: bytes | None = None
-    interpret: bool = True
-    mime_type: str | None = None
+    interpret: bool = True  # whether what it says is stored as well
+    mime_type: str | None = None  # what it is declared to be
 
     def content(self) -> bytes:
         """Return its bytes, read from its path if need be; raise as :func:`own_files.read_file`."""

@@ -13,19 +13,15 @@ ARGUMENT_LIMIT: Final = 1_000
 
 
 class PromptText(NamedTuple):
-    """A prompt.
-
-    ``text`` has the argument for ``{about}``, and names the tools of ``operations``. ``context_tokens`` is
-    the size of the context that goes with it, so that the agent need not ask for it; 0 for none.
-    """
+    """A prompt."""
 
     description: str
     argument: str
     argument_description: str
     is_required: bool
-    text: str
-    operations: tuple[str, ...]
-    context_tokens: int = 0
+    text: str  # with the argument for ``{about}``
+    operations: tuple[str, ...]  # those whose tools the text names
+    context_tokens: int = 0  # the size of the context that goes with it; 0 for none
 
     def about(self, arguments: Mapping[str, str]) -> str:
         """Return the argument, empty if it is left out; InvalidInput: it is missing, or too long."""

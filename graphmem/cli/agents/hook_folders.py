@@ -26,11 +26,7 @@ _WITH_APPROVAL = ("about", "account", "base_url")
 
 @dataclass(frozen=True, slots=True)
 class FolderRules:
-    """What holds in a folder.
-
-    ``unapproved``: what its file says beside, and the person has not approved. ``fault``: what is wrong with
-    the file; all is off then.
-    """
+    """What holds in a folder."""
 
     off: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
@@ -38,8 +34,8 @@ class FolderRules:
     about: str = ""
     account: str | None = None
     base_url: str | None = None
-    unapproved: tuple[str, ...] = ()
-    fault: str = ""
+    unapproved: tuple[str, ...] = ()  # what its file says beside, and the person has not approved
+    fault: str = ""  # what is wrong with the file; all is off then
 
     def tells(self, entity_type: str) -> bool:
         """Return whether an agent is told of a type: by default of all but those that the hooks store."""

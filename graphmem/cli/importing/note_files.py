@@ -46,15 +46,12 @@ _PAGE: Final = re.compile(r"(?:^|, )(.+?) \(([^()\s]+\.md)\)(?=, |$)")
 
 
 class NoteLink(NamedTuple):
-    """A link to a file: its target as written, the type of the relationship, and what is said of it.
-
-    ``title`` is that of the target, where the file says it.
-    """
+    """A link to a file: its target as written, the type of the relationship, and what is said of it."""
 
     target: str
     relationship_type: str = LINK
     metadata: Mapping[str, Any] = {}
-    title: str | None = None
+    title: str | None = None  # that of the target, where the file says it
 
 
 @dataclass(slots=True)
