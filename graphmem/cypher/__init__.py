@@ -38,11 +38,10 @@ the time grows with the text. The header lists the forms as ``// forms   plain, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any, Literal, LiteralString, cast
+from typing import Any, Literal, LiteralString, NamedTuple, cast
 
 from graphmem.cypher.declared_sealing import Declared, declared
 from graphmem.model import ending, facts, relationship, times, valid_time
@@ -88,8 +87,7 @@ _BEYOND = {"asc": ">", "desc": "<"}
 Way = Literal["asc", "desc"]
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """One query: its purpose, its parameters, its columns, and its text."""
 
     name: str
@@ -129,7 +127,9 @@ def parse(name: str, source: str) -> Query:
         raise ValueError(f"{name}: there is no query below the header")
     if name not in _forms(parsed_name["file"], match, text):
         raise ValueError(f"{name}: there is no such form of this query")
-    text = _with_order(text, parsed_name["key"], parsed_name["way"])
+    way = parsed_name["way"] or ""
+    for marker, filling in ("KEY", parsed_name["key"]), ("WAY", way.upper()), ("BEYOND", _BEYOND.get(way)):
+        text = re.sub(rf"\b{marker}\b", filling, text) if filling else text
     params = _fields(match["params"])
     bound = set() if match["tenancy"] else {"owner"}
     if "owner" in params or set(params) | bound != set(_USED.findall(_lines_of(body, None))):
@@ -156,8 +156,7 @@ def parse(name: str, source: str) -> Query:
 def _lines_of(body: str, form: str | None) -> str:
     """Return the lines below a header that are in a form, or in any, without comments at the start of a line.
 
-    Raises:
-        ValueError: a part has no end, or an end has no part.
+    ValueError: a part has no end, or an end has no part.
     """
     lines: list[str] = []
     parts: list[bool] = []
@@ -186,21 +185,12 @@ def is_light(name: str, params: Mapping[str, Any]) -> bool:
 
 @cache
 def query(name: str) -> Query:
-    """Return the query of that name.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: its header does not fit its text.
-    """
+    """Return the query of that name; FileNotFoundError, ValueError: its file is missing or wrong."""
     return parse(name, _read(*name.partition("[")[0].split(".")))
 
 
 def form(name: str, way: Way, key: str | None = None) -> LiteralString:
-    """Return the name of one form of a query.
-
-    Raises:
-        ValueError: the query has no such form.
-    """
+    """Return the name of one form of a query; ValueError: the query has no such form."""
     full_name = f"{name}[{key} {way}]" if key else f"{name}[{way}]"
     # query() refuses a name that no file of ours has, so this text is as safe as a literal.
     return cast("LiteralString", query(full_name).name)
@@ -210,38 +200,28 @@ def form(name: str, way: Way, key: str | None = None) -> LiteralString:
 def with_types(name: str, types: frozenset[str]) -> LiteralString:
     """Return a query's text with relationship types filled in, and the type of the edges of own types.
 
-    The types come from :class:`graphmem.database.relationship_vocabulary.Vocabulary`. Their names are checked
-    again here, where they become part of a text.
-
     Raises:
         ValueError: one of them is no name of a relationship type.
     """
-    wrong = sorted(name for name in types if not relationship.may_be_native(name))
-    if wrong:
+    if wrong := sorted(name for name in types if not relationship.may_be_native(name)):
         raise ValueError(f"not relationship types: {wrong}")
     # Letters, digits and underscores only, checked above: nothing else that a caller wrote reaches the text.
-    return cast(
-        "LiteralString", Text(query(name).text.replace(_TYPES, "|".join([*sorted(types), _OWN_TYPE])))
-    )
-
-
-def names() -> Iterable[str]:
-    root = resources.files(__name__)
-    files = (
-        f"{folder.name}.{file.name.removesuffix('.cypher')}"
-        for folder in root.iterdir()
-        if folder.is_dir() and folder.name not in ("migrations", "__pycache__")
-        for file in folder.iterdir()
-        if file.name.endswith(".cypher") and not file.name.startswith("_")
-    )
-    return sorted(name for file in files for name in _forms_of(file))
+    filled = query(name).text.replace(_TYPES, "|".join([*sorted(types), _OWN_TYPE]))
+    return cast("LiteralString", Text(filled))
 
 
 @cache
-def _forms_of(file: str) -> tuple[str, ...]:
-    source = _read(*file.split("."))
-    match = _HEADER.match(source)
-    return tuple(_forms(file, match, _with_fragments(source)))
+def names() -> Sequence[str]:
+    """Return the names of all forms of all queries, in order."""
+    found: list[str] = []
+    for folder in resources.files(__name__).iterdir():
+        if folder.is_dir() and folder.name not in ("migrations", "__pycache__"):
+            for file in folder.iterdir():
+                if file.name.endswith(".cypher") and not file.name.startswith("_"):
+                    source = file.read_text(encoding="utf-8")
+                    name = f"{folder.name}.{file.name.removesuffix('.cypher')}"
+                    found += _forms(name, _HEADER.match(source), _with_fragments(source))
+    return sorted(found)
 
 
 def _forms(file: str, header: re.Match[str] | None, text: str) -> list[str]:
@@ -261,17 +241,6 @@ def _with_fragments(text: str) -> str:
     return text
 
 
-def _with_order(text: str, key: str | None, way: str | None) -> str:
-    for marker, replacement in (
-        ("KEY", key),
-        ("WAY", (way or "").upper()),
-        ("BEYOND", _BEYOND.get(way or "")),
-    ):
-        if replacement:
-            text = re.sub(rf"\b{marker}\b", replacement, text)
-    return text
-
-
 def _with_seek(match: re.Match[str]) -> str:
     """Return a MATCH with the demand to seek the node whose unique key it gives."""
     keys = tuple(part.partition(":")[0].strip() for part in match["properties"].split(","))
@@ -283,10 +252,8 @@ def _with_seek(match: re.Match[str]) -> str:
 @cache
 def _unique() -> frozenset[tuple[str, tuple[str, ...]]]:
     """Return the unique keys that the migrations demand: labels, and their properties in order."""
-    folder = resources.files(__name__).joinpath("migrations")
-    shipped = "".join(
-        file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".cypher")
-    )
+    files = resources.files(__name__).joinpath("migrations").iterdir()
+    shipped = "".join(file.read_text("utf-8") for file in files if file.name.endswith(".cypher"))
     return frozenset(
         (label, tuple(part.removeprefix("n.") for part in properties.split(", ")))
         for label, properties in _UNIQUE.findall(shipped)
@@ -303,10 +270,7 @@ def _in_one_map(match: re.Match[str]) -> str:
 
 
 class Text(str):
-    """The text of a query, which is not printed.
-
-    The driver formats the text of each query for its log, even without one: 0.05 ms for a large query.
-    """
+    """The text of a query. The driver formats it for its log, even without one: 0.05 ms if it is large."""
 
     __slots__ = ()
 
@@ -319,10 +283,9 @@ class Text(str):
 
 
 class Parameters(dict[str, Any]):
-    """Parameters of a query whose values are not printed.
+    """Parameters of a query. The driver formats them for its log, even without one.
 
-    The driver formats the parameters of each query for its log, even without one. That takes longer than to
-    send them, and what people store must not be in a log.
+    That takes longer than to send them, and what people store must not be in a log.
     """
 
     def __repr__(self) -> str:
@@ -356,8 +319,7 @@ def _fragment(noun: str, name: str) -> str:
 
 
 def _read(*parts: str) -> str:
-    file = resources.files(__name__).joinpath(*parts[:-1], f"{parts[-1]}.cypher")
-    return file.read_text(encoding="utf-8")
+    return resources.files(__name__).joinpath(*parts[:-1], f"{parts[-1]}.cypher").read_text("utf-8")
 
 
 def _fields(line: str) -> dict[str, str]:

@@ -58,10 +58,7 @@ class Planning:
         await self._plan_groups(STORE_QUERIES)
 
     async def plan_first(self) -> None:
-        """Plan the queries of :data:`PLANNED_FIRST`, so that no first caller waits. Failures are ignored.
-
-        :attr:`planned` is not set meanwhile.
-        """
+        """Plan :data:`PLANNED_FIRST`, so that no first caller waits, and set :attr:`planned` at the end."""
         try:
             await self.plan_stores()
             await self._plan_groups(FIRST_QUERIES)
@@ -83,10 +80,7 @@ class Planning:
             await under_way.wait()
 
     async def seconds_for(self, name: str, seconds: float) -> float:
-        """Return the seconds that a query may take: ``seconds``, or those of a first run if it has never run.
-
-        While the query is being planned this waits: the wait does not count into the seconds.
-        """
+        """Return the seconds that a query may take, more if it has never run, once its planning has ended."""
         text = self._database.query_text(name)
         await self.wait_for(text)
         return FIRST_RUN_SECONDS if self._database.first_runs.expects(text) else seconds

@@ -41,11 +41,6 @@ class _Renamed(NamedTuple):
     type: str
 
 
-class _StoredTypes(NamedTuple):
-    revision: int
-    types: list[RelationshipKind]
-
-
 class _OwnTypes(NamedTuple):
     """The types of an owner's relationships, which are its own where they are not in the vocabulary.
 
@@ -97,11 +92,7 @@ class Vocabulary:
         self.registered_limit = REGISTERED_LIMIT
 
     async def current(self) -> Known:
-        """Return the vocabulary; read it again if it is older than :data:`REMEMBERED_SECONDS`.
-
-        Raises:
-            Unavailable: the database failed.
-        """
+        """Return the vocabulary; read it again if it is older than :data:`REMEMBERED_SECONDS`."""
         return self._known if _is_fresh(self._known) else await self.refresh()
 
     def names(self, names: Iterable[str]) -> frozenset[str]:
@@ -109,29 +100,23 @@ class Vocabulary:
         return self._known.names.intersection(names)
 
     async def refresh(self) -> Known:
-        """Read the vocabulary.
-
-        Raises:
-            Unavailable: the database failed.
-        """
+        """Read the vocabulary; Unavailable: the database failed, as in every method that reads."""
         started = time.monotonic()
-        row = await self._database.reads(None).only("relationship_type.all", _StoredTypes)
-        return self._read(started, row)
+        row = await self._database.reads(None).only(
+            "relationship_type.all", tuple[int, list[RelationshipKind]]
+        )
+        return self._read(started, *row)
 
     async def of_owner(self, owner: str) -> tuple[Mapping[str, RelationshipKind], Mapping[str, int]]:
-        """Read the vocabulary, and how many live relationships of each type an owner has.
+        """Read all types by name, and how many live relationships of each type an owner has.
 
-        Returns all types by name, those of the owner's own among them, also by the other names that the owner
-        gave them.
-
-        Raises:
-            Unavailable: the database failed.
+        The owner's own types are among them, also by the other names that the owner gave them.
         """
         started = time.monotonic()
         revision, types, counts, renamings = await self._database.reads(owner).only(
             "relationship_type.of_owner", tuple[int, list[RelationshipKind], list[_TypeCount], list[_Renamed]]
         )
-        known = self._read(started, _StoredTypes(revision, types))
+        known = self._read(started, revision, types)
         totals = dict(counts)
         keys = dict(renamings)
         # A renaming that is damaged names a type of which there is nothing.
@@ -147,11 +132,7 @@ class Vocabulary:
         return {**own.kinds, **known.kinds}, totals
 
     async def current_of(self, owner: str) -> Mapping[str, RelationshipKind]:
-        """Return all types by name, those of an owner's own among them, read as :meth:`current` reads.
-
-        Raises:
-            Unavailable: the database failed.
-        """
+        """Return all types by name, those of an owner's own among them, read as :meth:`current` reads."""
         known, own = self._known, self._own.get(owner)
         if own is not None and _is_fresh(known) and _is_fresh(own):
             return {**own.kinds, **known.kinds}
@@ -196,10 +177,10 @@ class Vocabulary:
         """Read an owner's own types again at their next use: this process has renamed one."""
         self._own.pop(owner, None)
 
-    def _read(self, started: float, row: _StoredTypes) -> Known:
+    def _read(self, started: float, revision: int, types: Iterable[RelationshipKind]) -> Known:
         # A node with another name was written by other means than graphmem: it is ignored.
-        kinds = {kind.name: _completed(kind) for kind in row.types if relationship.may_be_native(kind.name)}
-        vocabulary = Known({**BUILTIN, **kinds}, row.revision, started)
+        kinds = {kind.name: _completed(kind) for kind in types if relationship.may_be_native(kind.name)}
+        vocabulary = Known({**BUILTIN, **kinds}, revision, started)
         if started >= self._known.read_at:
             self._known = vocabulary
         return vocabulary
@@ -207,13 +188,8 @@ class Vocabulary:
     async def covering(self, types: Iterable[str], owner: str) -> Mapping[str, RelationshipKind]:
         """Return all types by name, those of an owner's own among them.
 
-        The vocabulary is read again if one of ``types`` is unknown.
-
-        Args:
-            types: names in any spelling. Other shipped names of types count as known.
-
-        Raises:
-            Unavailable: the database failed.
+        The vocabulary is read again if one of ``types``, in any spelling, is unknown. Other shipped names of
+        types count as known.
         """
         known, own = self._known, self._own.get(owner)
         usual = [known.names, MEANINGS, own.kinds if own else ()] if _is_fresh(known) else [BUILTIN]
