@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, LiteralString, Protocol
@@ -66,10 +67,6 @@ class Authenticator:
         self._guard = guard
         self._shared = SharedAccount(database) if settings.sandbox else None
         self._signatures = SignedRequests(settings, settings.advertised_url())
-        self._lookups: dict[str, Callable[[str, Caller], Awaitable[Credential]]] = {
-            tokens.KEY_PREFIX: self._of_key,
-            tokens.ACCESS_PREFIX: self._of_access_token,
-        }
         self._notes: set[asyncio.Task[None]] = set()
 
     async def actor(self, caller: Caller) -> Actor:
@@ -101,46 +98,41 @@ class Authenticator:
         token = rest.strip()
         if scheme.lower() != "bearer" or not token:
             raise AuthInvalid
-        if self._is_static(token):
+        # As bytes: hmac.compare_digest raises TypeError for text outside ASCII.
+        expected, sent = self._settings.bearer_token, token.encode(errors="surrogateescape")
+        if expected is not None and hmac.compare_digest(sent, expected.get_secret_value().encode()):
             return local_actor("rest", Method.TOKEN)
-        for prefix, look_up in self._lookups.items():
+        for prefix, look_up in (
+            (tokens.KEY_PREFIX, self._of_key),
+            (tokens.ACCESS_PREFIX, self._of_access_token),
+        ):
             if token.startswith(prefix):
                 return await self._remembered(token, caller, look_up)
         raise AuthInvalid
 
-    def _is_static(self, token: str) -> bool:
-        expected = self._settings.bearer_token
-        if expected is None:
-            return False
-        # As bytes: hmac.compare_digest raises TypeError for text outside ASCII.
-        sent = token.encode(errors="surrogateescape")
-        return hmac.compare_digest(sent, expected.get_secret_value().encode())
-
     async def _remembered(
-        self, token: str, caller: Caller, look_up: Callable[[str, Caller], Awaitable[Credential]]
+        self, token: str, caller: Caller, look_up: Callable[[str], Awaitable[Credential]]
     ) -> Actor:
         digest = tokens.digest(token)
         credential = self._credentials.get(digest)
         if credential is None:
             revision = self._credentials.revision
-            credential = await look_up(digest, caller)
+            credential = await look_up(digest)
             self._credentials.put(digest, credential, revision)
         if credential.expires_at is not None and credential.expires_at <= times.now():
             raise AuthInvalid
-        if credential.resource and not resource_covers(credential.resource, self._resource(caller.path)):
-            raise AuthInvalid(
-                f"the access token is for {credential.resource} alone: ask for one for this address",
-                resource=credential.resource,
-            )
+        if credential.resource:
+            # The resource that the request uses: its address, in the one spelling of resources.
+            path = re.sub("^/api/", "/", caller.path.decode("latin-1")).rstrip("/")
+            used = f"{canonical_resource(self._settings.advertised_url())}{path}"
+            if not resource_covers(credential.resource, used):
+                raise AuthInvalid(
+                    f"the access token is for {credential.resource} alone: ask for one for this address",
+                    resource=credential.resource,
+                )
         return credential.actor
 
-    def _resource(self, path: bytes) -> str:
-        """Return the resource that a request uses: its address, in the one spelling of resources."""
-        text = path.decode("latin-1")
-        text = text.removeprefix("/api") if text.startswith("/api/") else text
-        return f"{canonical_resource(self._settings.advertised_url())}{text.rstrip('/')}"
-
-    async def _of_access_token(self, digest: str, caller: Caller) -> Credential:
+    async def _of_access_token(self, digest: str) -> Credential:
         row = await self._grants.of_token(digest)
         now = times.now()
         if row is None or not row.is_valid(now):
@@ -150,7 +142,7 @@ class Authenticator:
         grantable = frozenset(scope for scope in SUPPORTED_SCOPES if scope in row.account.scopes)
         return Credential(replace(actor, grantable=grantable), row.expires_at, row.resource)
 
-    async def _of_key(self, digest: str, caller: Caller) -> Credential:
+    async def _of_key(self, digest: str) -> Credential:
         now = times.now()
         account, key = await self._accounts.of_key(digest) or (None, None)
         if account is None or account.disabled or key is None or not key.is_valid(now):

@@ -31,12 +31,10 @@ RETRY_SECONDS: Final = 60.0
 """Seconds for which a statement is tried again while the database fails."""
 Progress = Callable[[int], None]
 """Called with the observations, transactions, relationships and entities erased since the last call."""
-_Step = Callable[[int], Awaitable[bool]]
-"""Runs one statement that erases at most so many nodes or edges; returns whether there may be more."""
 
 
 class Totals(NamedTuple):
-    """The row of ``owner/totals.cypher``: how much an owner has stored."""
+    """How much an owner has stored."""
 
     entities: int
     observations: int
@@ -72,12 +70,9 @@ async def totals_of(database: Database, owner: str) -> Totals:
 
 
 async def delete_with_data(
-    database: Database,
-    name: str,
-    progress: Progress | None = None,
-    objects: ObjectStore | None = None,
+    database: Database, name: str, progress: Progress = lambda _: None, objects: ObjectStore | None = None,
     keys: InstanceKeys | None = None,
-) -> Erased:
+) -> Erased:  # fmt: skip
     """Delete an account with its credentials and all data of its owner. It may be run again until it is done.
 
     Args:
@@ -107,101 +102,79 @@ async def delete_with_data(
 
 
 async def erase_closed(
-    database: Database,
-    owner: str,
-    progress: Progress | None = None,
-    objects: ObjectStore | None = None,
+    database: Database, owner: str, progress: Progress = lambda _: None, objects: ObjectStore | None = None,
     keys: InstanceKeys | None = None,
-) -> Erased:
+) -> Erased:  # fmt: skip
     """Erase all data of an owner who is closed: nothing is written for the owner any more.
 
-    Another erasure or check of the owner ends first.
-
-    Raises:
-        Unavailable: the database or the object store failed; run it again.
+    Another erasure or check of the owner ends first. Unavailable: something failed; run it again.
     """
-    erasure = _Erasure(database, owner, progress or (lambda done: None))
     async with single_flight(database, owner, waits=True):
-        await erasure.run()
+        erased = await erase_facts(database, owner, progress)
     if objects is not None:
-        erasure.erased.files = await objects.erase(owner)
+        erased.files = await objects.erase(owner)
     if keys is not None:
         # What remains of the owner in backups, and in blocks of the disk, cannot be read from now on.
-        erasure.erased.sealing_keys = len(await asyncio.to_thread(keys.destroy, owner))
-    return erasure.erased
+        erased.sealing_keys = len(await asyncio.to_thread(keys.destroy, owner))
+    return erased
 
 
-class _Erasure:
-    """Erases the data of one owner, in statements that each erase little."""
+async def erase_facts(database: Database, owner: str, progress: Progress = lambda _: None) -> Erased:
+    """Erase everything of an owner in statements that each erase little, the owner's node last."""
+    writes, erased = database.writes(owner), Erased()
+    types = (await totals_of(database, owner)).relationship_types
 
-    def __init__(self, database: Database, owner: str, progress: Progress) -> None:
-        self._database, self._owner, self._progress = database, owner, progress
-        self._writes = database.writes(owner)
-        self._types: list[str] = []
-        self.erased = Erased()
+    def count(**counts: int) -> bool:
+        """Note what a statement erased; return whether it erased anything."""
+        for name, number in counts.items():
+            setattr(erased, name, getattr(erased, name) + number)
+        progress(sum(counts.values()))
+        return any(counts.values())
 
-    async def run(self) -> None:
-        """Erase everything of the owner, the owner's node last."""
-        self._types = (await totals_of(self._database, self._owner)).relationship_types
-        for step in (self._transactions, self._relationships, self._entities, self._names):
-            limit = BATCH
-            while limit:
-                limit = await self._tried(step, limit)
-        await self._tried(self._owner_node, 1)
-
-    async def _tried(self, step: _Step, limit: int) -> int:
-        """Run a step; return the limit of the next one, 0 if nothing was left.
-
-        A statement that was too much for the database is run with a smaller limit. Each one can be run twice.
-        """
-        end = time.monotonic() + RETRY_SECONDS
-        while True:
-            try:
-                return limit if await step(limit) else 0
-            except Unavailable as exc:
-                if time.monotonic() > end:
-                    raise
-                if isinstance(exc, DatabaseFull | DatabaseTimeout):
-                    limit = max(1, limit // 4)
-                await asyncio.sleep(0.2)
-
-    async def _transactions(self, limit: int) -> bool:
-        transactions, observations = await self._writes.only(
+    async def erase_transactions(limit: int) -> bool:
+        transactions, observations = await writes.only(
             "owner.erase_transactions", tuple[int, int], limit=limit
         )
-        self.erased.transactions += transactions
-        self.erased.observations += observations
-        self._progress(transactions + observations)
-        return bool(transactions or observations)
+        return count(transactions=transactions, observations=observations)
 
-    async def _relationships(self, limit: int) -> bool:
-        relationships = await self._writes.only("owner.erase_relationships", int, limit=limit)
-        self.erased.relationships += relationships
-        self._progress(relationships)
-        return bool(relationships)
+    async def erase_relationships(limit: int) -> bool:
+        return count(relationships=await writes.only("owner.erase_relationships", int, limit=limit))
 
-    async def _entities(self, limit: int) -> bool:
+    async def erase_entities(limit: int) -> bool:
         # A crowded entity has too many edges for one statement.
-        entities, crowded = await self._writes.only(
-            "owner.erase_entities", tuple[int, str | None], relationship_types=self._types, limit=limit
+        entities, crowded = await writes.only(
+            "owner.erase_entities", tuple[int, str | None], relationship_types=types, limit=limit
         )
-        self.erased.entities += entities
-        self._progress(entities)
-        if crowded is not None:
-            await self._thin(crowded, limit)
-        return bool(entities) or crowded is not None
-
-    async def _thin(self, entity_id: str, limit: int) -> None:
-        """Erase the edges of an entity, until it has too few for this to find any."""
-        erased = 1
-        while erased:
-            erased = await self._writes.only(
-                "owner.thin", int, entity_id=entity_id, relationship_types=self._types, limit=limit
+        edges = int(crowded is not None)
+        while edges:
+            edges = await writes.only(
+                "owner.thin", int, entity_id=crowded, relationship_types=types, limit=limit
             )
+        return count(entities=entities) or crowded is not None
 
-    async def _names(self, limit: int) -> bool:
-        return bool(await self._writes.only("owner.erase_names", int, limit=limit))
+    async def erase_names(limit: int) -> bool:
+        return bool(await writes.only("owner.erase_names", int, limit=limit))
 
-    async def _owner_node(self, limit: int) -> bool:
-        await self._writes.rows("owner.erase")
-        return False
+    for step in (erase_transactions, erase_relationships, erase_entities, erase_names):
+        limit = BATCH
+        while limit:
+            limit = await _tried(step, limit)
+    await _tried(lambda _: writes.rows("owner.erase"), 1)
+    return erased
+
+
+async def _tried(step: Callable[[int], Awaitable[object]], limit: int) -> int:
+    """Run a statement that erases so many nodes or edges; return the next limit, 0 if nothing was left.
+
+    A statement that was too much for the database is run with a smaller limit. Each one can be run twice.
+    """
+    end = time.monotonic() + RETRY_SECONDS
+    while True:
+        try:
+            return limit if await step(limit) else 0
+        except Unavailable as exc:
+            if time.monotonic() > end:
+                raise
+            if isinstance(exc, DatabaseFull | DatabaseTimeout):
+                limit = max(1, limit // 4)
+            await asyncio.sleep(0.2)

@@ -87,11 +87,7 @@ class Database:
         tracer: Tracer = NO_TRACES,
         on_notification: OnNotification | None = None,
     ) -> None:
-        """Make the pool; nothing is sent yet.
-
-        Raises:
-            ConfigurationInvalid: the address cannot be used.
-        """
+        """Make the pool, and send nothing yet; ConfigurationInvalid: the address cannot be used."""
         self._settings = settings
         self._database_name = address.database
         self.browser_url = address.browser_url

@@ -9,9 +9,8 @@ import os
 import re
 import secrets
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -89,17 +88,13 @@ def changing(path: Path, refused: type[GraphmemError] = DataDirectoryRefused) ->
 
 def write_private(path: Path, text: str, mode: int = 0o600) -> None:
     """Replace a file atomically, and see it on the disk. By default only its owner may read it."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode())
-            flush(file)
-        os.chmod(name, mode)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    flush_directory(path.parent)
+
+    def publish(partial: Path) -> None:
+        partial.chmod(mode)
+        partial.replace(path)
+
+    with _partial(path, publish) as file:
+        file.write(text.encode())
 
 
 def flush(file: IO[Any]) -> None:
@@ -155,22 +150,28 @@ def new_file(path: Path, force: bool, refused: type[GraphmemError]) -> Iterator[
         raise refused(f"{path} is a directory: give the name of a file in it", path=str(path))
     if os.path.exists(path) and not force:
         raise refused(f"{path} exists: give another name, or --force to replace it", path=str(path))
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         _remove_abandoned(path)
-        try:
-            with open(partial, "xb", opener=_opened_privately) as file:
-                yield file
-                flush(file)
-            _publish(partial, path, force, refused)
-        finally:
-            partial.unlink(missing_ok=True)
+        with _partial(path, lambda partial: _publish(partial, path, force, refused)) as file:
+            yield file
     except OSError as exc:
         raise refused(f"{path} cannot be written: {exc.strerror or exc}", path=str(path)) from exc
 
 
-def _opened_privately(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+@contextmanager
+def _partial(path: Path, publish: Callable[[Path], None]) -> Iterator[BinaryIO]:
+    """Yield a private file beside ``path`` that is published once its bytes are on the disk, else removed."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with open(
+            partial, "xb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o600)
+        ) as file:
+            yield file
+            flush(file)
+        publish(partial)
+        flush_directory(path.parent)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _remove_abandoned(path: Path) -> None:
@@ -197,4 +198,3 @@ def _publish(partial: Path, path: Path, force: bool, refused: type[GraphmemError
         force = True
     if force:
         partial.replace(path)
-    flush_directory(path.parent)

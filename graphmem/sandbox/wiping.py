@@ -131,7 +131,7 @@ async def _finish(services: Services, account: SharedAccount) -> int:
     for owner in state.retired:
         async with renewed(partial(account.lease, _HOLDER), LEASE_SECONDS):
             erased = await erasing.erase_closed(
-                services.database, owner, None, services.objects, services.keys
+                services.database, owner, objects=services.objects, keys=services.keys
             )
         await services.of(SearchCopies).erase(owner)
         await services.database.write("sandbox.erased", None, name=ACCOUNT_NAME, owner_id=owner)

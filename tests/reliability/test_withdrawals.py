@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.auth.erasing import _Erasure
+from graphmem.auth.erasing import erase_facts
 from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.model import ids, times
@@ -269,4 +269,4 @@ def test_a_withdrawn_file_or_writer_is_as_if_it_had_never_been_given(
 async def erase(services: Services, owner: str) -> None:
     """Erase everything of an owner, so that the same ids can be written again."""
     await services.database.write("owner.close", owner, erased_at=times.now())
-    await _Erasure(services.database, owner, lambda done: None).run()
+    await erase_facts(services.database, owner)
