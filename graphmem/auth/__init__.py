@@ -74,12 +74,11 @@ def stored_name(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SignedAgent:
-    """The agent that signed a request.
+    """The agent that signed a request, by the thumbprint of its key (RFC 7638).
 
-    ``thumbprint`` is that of its key (RFC 7638), ``algorithm`` is ``Ed25519`` or ``ES256``. ``tier`` is
-    ``operator_attested`` if an issuer that this service knows vouches for the agent, else ``software``.
-    ``issuer`` and ``subject`` are those of a token that such an issuer signed, else None. What a token says
-    that the agent signed itself is in ``claimed_issuer`` and ``claimed_subject``, and proves nothing.
+    ``tier`` is ``operator_attested`` if an issuer that this service knows vouches for the agent, else
+    ``software``. ``issuer`` and ``subject`` are those of a token that such an issuer signed. What a token
+    says that the agent signed itself is in ``claimed_issuer`` and ``claimed_subject``, and proves nothing.
     ``token_id`` is the ``jti`` of the token.
     """
 
@@ -97,13 +96,12 @@ class SignedAgent:
 class Actor:
     """Who acts: the owner of the data, the scopes, the account, the agent that writes and its client program.
 
-    ``account`` is the id of the account and ``account_name`` its name. ``credential`` is the id of the key or
-    the grant that was used, empty without one; it is no secret. ``credential_name`` is the name of the key or
-    of the client of OAuth. ``agent`` is the thumbprint of the key that
-    signed the request, ``anonymous`` without a signature; ``signer`` says more of that agent. ``client`` is
-    the name that the program gives itself. It is stored with what the program writes and proves nothing.
-    ``grantable`` has the scopes that the program may get by asking the person again: those of the account, if
-    the credential is of OAuth. ``asked_by`` is the attribution of the caller for whom the worker acts.
+    ``agent`` is the thumbprint of the key that signed the request; ``signer`` says more of that agent.
+    ``client`` is the name that the program gives itself. It is stored with what the program writes and proves
+    nothing. ``account`` is the id of the account, ``credential`` that of the key or the grant that was used,
+    which is no secret; ``credential_name`` is the name of the key or of the client of OAuth. ``grantable``
+    has the scopes that a program of OAuth may get by asking the person again. ``asked_by`` is the
+    attribution of the caller for whom the worker acts.
     """
 
     owner: str
@@ -168,11 +166,7 @@ def _attributed(
 
 @lru_cache(100)
 def local_actor(client: str, method: Method = Method.PROCESS) -> Actor:
-    """Return the actor of a person at this machine: the local account with every scope.
-
-    It is for faces that only this machine's user reaches: the command line, MCP over stdio, the Unix socket,
-    and a service on loopback in development that nothing guards.
-    """
+    """Return the local account with every scope, for faces that only this machine's user reaches."""
     return Actor(
         owner=DEFAULT_OWNER, scopes=ALL_SCOPES, client=client, account=LOCAL_ACCOUNT, account_name=LOCAL_NAME,
         method=method,

@@ -44,8 +44,7 @@ class AgentToken:
     def of(cls, text: Any, now: float, *, is_strict: bool = False) -> AgentToken:
         """Read a token. ``is_strict``: its algorithms have their own names; see :meth:`AgentKey.of`.
 
-        Raises:
-            AgentSignatureInvalid: it is no token of an agent, has expired, or is valid for more than a day.
+        AgentSignatureInvalid: it is no token of an agent, has expired, or is valid for more than a day.
         """
         header, claims, signed, signature = _parts(text)
         if header.get("typ") != TOKEN_TYPE or "crit" in header:

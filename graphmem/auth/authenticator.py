@@ -113,12 +113,7 @@ class Authenticator:
     async def _remembered(
         self, token: str, caller: Caller, look_up: Callable[[str], Awaitable[Credential]]
     ) -> Actor:
-        digest = tokens.digest(token)
-        credential = self._credentials.get(digest)
-        if credential is None:
-            revision = self._credentials.revision
-            credential = await look_up(digest)
-            self._credentials.put(digest, credential, revision)
+        credential = await self._credentials.get(tokens.digest(token), look_up)
         if credential.expires_at is not None and credential.expires_at <= times.now():
             raise AuthInvalid
         if credential.resource:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,21 +33,22 @@ class CredentialCache:
 
     def __init__(self) -> None:
         self._credentials: TTLCache[str, Credential] = TTLCache(CREDENTIALS_LIMIT, REMEMBERED_SECONDS)
-        self.revision = 0
-        """Changes whenever a credential ends in this process."""
+        self._ended = 0
+        """How many credentials have ended in this process."""
 
-    def get(self, digest: str) -> Credential | None:
-        """Return a credential; None if it must be looked up."""
-        return self._credentials.get(digest)
-
-    def put(self, digest: str, credential: Credential, revision: int) -> None:
-        """Keep a credential that was looked up at a revision, unless one has ended since then."""
-        if revision == self.revision:
-            self._credentials[digest] = credential
+    async def get(self, digest: str, look_up: Callable[[str], Awaitable[Credential]]) -> Credential:
+        """Return a credential. One that is looked up is kept, unless another has ended meanwhile."""
+        credential = self._credentials.get(digest)
+        if credential is None:
+            ended = self._ended
+            credential = await look_up(digest)
+            if ended == self._ended:
+                self._credentials[digest] = credential
+        return credential
 
     def end(self, credential_id: str) -> None:
         """Forget an API key, or all access tokens of a grant, so that the next request looks it up."""
-        self.revision += 1
+        self._ended += 1
         for digest in list(self._credentials):
             credential = self._credentials.get(digest)
             if credential is not None and credential.actor.credential == credential_id:

@@ -48,16 +48,8 @@ class SignedMessage:
     def base(self, components: Sequence[str], parameters: str) -> bytes:
         """Return what a signature signs: a line for each component, then its parameters as they were sent.
 
-        Raises:
-            AgentSignatureInvalid: a component is not supported, or the request has no such header.
+        AgentSignatureInvalid: a component is not supported, or the request has no such header.
         """
-        lines = [f'"{name}": {self._component(name)}' for name in components]
-        lines.append(f'"@signature-params": {parameters}')
-        if any("\n" in line for line in lines):
-            raise refused("invalid_request", "a line of what is signed has a line break")
-        return "\n".join(lines).encode("latin-1")
-
-    def _component(self, name: str) -> str:
         query = f"?{self.query}" if self.query else ""
         derived = {
             "@method": self.method,
@@ -68,21 +60,25 @@ class SignedMessage:
             "@request-target": f"{self.path}{query}",
             "@target-uri": f"{self.scheme}://{self.authority}{self.path}{query}",
         }
-        value = derived.get(name) if name.startswith("@") else self.field(name)
-        if value is None:
-            raise refused("invalid_input", f"the request has no {name[:100]}")
-        return value
+        lines: list[str] = []
+        for name in components:
+            value = derived.get(name) if name.startswith("@") else self.field(name)
+            if value is None:
+                raise refused("invalid_input", f"the request has no {name[:100]}")
+            lines.append(f'"{name}": {value}')
+        lines.append(f'"@signature-params": {parameters}')
+        if any("\n" in line for line in lines):
+            raise refused("invalid_request", "a line of what is signed has a line break")
+        return "\n".join(lines).encode("latin-1")
 
 
 @dataclass(frozen=True, slots=True)
 class MessageSignature:
-    """The signature of a request.
+    """The signature of a request. ``scheme`` says how ``key_members`` name its key.
 
-    ``scheme`` says how ``key_members`` name its key. ``parameters`` is the text of its components and
-    parameters as it was sent.
+    ``parameters`` is the text of its components and parameters as it was sent.
     """
 
-    label: str
     scheme: str
     key_members: Mapping[str, Any]
     components: tuple[str, ...]
@@ -94,9 +90,7 @@ class MessageSignature:
     def of(cls, message: SignedMessage, now: float) -> MessageSignature:
         """Return the signature of a request, which covers all that it must and is of this time.
 
-        Raises:
-            AgentSignatureInvalid: a header is missing or damaged, there are two signatures, it covers too
-                little, or it is too old or of the future.
+        AgentSignatureInvalid: it is missing or damaged, one of two, covers too little, or is of another time.
         """
         label, (scheme, members) = _only_member(message, "signature-key")
         _, (components, parameters) = _only_member(message, "signature-input", label)
@@ -106,18 +100,22 @@ class MessageSignature:
         if message.field("signature") != _rendered(label, signature):
             # Base64 has several texts for the same bytes: one alone is taken.
             raise refused("invalid_request", "Signature is not written as RFC 9651 does")
-        names = tuple(_name(component) for component in components)
+        if any(not isinstance(name, str) or parameters for name, parameters in components):
+            raise refused("invalid_input", "components have no parameters here")
+        names = tuple(name for name, _ in components)
         if len({*names}) != len(names):
             raise refused("invalid_input", "a component is covered twice")
-        _check_coverage(message, names)
+        has_uri = "@target-uri" in names
+        needed = ["@method", "@authority", "@target-uri" if has_uri else "@path", "signature-key"]
+        needed += ["@query"] if message.query and not has_uri else []
+        needed += ["content-digest"] if message.has_body else []
+        if missing := [name for name in needed if name not in names]:
+            raise refused("invalid_input", f"it does not cover {', '.join(missing)}", required_input=needed)
         created = _check_times(parameters, now)
         text = message.field("signature-input") or ""
         # A scheme is a token of RFC 9651, which is no text.
         scheme = "" if isinstance(scheme, str) else str(scheme)
-        return cls(label, scheme, members, names, created, text[len(label) + 1 :], signature)
-
-    def base(self, message: SignedMessage) -> bytes:
-        return message.base(self.components, self.parameters)
+        return cls(scheme, members, names, created, text[len(label) + 1 :], signature)
 
 
 def signed_digests(message: SignedMessage) -> dict[str, bytes]:
@@ -163,17 +161,6 @@ def _rendered(label: str, signature: bytes) -> str:
     return f"{label}=:{base64.b64encode(signature).decode()}:"
 
 
-def _check_coverage(message: SignedMessage, names: tuple[str, ...]) -> None:
-    has_uri = "@target-uri" in names
-    needed = ["@method", "@authority", "@target-uri" if has_uri else "@path", "signature-key"]
-    if message.query and not has_uri:
-        needed.append("@query")
-    if message.has_body:
-        needed.append("content-digest")
-    if missing := [name for name in needed if name not in names]:
-        raise refused("invalid_input", f"it does not cover {', '.join(missing)}", required_input=needed)
-
-
 def _check_times(parameters: Mapping[str, Any], now: float) -> int:
     """Return when a signature was made; AgentSignatureInvalid: that, or a parameter, is refused."""
     if unknown := sorted(parameters.keys() - _PARAMETERS):
@@ -188,13 +175,6 @@ def _check_times(parameters: Mapping[str, Any], now: float) -> int:
     if expires is not None and (type(expires) is not int or expires <= now or expires < created):
         raise refused("invalid_signature", "it has expired")
     return created
-
-
-def _name(component: Any) -> str:
-    name, parameters = component
-    if not isinstance(name, str) or parameters:
-        raise refused("invalid_input", "components have no parameters here")
-    return name
 
 
 def _only_member(

@@ -182,7 +182,7 @@ class SignedRequests:
         now = self._clock()
         signature = MessageSignature.of(message, now)
         key, agent = await self._signer(signature, now)
-        base = signature.base(message)
+        base = message.base(signature.components, signature.parameters)
         if not key.has_signed(signature.signature, base):
             raise refused(
                 "invalid_signature",
@@ -227,10 +227,7 @@ class SignedRequests:
         )  # fmt: skip
 
     def _take(self, key: AgentKey, base: bytes, created: int) -> None:
-        """Take a request that changes something, once.
-
-        What was signed decides, not the bytes of the signature: ECDSA has a second signature for each.
-        """
+        """Take a request that changes something, once. ECDSA has a second signature for what was signed."""
         if created < self._begin:
             raise refused("invalid_signature", "created is before the start of the service")
         digest = hashlib.sha256(key.thumbprint.encode() + b"\0" + base).digest()

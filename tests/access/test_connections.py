@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -241,10 +242,18 @@ def test_the_shapes_of_the_caller_and_of_connections(
 
 
 def test_a_lookup_that_began_before_a_credential_ended_is_not_kept() -> None:
-    credentials, credential = CredentialCache(), Credential(local_actor("test"))
-    begun = credentials.revision
-    credentials.end("another")
-    credentials.put("digest", credential, begun)
-    assert credentials.get("digest") is None
-    credentials.put("digest", credential, credentials.revision)
-    assert credentials.get("digest") is credential
+    credentials, before, after = CredentialCache(), *(Credential(local_actor(name)) for name in "ab")
+
+    async def overtaken(_: str) -> Credential:
+        credentials.end("another")
+        return before
+
+    async def looked_up(_: str) -> Credential:
+        return after
+
+    async def scenario() -> None:
+        assert await credentials.get("digest", overtaken) is before
+        assert await credentials.get("digest", looked_up) is after
+        assert await credentials.get("digest", overtaken) is after
+
+    asyncio.run(scenario())
