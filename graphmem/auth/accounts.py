@@ -61,7 +61,6 @@ class ApiKey(NamedTuple):
     made_by: str | None = None
 
     def is_valid(self, now: int) -> bool:
-        """Return whether the key is neither revoked nor expired at a time."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 

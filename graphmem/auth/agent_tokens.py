@@ -89,7 +89,6 @@ def own_token(key: PrivateAgentKey, issuer: str, subject: str, now: int) -> str:
 
 
 def _parts(text: Any) -> tuple[dict[str, Any], dict[str, Any], bytes, bytes]:
-    """Return header and claims of a token, what is signed, and the signature."""
     if not isinstance(text, str) or len(text) > TOKEN_CHARACTERS_LIMIT or text.count(".") != 2:
         raise refused("invalid_jwt", "there is no token of three parts")
     header, claims, signature = text.split(".")

@@ -27,8 +27,6 @@ _MINUTE: Final = 60_000_000
 
 
 class SentBody(Protocol):
-    """The body of a request, as far as a signature covers it."""
-
     async def is_empty(self) -> bool: ...
 
     async def expect(self, digests: Mapping[str, bytes]) -> None:

@@ -114,7 +114,6 @@ def redirect_uri_matches(requested: str, registered: Iterable[str]) -> bool:
 
 
 def _loopback_place(uri: str) -> tuple[str, str, str] | None:
-    """Return host, path and query of a URI that goes by ``http`` to this computer."""
     try:
         parts = read_uri(uri)
     except ValueError:
@@ -296,7 +295,6 @@ def document_client(client_id: str, document: Mapping[str, Any]) -> ClientMetada
 
 
 async def document_client_at(documents: DocumentCache[ClientMetadata], client_id: str) -> ClientMetadata:
-    """Return the client of a metadata document, fetched if it is not kept."""
     check_client_id_url(client_id)
     try:
         return await documents.get(client_id)
@@ -319,7 +317,6 @@ def check_code_challenge(challenge: str | None, method: str | None) -> str:
 
 
 def make_code_verifier() -> str:
-    """Return a new code verifier: 32 random bytes in base64url."""
     return secrets.token_urlsafe(32)
 
 

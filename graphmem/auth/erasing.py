@@ -64,7 +64,6 @@ class Erased:
 
 
 async def totals_of(database: Database, owner: str) -> Totals:
-    """Return how much an owner has stored."""
     row = await database.reads(owner).one("owner.totals", Totals)
     return row or Totals(0, 0, 0, 0, [])
 
@@ -125,7 +124,6 @@ async def erase_facts(database: Database, owner: str, progress: Progress = lambd
     types = (await totals_of(database, owner)).relationship_types
 
     def count(**counts: int) -> bool:
-        """Note what a statement erased; return whether it erased anything."""
         for name, number in counts.items():
             setattr(erased, name, getattr(erased, name) + number)
         progress(sum(counts.values()))

@@ -36,8 +36,6 @@ class SignedFile(NamedTuple):
 
 
 class FileUrls:
-    """Signs URLs, and finds the file of a URL."""
-
     def __init__(self, database: Database) -> None:
         self._accounts = Accounts(database)
         self._reads = database.reads(None)

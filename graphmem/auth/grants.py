@@ -214,7 +214,6 @@ class Grants:
         return code if row is not None else None
 
     async def deny(self, secret: str) -> AuthorizationRequest | None:
-        """End a request; None if it has ended already."""
         return await self._writes.one(
             "oauth.deny", AuthorizationRequest, digest=tokens.digest(secret), now=times.now()
         )
@@ -299,7 +298,6 @@ class Grants:
         return IssuedTokens(access_token, refresh_token if can_refresh else None, scopes, seconds)
 
     def _remove_expired(self) -> None:
-        """Remove some of what has expired, beside the request and not often."""
         if time.monotonic() - self._removed_at < REMOVAL_SECONDS:
             return
         self._removed_at = time.monotonic()

@@ -155,7 +155,6 @@ async def resolve(host: str) -> list[str]:
 
 @cache
 def default_tls() -> ssl.SSLContext:
-    """Return the TLS context of the process: host name and certificate are checked."""
     return httpx.create_ssl_context()
 
 
@@ -185,7 +184,6 @@ class Fetcher:
         self._bytes_limit = bytes_limit
 
     async def fetch_json(self, url: str) -> FetchedDocument:
-        """Return the JSON object at a URL."""
         return await self._exchange(read_url(url), partial(_read, bytes_limit=self._bytes_limit))
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
@@ -261,7 +259,6 @@ async def _accepted(host: str, response: httpx.Response, statuses: range = range
 
 
 async def _read(host: str, response: httpx.Response, bytes_limit: int) -> FetchedDocument:
-    """Return the document of an answer, and how long it may be kept."""
     await _accepted(host, response, range(200, 201))
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise FetchRefused("encoding", f"{host} answered a compressed body")

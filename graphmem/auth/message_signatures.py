@@ -188,7 +188,6 @@ def _only_member(
 
 
 def _members(message: SignedMessage, header: str) -> dict[str, tuple[Any, Any]]:
-    """Return the members of a header that is a dictionary of RFC 9651."""
     # Few requests are signed, and commands start without it.
     import http_sf
 

@@ -65,7 +65,6 @@ def meter() -> Meter:
 
 @contextlib.contextmanager
 def measured(by: Meter) -> Iterator[None]:
-    """Have ``by`` count the request that the block answers."""
     token = _meter.set(by)
     try:
         yield

@@ -88,8 +88,6 @@ Way = Literal["asc", "desc"]
 
 
 class Query(NamedTuple):
-    """One query: its purpose, its parameters, its columns, and its text."""
-
     name: str
     doc: str
     params: dict[str, str]
@@ -242,7 +240,6 @@ def _with_fragments(text: str) -> str:
 
 
 def _with_seek(match: re.Match[str]) -> str:
-    """Return a MATCH with the demand to seek the node whose unique key it gives."""
     keys = tuple(part.partition(":")[0].strip() for part in match["properties"].split(","))
     if (match["label"], keys) not in _unique():
         return match[0]

@@ -66,7 +66,6 @@ class Known:
 
 
 def _is_fresh(read: Known | _OwnTypes) -> bool:
-    """Return whether something was read less than :data:`REMEMBERED_SECONDS` ago."""
     return time.monotonic() - read.read_at < REMEMBERED_SECONDS
 
 

@@ -150,7 +150,6 @@ def exists(settings: Settings) -> bool:
 
 
 def status(settings: Settings) -> InstanceStatus:
-    """Return what is known of the instance; it need not run or exist."""
     with _instance(settings) as instance:
         known: dict[str, Any] = {"disk_bytes": private_files.disk_bytes(instance.root)}
         facts, process = instance.facts(), server_process.find(instance)
@@ -215,7 +214,6 @@ def _attach(instance: Instance, process: psutil.Process, probe: Probe) -> Instan
 
 
 def _fault(probe: Probe, connection: InstanceLogin) -> Exception | None:
-    """Return why the database does not answer, None if it does."""
     try:
         probe(connection)
     except SetupError:

@@ -73,7 +73,6 @@ def make_in_background(class_path: list[Path], home: Path) -> None:
 
 
 def _changed(file: Path) -> float:
-    """Return a file's modification time in seconds since the epoch, 0 if the file does not exist."""
     try:
         return file.stat().st_mtime
     except FileNotFoundError:

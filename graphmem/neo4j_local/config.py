@@ -24,7 +24,6 @@ INHERITED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_
 
 
 def neo4j_conf(settings: Settings, bolt_port: int, http_port: int) -> str:
-    """Return the text of neo4j.conf, by the template beside this module."""
     template = Path(__file__).with_name("neo4j.conf").read_text("utf-8")
     return template.format(settings=settings, bolt_port=bolt_port, http_port=http_port)
 

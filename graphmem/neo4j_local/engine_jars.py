@@ -23,7 +23,6 @@ FETCH_LOCK_TIMEOUT_SECONDS = 1800.0  # to wait for another process that fetches 
 
 
 def directory(settings: Settings) -> Path:
-    """Return the directory of this engine's jars. It need not exist."""
     return settings.cache_path / f"neo4j-{read(settings.neo4j_version).release}"
 
 

@@ -28,7 +28,6 @@ class Jar(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The file name, which is unique within a lock."""
         return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
 
 

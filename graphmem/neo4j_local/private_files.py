@@ -38,7 +38,6 @@ def cause(error: OSError, path: Path | str) -> str:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's content, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -98,7 +97,6 @@ def write_private(path: Path, text: str, mode: int = 0o600) -> None:
 
 
 def flush(file: IO[Any]) -> None:
-    """Return once the bytes of an open file are on the disk."""
     file.flush()
     os.fsync(file.fileno())
 

@@ -49,7 +49,6 @@ def find(instance: Instance, *, search: bool = True) -> psutil.Process | None:
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Return whether a process runs. A zombie does not."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
@@ -142,7 +141,6 @@ def _wait_for_end(process: psutil.Process, timeout: float) -> bool:
 
 
 def start_failed(message: str, log_lines: list[str]) -> EngineStartFailed:
-    """Return the error of a start, with the last lines of the server's log in its message."""
     text = "\n".join(f"  {line}" for line in log_lines) or "  (nothing)"
     return EngineStartFailed(f"{message}. The last lines of its log:\n{text}", log=log_lines)
 

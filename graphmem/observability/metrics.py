@@ -97,7 +97,6 @@ class Metrics:
         self._request_seconds(operation).observe(seconds)
 
     def response(self, status: int) -> None:
-        """Count an HTTP answer."""
         self._responses(str(status)).inc()
 
     def statement(self, query: str, seconds: float) -> None:
