@@ -15,7 +15,7 @@ from graphmem.auth.agent_grants import AgentGrants
 from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.changes.change_feed import ChangeFeed
 from graphmem.context import Services
-from graphmem.database import failpoints, instance_kind, migrations
+from graphmem.database import instance_kind, migrations
 from graphmem.database.availability import Availability, wait_until_up
 from graphmem.database.driver import Database, OnNotification
 from graphmem.database.owner_cache import TypeAliases
@@ -73,7 +73,6 @@ async def open_services(
         SandboxMismatch: the database is that of a sandbox and should not be, or the other way round.
         DatabaseUnavailable: the database at ``NEO4J_URI`` does not answer.
     """
-    failpoints.arm(settings)
     keys = await asyncio.to_thread(keys_of, settings)
     settings = _with_token(settings, keys)
     where = await connection(settings, progress)

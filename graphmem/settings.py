@@ -311,7 +311,6 @@ class Settings(BaseSettings):
     objects_connect_timeout: values.Seconds = 3.0
     objects_read_timeout: values.Seconds = 10.0
     objects_attempts: int = 3
-    failpoints: str = _shared("")
 
     @cached_property
     def merge_rules_off_by_type(self) -> dict[str, frozenset[str]]:

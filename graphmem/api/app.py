@@ -22,7 +22,6 @@ from graphmem.auth import Actor, request_actor
 from graphmem.auth.authenticator import Authenticate, Authenticator
 from graphmem.auth.rates import meter
 from graphmem.context import Services
-from graphmem.database import failpoints
 from graphmem.database.jobs import waited_for
 from graphmem.errors import Forbidden, InvalidInput, RouteNotFound, SandboxDisabled
 from graphmem.mcp.http import McpEndpoint
@@ -96,7 +95,6 @@ def _endpoint(
         with waited_for(request.is_disconnected):
             named = Face.CLI if actor.client == "cli" else face
             answer = await operation.run(services, actor, raw, named)
-        failpoints.reach("before", failpoints.ANSWER)
         return Response(answer, media_type="application/json")
 
     return endpoint

@@ -1,1 +1,1 @@
-"""The database: the driver, its errors, admission, migrations, failpoints, and two small caches of it."""
+"""The database: the driver, its errors, admission, migrations, and two small caches of it."""

@@ -24,7 +24,7 @@ import structlog
 from neo4j import AsyncGraphDatabase, Query
 
 from graphmem import cypher
-from graphmem.database import failpoints, left_out, pool
+from graphmem.database import left_out, pool
 from graphmem.database.admission import Admission
 from graphmem.database.driver_errors import (
     DEADLOCK_CODE,
@@ -300,7 +300,7 @@ class Database:
 
                 yield Queries(run, owner)
                 if commit:
-                    with self.statement(failpoints.COMMIT):
+                    with self.statement("commit"):
                         await tx.commit()
                 else:
                     # Else the driver would commit at the end of its block.
@@ -318,14 +318,14 @@ class Database:
         """
 
         async def attempt() -> list[Row]:
-            return await self._run_planned(failpoints.SCRIPT, text, params, self._settings.write_timeout)
+            return await self._run_planned("script", text, params, self._settings.write_timeout)
 
-        with self._translated(failpoints.SCRIPT):
+        with self._translated("script"):
             return await self._tried(attempt, partial(_has_code, RACE_CODES))
 
     async def stream(self, text: LiteralString, /, size: int, **params: Any) -> AsyncIterator[Row]:
         """Yield the rows of a read of administration, which may take long: as stored, ``size`` at a time."""
-        with self._translated(failpoints.SCRIPT):
+        with self._translated("script"):
             async with self._driver.session(database=self._database_name, fetch_size=size) as session:
                 async for record in await session.run(Query(text), params):
                     yield record.data()
@@ -439,8 +439,7 @@ class Database:
 
     @contextlib.contextmanager
     def statement(self, name: str) -> Iterator[None]:
-        """Count and time one statement, for its request and the process; it runs between its failpoints."""
-        failpoints.reach("before", name)
+        """Count and time one statement, for its request and the process."""
         cell = round_trips.get(None)
         if cell is not None:
             cell[0] += 1
@@ -451,7 +450,6 @@ class Database:
                 yield
         finally:
             self.metrics.statement(name, time.perf_counter() - start)
-        failpoints.reach("after", name)
 
     @contextlib.contextmanager
     def _translated(self, name: str) -> Iterator[None]:

@@ -18,7 +18,7 @@ import graphmem
 from graphmem import cypher, dump
 from graphmem.auth import Actor, Method, Scope, erasing
 from graphmem.auth.accounts import Account
-from graphmem.database import failpoints, jobs
+from graphmem.database import jobs
 from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_of_database
 from graphmem.errors import AccountConflict, AuthInvalid, DatabaseFull, DumpRefused, ObjectStoreUnavailable
@@ -28,6 +28,7 @@ from graphmem.objects import ObjectStore
 from graphmem.registry import REGISTRY
 from tests.access.conftest import Command, Instance
 from tests.cypher.test_queries import SCANS
+from tests.support import failpoints
 from tests.support.dumps import store_rich_example
 from tests.support.faces import Call
 from tests.support.forked_services import forks

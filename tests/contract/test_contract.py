@@ -36,7 +36,7 @@ def test_every_setting_but_those_of_tests_stands_in_the_reference() -> None:
     assert {name for name in Settings.model_fields if f"`{variable(name)}`" not in page} == {
         "neo4j_fast_start", "acquisition_timeout", "connection_timeout", "read_timeout", "write_timeout",
         "heavy_wait", "retry_seconds", "oauth_refresh_grace", "objects_connect_timeout",
-        "objects_read_timeout", "objects_attempts", "failpoints",
+        "objects_read_timeout", "objects_attempts",
     }  # fmt: skip
 
 

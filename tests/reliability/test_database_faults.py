@@ -14,13 +14,13 @@ import pytest
 from graphmem.api.app import create_app
 from graphmem.auth import Actor
 from graphmem.auth.authenticator import Caller
-from graphmem.database import failpoints
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy
 from graphmem.model import ids
 from graphmem.model.items import ItemReader
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings
 from graphmem.writing import Receipt, StoreRequest, TurnLimits, Writers
+from tests.support import failpoints
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import by_rest
@@ -280,13 +280,12 @@ def at_once(faulty: Faulty, count: int) -> list[Outcome]:
 
 @pytest.mark.parametrize("count", [1, 5])
 def test_an_unexpected_fault_of_a_write_is_answered(faulty: Faulty, count: int) -> None:
-    settings = faulty.services.settings
     every_write = ",".join(f"before:write.turn=raise@{number}" for number in range(1, 20))
-    failpoints.arm(settings.model_copy(update={"failpoints": every_write}))
+    failpoints.arm(every_write)
     try:
         assert [type(outcome) for outcome in at_once(faulty, count)] == [InternalError] * count
     finally:
-        failpoints.arm(settings)
+        failpoints.arm()
     assert isinstance(at_once(faulty, 1)[0], dict)
 
 

@@ -22,11 +22,11 @@ import pytest
 from graphmem import cypher, neo4j_local
 from graphmem.checking import audit
 from graphmem.context import Services
-from graphmem.database import failpoints
-from graphmem.errors import ConfigurationInvalid, InternalError, ServiceBusy
+from graphmem.errors import InternalError, ServiceBusy
 from graphmem.operations import server
-from graphmem.settings import Settings, load
+from graphmem.settings import Settings
 from graphmem.worker import make_vectors, refold_stale
+from tests.support import failpoints
 from tests.support.dumps import Dumps
 from tests.support.embedded_neo4j import engine_settings, probe, query
 from tests.support.event_loop import Loop
@@ -447,29 +447,23 @@ def test_there_is_no_step_that_writes_at_which_nothing_died() -> None:
 
 @pytest.mark.parametrize("text", ["x", "before:nothing=exit", "after:answer=exit", "before:commit=fall"])
 def test_what_is_no_failpoint_is_refused(text: str) -> None:
-    with pytest.raises(ConfigurationInvalid, match="no failpoint"):
-        failpoints.arm(load(env="test", failpoints=text))
+    with pytest.raises(ValueError, match="no failpoint"):
+        failpoints.arm(text)
 
 
-@pytest.mark.parametrize("env", ["development", "production", "demo"])
-def test_failpoints_are_refused_where_it_is_no_test(env: str) -> None:
-    with pytest.raises(ConfigurationInvalid, match="for tests"):
-        failpoints.arm(load(env=env, failpoints="before:commit=exit"))
-    failpoints.reach("before", "commit")
-
-
-def test_failpoints_at_one_place_count_their_passes_apart(settings: Settings) -> None:
-    twice = "before:commit=raise@1,before:commit=raise@2"
-    failpoints.arm(settings.model_copy(update={"failpoints": twice}))
+def test_failpoints_at_one_place_count_their_passes_apart() -> None:
+    failpoints.arm("before:commit=raise@1,before:commit=raise@2")
     for _ in range(2):
         with pytest.raises(InternalError):
             failpoints.reach("before", "commit")
     failpoints.reach("before", "commit")
+    failpoints.arm()
 
 
-def test_a_fault_of_ours_after_a_write_is_told_and_settled_by_the_key(rest: Call, settings: Settings) -> None:
+def test_a_fault_of_ours_after_a_write_is_told_and_settled_by_the_key(rest: Call) -> None:
     rest("store", entities=[{"entity_type": "other", "name": "first"}])
-    failpoints.arm(settings.model_copy(update={"failpoints": "after:write.turn=raise"}))
+    failpoints.arm("after:write.turn=raise")
     with pytest.raises(Exception, match="failpoint"):
         rest("store", **STORE, **KEY)
+    failpoints.arm()
     stored_once(rest, DONE, before=1)

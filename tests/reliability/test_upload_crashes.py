@@ -27,11 +27,11 @@ import pytest
 
 from graphmem.checking.unused_objects import Removal, remove_unreferenced
 from graphmem.context import Services
-from graphmem.database import failpoints
 from graphmem.model import ids, times
 from graphmem.objects import ObjectStore
 from graphmem.settings import Settings
 from tests.reliability.test_failpoints import Doom, doom, healthy
+from tests.support import failpoints
 from tests.support import service as running_services
 from tests.support.commands import OWNER_BY_TOKEN
 from tests.support.event_loop import Loop

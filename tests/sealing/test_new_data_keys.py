@@ -10,11 +10,11 @@ import pytest
 from graphmem.checking import resealing
 from graphmem.checking.resealing import GRACE_SECONDS, reseal
 from graphmem.context import Services
-from graphmem.database import failpoints
 from graphmem.errors import InternalError
 from graphmem.objects.keys import owner_segment
 from graphmem.sealing.instance_keys import INSTANCE, replaced
 from graphmem.sealing.sealed_files import HEAD_BYTES, key_id
+from tests.support import failpoints
 from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -99,7 +99,7 @@ def test_sealing_anew_that_is_interrupted_goes_on_and_both_keys_open_meanwhile(
     is_alone: bool,
 ) -> None:
     """``is_alone``: the owner alone has another data key."""
-    keys, settings = sealed_services.keys, sealed_services.settings
+    keys = sealed_services.keys
     assert keys is not None
     store_rich_example(run)
     old, before = {each.id for each in keys.record().keys}, lists(run)
@@ -108,10 +108,10 @@ def test_sealing_anew_that_is_interrupted_goes_on_and_both_keys_open_meanwhile(
     assert {each.owner for each in replaced(keys.record())} == {each.owner for each in made}
     monkeypatch.setattr(resealing, "PAGE_ROWS", 7)
     for side in ("before", "after"):
-        failpoints.arm(settings.model_copy(update={"failpoints": f"{side}:script=raise@3"}))
+        failpoints.arm(f"{side}:script=raise@3")
         with pytest.raises(InternalError):
             seal_anew(loop, sealed_services)
-        failpoints.arm(settings)
+        failpoints.arm()
         assert replaced(keys.record()), "whoever was interrupted begins again"
         assert lists(run) == before
     seal_anew(loop, sealed_services)

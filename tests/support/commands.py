@@ -91,6 +91,10 @@ if __name__ == "__main__":
         calling.COMMAND = command(owner, LOCAL_SERVICE)
     # The default owner is read when the package is imported.
     reached_outcomes.install_if_wanted()
+    if "GRAPHMEM_FAILPOINTS" in os.environ:
+        from tests.support.failpoints import arm_from_environment
+
+        arm_from_environment()
     if sys.argv[1:] == [LOCAL_SERVICE]:
         from graphmem.service.process import main
     else:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmem.settings import Settings
-from tests.support import oauth_changes, quick_passwords, reached_outcomes
+from tests.support import failpoints, oauth_changes, quick_passwords, reached_outcomes
 from tests.support.commands import LOCAL_SERVICE, OWNER_BY_TOKEN, environment, no_work, owner_by_token
 from tests.support.sealed_database import of_client
 
@@ -190,6 +190,7 @@ def _run(
     from graphmem.service import process
 
     reached_outcomes.install_if_wanted()
+    failpoints.arm_from_environment()
     real = times.now
     times.now = lambda: real() + clock
     if not worker:
