@@ -190,7 +190,8 @@ class Operation(Generic[A]):
         finally:
             round_trips.reset(token)
             seconds = time.perf_counter() - start
-            services.metrics.request(self.name, _FACES[face], outcome, seconds)
+            services.metrics.requests(self.name, _FACES[face], outcome).inc()
+            services.metrics.request_seconds(self.name).observe(seconds)
             services.tracer.operation(self.name, _FACES[face], outcome, failed)
             logs.operation(self.name, {
                 "outcome": outcome,

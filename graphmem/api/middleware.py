@@ -189,7 +189,7 @@ class Gate:
             raise CursorOfAnotherDatabase
 
     def _ended(self, scope: Scope, status: int, begin: float) -> None:
-        self._metrics.response(status)
+        self._metrics.responses(str(status)).inc()
         self._tracer.answered(status)
         # An operation logs its own line. A refusal before any operation is logged here only.
         if status >= 400 or _stdlib_log.isEnabledFor(logging.DEBUG):

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from graphmem.database.driver import Database
-from graphmem.database.owners import every_owner
 from graphmem.model.times import EARLIEST
 from graphmem.objects import ListedObject, ObjectStore
 from graphmem.objects.keys import owner_segment
@@ -56,7 +55,7 @@ async def remove_unreferenced(
     last call.
     """
     removal = Removal(dry_run)
-    owners = {owner_segment(owner): owner async for owner in every_owner(database)}
+    owners = {owner_segment(owner): owner async for owner in database.owners()}
     segment, used = "", set[str]()
     async for page in _pages(store):
         if page[0].segment != segment:

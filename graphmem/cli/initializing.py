@@ -201,9 +201,7 @@ def _has_data(chosen: Settings) -> bool:
         return False
 
     async def look(database: Database) -> bool:
-        from graphmem.database.owners import every_owner
-
-        return any([True async for _ in every_owner(database)])
+        return any([True async for _ in database.owners()])
 
     return _on_database(chosen, look)
 

@@ -52,11 +52,9 @@ class Availability:
             # A health check is public: it does not tell the address of the database.
             await self._database.verify(with_address=False)
             self._know(None)
-        except Unavailable as exc:
-            self._know(exc)
-        except GraphmemError:
-            # A wrong setting. The log has it, and a health check does not tell it.
-            self._know(DatabaseUnavailable())
+        except GraphmemError as exc:
+            # A wrong setting is in the log, and a health check does not tell it.
+            self._know(exc if isinstance(exc, Unavailable) else DatabaseUnavailable())
 
     def _know(self, error: Unavailable | None) -> None:
         self._error, self._known_at = error, time.monotonic()

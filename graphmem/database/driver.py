@@ -65,6 +65,8 @@ PLANNING_SECONDS = 600.0
 """Seconds that the server may take to plan a text, as long as it answers pings meanwhile."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 1.0
 """Seconds between two attempts of a statement: twice as long each time, and up to as much again at random."""
+PAGE_OWNERS = 1_000
+"""Owners that one query reads."""
 ANSWER_GRACE_SECONDS = 2.0
 """Seconds that an answer may arrive after its statement's limit: the server itself ends what takes longer."""
 OnNotification = Callable[[str, str], None]
@@ -310,6 +312,16 @@ class Database:
                 await self._planned_slowly(exc, start, statements)
             raise self._failed("transaction", exc) from exc
 
+    async def owners(self) -> AsyncIterator[str]:
+        """Yield the owners who have written something, by id; none whose data is being erased."""
+        last: str | None = ""
+        while last is not None:
+            owners, last = await self.reads(None).only(
+                "dump.owners", tuple[list[str], str | None], after=last, limit=PAGE_OWNERS
+            )
+            for owner in owners:
+                yield owner
+
     async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
         """Run a statement of a migration or of administration, which may be repeated. It belongs to no owner.
 
@@ -449,7 +461,7 @@ class Database:
             with self.tracer.statement(name, self._database_name):
                 yield
         finally:
-            self.metrics.statement(name, time.perf_counter() - start)
+            self.metrics.statements(name).observe(time.perf_counter() - start)
 
     @contextlib.contextmanager
     def _translated(self, name: str) -> Iterator[None]:
@@ -461,7 +473,7 @@ class Database:
 
     def _failed(self, name: str, exc: BaseException, *, with_address: bool = True) -> GraphmemError:
         error = caller_error(exc, self._settings, with_address=with_address)
-        self.metrics.database_error(error.code)
+        self.metrics.database_errors(error.code).inc()
         log = _log.error if isinstance(error, InternalError) else _log.warning
         log(
             "database error",

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from graphmem.database.driver import Database
-from graphmem.database.owners import every_owner
 from graphmem.dump import container, records
 from graphmem.dump.file_chunks import FILE_CHUNK_BYTES, Contents, MissingFile, MissingFiles
 from graphmem.errors import DatabaseFull, DumpRefused, ObjectDamaged, ObjectMissing
@@ -126,7 +125,7 @@ class _Creator:
         self._pending: list[dict[str, Any]] = []
 
     async def run(self, chosen: Sequence[str]) -> CreateResult:
-        owners = sorted(set(chosen) or [owner async for owner in every_owner(self._database)])
+        owners = sorted(set(chosen) or [owner async for owner in self._database.owners()])
         # Where the facts of each owner end in the order of writes. Waiting for the lock of the owner makes
         # sure that every write up to there can be read whole.
         sequences, expected, types = dict[str, int](), 0, set[str]()

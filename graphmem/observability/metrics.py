@@ -7,8 +7,8 @@ metric is counted in one place: requests in the registry's runner, statements in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
+from functools import cache
 
 from prometheus_client import (
     CollectorRegistry,
@@ -30,23 +30,18 @@ STATEMENT_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0
 TURN_REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200)
 TURN_OBSERVATIONS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000)
 TURNS = ("committed", "nothing", "lost", "looked_again", "failed")
-"""Outcomes of a turn.
+"""Outcomes of a turn. After the last three it is repeated.
 
-- ``committed``: it was written.
-- ``nothing``: there was nothing to write.
-- ``lost``: another process wrote first.
-- ``looked_again``: a commit fell into its look, or snapshots were folded by earlier rules.
-- ``failed``: the database failed.
-
-After the last three the turn is repeated.
+``lost``: another process wrote first. ``looked_again``: a commit fell into its look, or snapshots were folded
+by earlier rules. ``failed``: the database failed.
 """
 
 
-M = TypeVar("M", Counter, Histogram)
-
-
 class Metrics:
-    """The metrics of one process. Each instance has its own registry, so that tests can make several."""
+    """The metrics of one process. Each instance has its own registry, so that tests can make several.
+
+    Those with labels are functions from labels to a metric, which cache: a look-up costs more than a count.
+    """
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
@@ -64,23 +59,23 @@ class Metrics:
 
         gauge("build_info", "Always 1; its label is the version.", "version").labels(__version__).set(1)
         text = "Calls of operations, by face and outcome: ok, or the error's code."
-        self._requests = _by_labels(counter("requests", text, "operation", "face", "outcome"))
+        self.requests = cache(counter("requests", text, "operation", "face", "outcome").labels)
         text = "Seconds that a call of an operation took, waits included."
-        self._request_seconds = _by_labels(histogram("request_seconds", text, REQUEST_SECONDS, "operation"))
+        self.request_seconds = cache(histogram("request_seconds", text, REQUEST_SECONDS, "operation").labels)
         text = "HTTP answers by status, including those that reached no operation."
-        self._responses = _by_labels(counter("http_responses", text, "status"))
+        self.responses = cache(counter("http_responses", text, "status").labels)
         name, text = "database_statement_seconds", "Seconds until a statement to the database was answered."
-        self._statements = _by_labels(histogram(name, text, STATEMENT_SECONDS, "query"))
+        self.statements = cache(histogram(name, text, STATEMENT_SECONDS, "query").labels)
         text = "Failed statements, by the error's code, without those that succeeded at a retry."
-        self._database_errors = _by_labels(counter("database_errors", text, "code"))
+        self.database_errors = cache(counter("database_errors", text, "code").labels)
         self.read_retries = counter("database_read_retries", "Retries of reads after the database failed.")
         text = "Retries of writes that the database rolled back because of a deadlock."
         self.write_retries = counter("database_write_retries", text)
         turns = counter("writer_turns", "Turns of writers, by outcome.", "outcome")
         self.turns = {outcome: turns.labels(outcome) for outcome in TURNS}
-        self._turn_requests = histogram("writer_turn_requests", "Requests in a turn.", TURN_REQUESTS)
+        self.turn_requests = histogram("writer_turn_requests", "Requests in a turn.", TURN_REQUESTS)
         text = "Observations in a turn."
-        self._turn_observations = histogram("writer_turn_observations", text, TURN_OBSERVATIONS)
+        self.turn_observations = histogram("writer_turn_observations", text, TURN_OBSERVATIONS)
         text = "Requests that wait for a turn of their owner's writer."
         self.waiting = gauge("writer_waiting_requests", text)
         self.connections = gauge("database_connections", "Connections to the database that are open.")
@@ -92,35 +87,5 @@ class Metrics:
         text = "Entities that the worker has folded or given a vector."
         self.worked = counter("worker_done", text, "work")
 
-    def request(self, operation: str, face: str, outcome: str, seconds: float) -> None:
-        self._requests(operation, face, outcome).inc()
-        self._request_seconds(operation).observe(seconds)
-
-    def response(self, status: int) -> None:
-        self._responses(str(status)).inc()
-
-    def statement(self, query: str, seconds: float) -> None:
-        self._statements(query).observe(seconds)
-
-    def database_error(self, code: str) -> None:
-        self._database_errors(code).inc()
-
-    def turn(self, requests: int, observations: int) -> None:
-        self._turn_requests.observe(requests)
-        self._turn_observations.observe(observations)
-
     def text(self) -> bytes:
         return generate_latest(self.registry)
-
-
-def _by_labels(metric: M) -> Callable[..., M]:
-    """Return a function from labels to their metric. It caches: the look-up costs more than the count."""
-    children: dict[tuple[str, ...], M] = {}
-
-    def labelled(*labels: str) -> M:
-        child = children.get(labels)
-        if child is None:
-            child = children[labels] = metric.labels(*labels)
-        return child
-
-    return labelled

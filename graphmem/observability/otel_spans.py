@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -57,11 +58,15 @@ class Spans(Tracer):
         context = {
             name.decode(): value.decode("latin-1") for name, value in headers if name in _TRACE_HEADERS
         }
-        span = self._tracer.start_span(
-            method, _carrier.extract(context), SpanKind.SERVER, attributes={"http.request.method": method}
-        )
-        with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+        attributes = {"http.request.method": method}
+        with self._current(method, _carrier.extract(context), kind=SpanKind.SERVER, attributes=attributes):
             yield
+
+    def _current(self, *args: Any, **kwargs: Any) -> AbstractContextManager[Span]:
+        """Start a span, which is the current one of the block. Faults that pass are noted elsewhere."""
+        return self._tracer.start_as_current_span(
+            *args, record_exception=False, set_status_on_exception=False, **kwargs
+        )
 
     def route(self, path: str) -> None:
         trace.get_current_span().set_attribute("http.route", path)
@@ -98,13 +103,8 @@ class Spans(Tracer):
         parent = None
         if len(contexts) == 1:
             parent = trace.set_span_in_context(trace.NonRecordingSpan(contexts[0]))
-        span = self._tracer.start_span(
-            "writer.turn",
-            parent,
-            attributes={"graphmem.requests": len(contexts)},
-            links=[Link(context) for context in contexts],
-        )
-        with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+        links, attributes = [Link(context) for context in contexts], {"graphmem.requests": len(contexts)}
+        with self._current("writer.turn", parent, attributes=attributes, links=links):
             yield
 
     @contextmanager

@@ -96,7 +96,8 @@ class OwnerWriter:
         lost_before = self.database.first_runs.lost_seconds
         try:
             count = sum(waiting.request.observation_count for waiting in batch)
-            self.database.metrics.turn(len(batch), count)
+            self.database.metrics.turn_requests.observe(len(batch))
+            self.database.metrics.turn_observations.observe(count)
             if not await self._try(batch):
                 # One request is at fault: the others must not share its error.
                 for waiting in batch:

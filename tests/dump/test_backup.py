@@ -15,7 +15,8 @@ from typer.testing import CliRunner, Result
 
 from graphmem.cli.main import app
 from graphmem.context import Services
-from graphmem.dump import create, creating
+from graphmem.database.driver import Database
+from graphmem.dump import create
 from graphmem.dump.container import DumpWriter
 from graphmem.errors import DumpRefused
 from graphmem.neo4j_local.private_files import new_file
@@ -97,7 +98,7 @@ def test_a_dump_is_not_replaced_by_one_of_nothing(
         for name in ():
             yield name
 
-    monkeypatch.setattr(creating, "every_owner", nobody)
+    monkeypatch.setattr(Database, "owners", nobody)
     before = dumped.read_bytes()
     refused = command("create", dumped, "--force", "--json")
     envelope = json.loads(refused.stderr.splitlines()[-1])
