@@ -55,7 +55,16 @@ class AgentToken:
             raise refused("invalid_jwt", "the token has no cnf.jwk")
         if claims.get("dwk", DOCUMENT) != DOCUMENT:
             raise refused("invalid_jwt", f"dwk of the token is not {DOCUMENT}")
-        _check_token_times(claims, now)
+        begin, end = claims.get("iat"), claims.get("exp")
+        if type(begin) is not int or type(end) is not int:
+            raise refused("invalid_jwt", "the token does not say from when until when it is valid: iat, exp")
+        if end <= now:
+            raise refused("expired_jwt", "the token has expired")
+        not_before = claims.get("nbf", begin)
+        if type(not_before) is not int or max(begin, not_before) > now + WINDOW_SECONDS:
+            raise refused("invalid_jwt", "the token is of the future")
+        if end - begin > LIFETIME_SECONDS_LIMIT:
+            raise refused("invalid_jwt", "the token is valid for more than 24 hours")
         return cls(
             AgentKey.of(jwk, is_strict=is_strict),
             _name(claims, "iss"),
@@ -106,16 +115,3 @@ def _name(members: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= NAME_CHARACTERS_LIMIT or not value.isprintable():
         raise refused("invalid_jwt", f"{name} of the token is no name")
     return value
-
-
-def _check_token_times(claims: Mapping[str, Any], now: float) -> None:
-    begin, end = claims.get("iat"), claims.get("exp")
-    if type(begin) is not int or type(end) is not int:
-        raise refused("invalid_jwt", "the token does not say from when until when it is valid: iat and exp")
-    if end <= now:
-        raise refused("expired_jwt", "the token has expired")
-    not_before = claims.get("nbf", begin)
-    if type(not_before) is not int or max(begin, not_before) > now + WINDOW_SECONDS:
-        raise refused("invalid_jwt", "the token is of the future")
-    if end - begin > LIFETIME_SECONDS_LIMIT:
-        raise refused("invalid_jwt", "the token is valid for more than 24 hours")

@@ -43,7 +43,14 @@ class FileUrls:
 
     async def signed(self, owner: str, source_id: str, expires_at: int) -> str:
         """Return path and query of the URL of a file. ``expires_at``: microseconds, in whole seconds."""
-        key = await self._key()
+        secret = await self._reads.one("secret.get", str, name=_SECRET_NAME)
+        if secret is None:
+            # The first call on a database makes it.
+            secret = await self._writes.only(
+                "secret.make", str, name=_SECRET_NAME, proposed=secrets.token_hex(_SECRET_BYTES),
+                created_at=times.now(),
+            )  # fmt: skip
+        key = _derived(secret)
         # Its name says nothing of the key.
         key_id = hashlib.sha256(b"id of " + key).hexdigest()[:8]
         values = (_VERSION, key_id, owner, source_id, str(expires_at // times.SECOND), _DISPOSITION)
@@ -70,16 +77,6 @@ class FileUrls:
         if await self._accounts.is_owner_disabled(owner):
             raise FileUrlRefused
         return SignedFile(owner, parameters["source"])
-
-    async def _key(self) -> bytes:
-        """Return the key of new signatures. The secret is made by the first call on a database."""
-        secret = await self._reads.one("secret.get", str, name=_SECRET_NAME)
-        if secret is None:
-            secret = await self._writes.only(
-                "secret.make", str, name=_SECRET_NAME, proposed=secrets.token_hex(_SECRET_BYTES),
-                created_at=times.now(),
-            )  # fmt: skip
-        return _derived(secret)
 
 
 def _derived(secret: str) -> bytes:

@@ -177,8 +177,14 @@ class SignedRequests:
         """
         if self._is_off or not any(name in caller.headers for name in HEADERS):
             return actor
-        message = self._message(caller)
-        message.has_body = not await caller.body.is_empty()
+        path, host = caller.path.decode("latin-1"), caller.headers.get("host", "").lower()
+        message = SignedMessage(
+            caller.method, self._scheme, host if host in self._authorities else self._authority,
+            path if path.startswith(f"{self._prefix}/") else self._prefix + path,
+            caller.query.decode("latin-1"),
+            [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in caller.fields],
+            has_body=not await caller.body.is_empty(),
+        )  # fmt: skip
         now = self._clock()
         signature = MessageSignature.of(message, now)
         key, agent = await self._signer(signature, now)
@@ -193,17 +199,6 @@ class SignedRequests:
         if message.method not in ("GET", "HEAD"):
             self._take(key, base, signature.created)
         return actor.signed(agent)
-
-    def _message(self, caller: Caller) -> SignedMessage:
-        path = caller.path.decode("latin-1")
-        if not path.startswith(f"{self._prefix}/"):
-            path = self._prefix + path
-        host = caller.headers.get("host", "").lower()
-        return SignedMessage(
-            caller.method, self._scheme, host if host in self._authorities else self._authority, path,
-            caller.query.decode("latin-1"),
-            [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in caller.fields],
-        )  # fmt: skip
 
     async def _signer(self, signature: MessageSignature, now: float) -> tuple[AgentKey, SignedAgent]:
         if signature.scheme == "hwk":

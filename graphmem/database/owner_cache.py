@@ -1,7 +1,6 @@
-"""What one process read of each owner, and believes for some seconds.
+"""What one process read of each owner, and believes for some seconds, such as other names of entity types.
 
-Other names of entity types are those that registered schemas declare (``aliases``). Writes are decided on the
-names that the writer looked at. Reads that name a type take them from here.
+Writes are decided on the names that the writer looked at. Reads that name a type take them from here.
 """
 
 from __future__ import annotations
@@ -44,11 +43,7 @@ class OwnerCache(abc.ABC, Generic[T]):
         return answer if time.monotonic() - read_at < self.remembered_seconds else None
 
     async def of(self, owner: str) -> T:
-        """Return the answer for an owner, at most :attr:`remembered_seconds` old.
-
-        Raises:
-            Unavailable: the database failed.
-        """
+        """Return the answer for an owner, at most :attr:`remembered_seconds` old."""
         if (known := self.known(owner)) is not None:
             return known
         started, changes = time.monotonic(), self._changes

@@ -1,8 +1,6 @@
-"""How many things of an owner wait to be folded again: lists may show them as before.
+"""How many things of an owner wait to be folded again, after a withdrawal or because a schema has changed.
 
-They wait after a withdrawal, or because a schema has changed.
-
-A process remembers that nothing waits. It counts beside the read that asks for it.
+Lists may show them as before. A process remembers that nothing waits, and counts beside a read.
 """
 
 from __future__ import annotations
@@ -38,13 +36,7 @@ class PendingRefolds(OwnerCache[tuple[int, int]]):
         return (await self.of(owner))[0]
 
     async def beside(self, owner: str, read: Awaitable[T]) -> tuple[T, int]:
-        """Run a read, and count meanwhile what waits; return the answer and the count.
-
-        Nothing waits for the count alone: it belongs to the process, not to the request.
-
-        Raises:
-            Unavailable: the database failed.
-        """
+        """Run a read, and count meanwhile what waits, for the process; return the answer and the count."""
         if self.known(owner) is not None:
             return await read, 0
         check = asyncio.create_task(self.of(owner), context=contextvars.Context())

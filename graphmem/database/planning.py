@@ -32,7 +32,6 @@ FIRST_QUERIES: Groups = (
 )
 """The other queries that a service plans before it is ready."""
 PLANNED_FIRST: Groups = (*STORE_QUERIES, *FIRST_QUERIES)
-"""All queries that a service plans before it is ready."""
 PAUSE_FACTOR = 3.0
 """Between two background plans the service pauses for this many times the last plan's duration."""
 

@@ -175,10 +175,14 @@ class _Writer(logging.Handler):
 
     def flush(self) -> None:
         with self.lock or contextlib.nullcontext():
-            if waiting := self._take_waiting():
-                for sink in self._sinks:
-                    if sink.level <= logging.INFO:
-                        self._write(sink, waiting)
+            waiting: list[Event] = []
+            while self._waiting and self._writer_of == os.getpid():
+                at, name, members = self._waiting.popleft()
+                line = {"event": name, "level": "info", "logger": OPERATIONS, "timestamp": _moment(at)}
+                waiting.append(members | line)
+            for sink in self._sinks if waiting else ():
+                if sink.level <= logging.INFO:
+                    self._write(sink, waiting)
 
     def close(self) -> None:
         """Write the lines that wait, and close the file."""
@@ -195,17 +199,6 @@ class _Writer(logging.Handler):
             time.sleep(WAIT_SECONDS)
             self._some_wait.clear()
             self.flush()
-
-    def _take_waiting(self) -> list[Event]:
-        """Take the lines that wait, and return them as events. The caller has the lock."""
-        if self._writer_of != os.getpid():
-            return []
-        events: list[Event] = []
-        while self._waiting:
-            at, name, members = self._waiting.popleft()
-            line = {"event": name, "level": "info", "logger": OPERATIONS, "timestamp": _moment(at)}
-            events.append(members | line)
-        return events
 
     def _write(self, sink: _Console | _LogFile, events: list[Event]) -> None:
         try:

@@ -35,12 +35,11 @@ Above: TypeAlias = "tuple[Iterable[Any], Above] | None"
 
 
 class RowOpening:
-    """The opening of the rows of one query.
+    """The opening of the rows of one query, which have values of one owner, or of all (None).
 
     Args:
         mark: begins every sealed text of the instance.
         cipher: returns the owner of a data key, and what it opens.
-        owner: whose values may be opened; None: those of all owners.
         names: names of properties, by those under which they are written sealed.
         names_nodes: the query writes the id of its node before a value.
     """
@@ -77,7 +76,9 @@ class RowOpening:
             if value.startswith(self._mark):
                 return self._text(value, value, above)
             if self._elsewhere is not None and value.startswith(self._elsewhere):
-                return self._of_named_node(value, above)
+                # The query wrote the id of its node, which the row does not have. A field may begin like it.
+                place, _, token = value.removeprefix(self._elsewhere).partition(self._mark)
+                return self._text(self._mark + token, value, above, place.split(" ", 1)) if token else value
             return self._writing(value) if value[:4] == ids.WRITING else value
         if kind is list:
             here = value, above
@@ -94,14 +95,6 @@ class RowOpening:
         if not writer.startswith(self._mark):
             return writing_id
         return f"{writing_id[: ids.WRITER_AT]}{self._text(writer, writing_id, None)}"
-
-    def _of_named_node(self, text: str, above: Above) -> str | int:
-        """Return a text before which the query wrote the id of its node, which the row does not have.
-
-        A field may have a name that begins like this.
-        """
-        place, _, token = text.removeprefix(self._elsewhere or "").partition(self._mark)
-        return self._text(self._mark + token, text, above, place.split(" ", 1)) if token else text
 
     def _text(self, token: str, text: str, above: Above, beside: Sequence[str] = ()) -> str | int:
         """Open a sealed text, of what the row has there.

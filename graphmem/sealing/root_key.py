@@ -37,11 +37,7 @@ class RootKey:
 
     @classmethod
     def read(cls, text: str) -> RootKey:
-        """Return the key of 24 words, or of 64 hexadecimal digits.
-
-        Raises:
-            EncryptionKeyInvalid: a word is unknown, or the checksum does not fit.
-        """
+        """Return the key of 24 words or 64 hexadecimal digits; EncryptionKeyInvalid: it is none."""
         words = text.lower().split()
         if len(words) == 1:
             try:
@@ -127,11 +123,7 @@ def where_root_key_is(settings: Settings, key_id: str) -> str | None:
 
 
 def keep_root_key(settings: Settings, key: RootKey, place: Place) -> str:
-    """Keep a root key on this machine; return where.
-
-    Raises:
-        EncryptionKeyInvalid: the place cannot be used, or would be in the data directory.
-    """
+    """Keep a root key on this machine; return where. EncryptionKeyInvalid: it cannot be kept there."""
     if place == "keyring":
         if _KEYRING.put(key.id, key.secret.hex()):
             return "the keyring"

@@ -61,12 +61,7 @@ class DumpOpener:
             )
 
     def open(self, number: int, sealed: bytes) -> bytes:
-        """Return a chunk.
-
-        Raises:
-            KeyDestroyed: the data of its owner was erased.
-            DecryptionFailed: it was changed, moved, or taken from another dump.
-        """
+        """Return a chunk; KeyDestroyed: its owner was erased; DecryptionFailed: it was changed or moved."""
         key = self._keys.find(sealed[:KEY_ID_BYTES].hex())
         nonce, rest = sealed[KEY_ID_BYTES:][:NONCE_BYTES], sealed[KEY_ID_BYTES + NONCE_BYTES :]
         try:

@@ -92,14 +92,9 @@ class FileSealer:
 
 
 class FileOpener:
-    """Opens the segments of one file.
+    """Opens the segments of one file, whose first bytes are ``head``; ``size``: of the sealed file.
 
-    Args:
-        head: its first bytes.
-        size: bytes of the sealed file.
-
-    Raises:
-        DecryptionFailed: it is not sealed, was changed, or belongs under another name; its key was destroyed.
+    DecryptionFailed: it is not sealed, was changed, or belongs under another name; its key was destroyed.
     """
 
     def __init__(self, keys: InstanceKeys, owner: str, name: str, head: bytes, size: int) -> None:
