@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from graphmem.database import left_out
+from graphmem.database.admission import Admission
 from graphmem.database.driver import Database, round_trips
 from graphmem.database.left_out import Damage
 from graphmem.database.queries import Queries
@@ -59,6 +60,8 @@ class TurnLimits:
 
 
 TURN_LIMITS: Final = TurnLimits()
+LARGE_CHARACTERS: Final = 1_000_000
+"""A turn of more takes much memory of the database, which a crowd of them would end again and again."""
 
 
 @dataclass(slots=True)
@@ -67,6 +70,8 @@ class Known:
 
     documents: dict[tuple[str, str], SchemaDocument] = field(default_factory=dict)  # by owner and type
     revisions: dict[str, int] = field(default_factory=dict)  # those up to which it sees every commit whole
+    # The places of large turns.
+    large: Admission = field(default_factory=lambda: Admission(timeout_seconds=30.0, what="large stores run"))
 
 
 @dataclass(slots=True)
@@ -123,7 +128,11 @@ class OwnerWriter:
             self.database.tracer.turn(waiting.span for waiting in batch),
         ):
             try:
-                await self._settle(batch)
+                if sum(waiting.characters for waiting in batch) > LARGE_CHARACTERS:
+                    async with self.known.large.place(self.owner):
+                        await self._settle(batch)
+                else:
+                    await self._settle(batch)
             except (DatabaseCrowded, AuthInvalid) as exc:
                 # Others use up the memory, or the owner is erased: one request alone would fare no better.
                 self._fail(batch, exc)

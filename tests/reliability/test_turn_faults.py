@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from graphmem.context import Services
+from graphmem.database.admission import Admission
+from graphmem.database.typed_rows import Row
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseFull,
@@ -26,6 +29,7 @@ from graphmem.model import canonical
 from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.registry import REGISTRY
 from graphmem.writing import Writers
+from graphmem.writing.turn import LARGE_CHARACTERS
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
@@ -245,3 +249,32 @@ def test_a_service_that_stops_writes_the_turn_under_way_and_refuses_the_requests
         entity["canonical_name"] for entity in by_runner(loop, services, owner)("entities.query")["entities"]
     }
     assert names == {"n0", "first"}
+
+
+def test_large_stores_of_several_owners_are_written_one_after_another(broken: Broken) -> None:
+    large = broken.services.writers._known.large = Admission(1, what="large stores run")
+    under_way, most = 0, 0
+
+    async def noted(write: Write) -> list[Row]:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        # Both others wait for their places, or one of them is written beside this one.
+        while under_way == 1 and large._waiting < len(broken.database.faults):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        try:
+            return await write()
+        finally:
+            under_way -= 1
+
+    async def store(number: int) -> Any:
+        item = {"entity_type": "thing", "name": f"n{number}", "text": "x" * (LARGE_CHARACTERS + number)}
+        actor = full_actor(str(uuid.uuid4()))
+        return await REGISTRY["store"].run(broken.services, actor, {"entities": [item]})
+
+    async def every() -> list[Any]:
+        return await asyncio.gather(*map(store, range(1, 4)))
+
+    broken.database.faults += [noted] * 3
+    assert len(broken.loop.run(every())) == 3
+    assert most == 1
