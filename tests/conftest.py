@@ -123,11 +123,16 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest: those of one process, tests/reliability and tests/access."""
+    """Begin with the files that take longest, and with those that start processes; end with the short ones.
+
+    Else one process has a long file left when all others have ended.
+    """
+    rooms = ("reliability", "access", "setup", "sealing", "page", "objects")
 
     def rank(item: pytest.Item) -> int:
         path, _, _ = item.nodeid.partition("::")
-        return 0 if path in OF_ACCOUNTS else 1 if {"reliability", "access"} & set(item.path.parts) else 2
+        room = path.split("/")[1]
+        return 0 if path in OF_ACCOUNTS else 1 if room in rooms else 3 if room in ("unit", "contract") else 2
 
     items.sort(key=rank)
     skip_in_clear(items)

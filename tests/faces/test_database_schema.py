@@ -1,6 +1,7 @@
 """What a database holds beside owners: how a start migrates it, and what ``graphmem doctor`` says of it.
 
-These tests change what all owners share, so they use the database of accounts, which one process has.
+These tests change what all owners share, so they use the database of accounts, which one process has. After
+each migration Neo4j plans every statement anew, so most of them are ``long``.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from tests.support import faces
 from tests.support.actors import always, full_actor
 from tests.support.doctor import Examine, failed_findings
 from tests.support.event_loop import Loop
+from tests.support.examples import LONG
 from tests.support.faces import Call
 from tests.support.long_cases import mostly_long
 
@@ -88,7 +90,7 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(
         query = "MATCH (n:Migration {version: $version}) DELETE n"
         await services.database.script(query, version=newer.version)
 
-    for _ in range(3):
+    for _ in range(3 if LONG else 1):
         try:
             assert [error for error in loop.run(open_at_once()) if isinstance(error, BaseException)] == []
         finally:
@@ -112,6 +114,7 @@ def before_one_search(loop: Loop, services: Services) -> Iterator[Services]:
     loop.run(migrations.apply(services.database))
 
 
+@pytest.mark.long
 def test_the_indexes_of_searches_of_an_earlier_release_are_dropped(
     loop: Loop, before_one_search: Services, owner: str
 ) -> None:
@@ -310,6 +313,7 @@ def test_what_was_stored_under_another_id_than_its_values_make_today_joins_the_p
     assert run("server.check_snapshots")["stale_snapshots"] == []
 
 
+@pytest.mark.long
 def test_people_who_were_one_by_an_address_are_parted_after_the_migration(
     run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
