@@ -127,12 +127,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Else one process has a long file left when all others have ended.
     """
-    rooms = ("reliability", "access", "setup", "sealing", "page", "objects")
+    processes = {"reliability", "access", "setup", "sealing", "page", "objects"}
 
     def rank(item: pytest.Item) -> int:
         path, _, _ = item.nodeid.partition("::")
-        room = path.split("/")[1]
-        return 0 if path in OF_ACCOUNTS else 1 if room in rooms else 3 if room in ("unit", "contract") else 2
+        rooms = {*item.path.parts}
+        return 0 if path in OF_ACCOUNTS else 1 if rooms & processes else 3 if "unit" in rooms else 2
 
     items.sort(key=rank)
     skip_in_clear(items)
