@@ -143,12 +143,13 @@ async def erase_facts(database: Database, owner: str, progress: Progress = lambd
         entities, crowded = await writes.only(
             "owner.erase_entities", tuple[int, str | None], relationship_types=types, limit=limit
         )
+        may_be_more = count(entities=entities) or crowded is not None
         edges = int(crowded is not None)
         while edges:
             edges = await writes.only(
                 "owner.thin", int, entity_id=crowded, relationship_types=types, limit=limit
             )
-        return count(entities=entities) or crowded is not None
+        return may_be_more
 
     async def erase_names(limit: int) -> bool:
         return bool(await writes.only("owner.erase_names", int, limit=limit))
