@@ -65,13 +65,9 @@ class ApiKey(NamedTuple):
 
 
 def actor_of(
-    account: Account,
-    client: str,
-    method: Method,
-    scopes: Iterable[str] = ALL_SCOPES,
-    credential: str = "",
+    account: Account, client: str, method: Method, scopes: Iterable[str] = ALL_SCOPES, credential: str = "",
     credential_name: str = "",
-) -> Actor:
+) -> Actor:  # fmt: skip
     """Return the actor of an account with those of ``scopes`` that it has; AccountConflict: it is erased."""
     if account.is_erased:
         raise being_erased(account.name)

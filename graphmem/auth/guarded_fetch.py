@@ -171,17 +171,12 @@ class Fetcher:
     """Fetches documents. ``resolve`` answers the addresses of a host, ``connections`` makes the transport."""
 
     def __init__(
-        self,
-        *,
-        resolve: Resolve = resolve,
+        self, *, resolve: Resolve = resolve,
         connections: Callable[[], httpx.AsyncBaseTransport] = connections,
-        seconds: float = FETCH_SECONDS,
-        bytes_limit: int = DOCUMENT_BYTES_LIMIT,
-    ) -> None:
-        self._resolve = resolve
-        self._connections = connections
-        self._seconds = seconds
-        self._bytes_limit = bytes_limit
+        seconds: float = FETCH_SECONDS, bytes_limit: int = DOCUMENT_BYTES_LIMIT,
+    ) -> None:  # fmt: skip
+        self._resolve, self._connections = resolve, connections
+        self._seconds, self._bytes_limit = seconds, bytes_limit
 
     async def fetch_json(self, url: str) -> FetchedDocument:
         return await self._exchange(read_url(url), partial(_read, bytes_limit=self._bytes_limit))
@@ -307,13 +302,10 @@ class DocumentCache(Generic[T]):
     """
 
     def __init__(
-        self,
-        parse: Callable[[str, dict[str, Any]], T],
-        fetcher: Fetcher | None = None,
+        self, parse: Callable[[str, dict[str, Any]], T], fetcher: Fetcher | None = None,
         clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._parse = parse
-        self._fetcher = fetcher or Fetcher()
+    ) -> None:  # fmt: skip
+        self._parse, self._fetcher = parse, fetcher or Fetcher()
         self._documents: TLRUCache[str, tuple[T, float]] = TLRUCache(
             DOCUMENTS_LIMIT, lambda url, kept, now: now + kept[1], clock
         )

@@ -82,13 +82,9 @@ class Database:
     """A pool of connections to one database; one for each process and event loop."""
 
     def __init__(
-        self,
-        address: InstanceLogin,
-        settings: Settings,
-        metrics: Metrics,
-        tracer: Tracer = NO_TRACES,
+        self, address: InstanceLogin, settings: Settings, metrics: Metrics, tracer: Tracer = NO_TRACES,
         on_notification: OnNotification | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Make the pool, and send nothing yet; ConfigurationInvalid: the address cannot be used."""
         self._settings = settings
         self._database_name = address.database
@@ -137,11 +133,9 @@ class Database:
     async def read(
         self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
-        """Run a read by name for one owner; return its rows. While the database fails it is tried again.
+        """Run a read by name for one owner, or for none; return its rows.
 
-        Args:
-            owner: ``None`` for a query that belongs to no owner.
-            edge_types: the relationship types of a query that has a place for them.
+        While the database fails it is tried again. ``edge_types`` fill the place for relationship types.
 
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it failed for ``Settings.retry_seconds``.
@@ -201,11 +195,7 @@ class Database:
         return was_slow
 
     async def explain(self, text: LiteralString, params: dict[str, Any]) -> None:
-        """Plan a text unless the server has a plan for it that it still uses, however long that takes.
-
-        Raises:
-            Exception: one of ``DRIVER_ERRORS``.
-        """
+        """Plan a text unless the server has a plan for it that it still uses, however long that takes."""
         explained = cast("LiteralString", f"EXPLAIN {text}")
         self.first_runs.forget(explained)
         start = time.monotonic()
@@ -217,12 +207,10 @@ class Database:
     async def write(
         self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
-        """Run a write by name for one owner; return its rows.
+        """Run a write by name for one owner, or for none; return its rows.
 
-        It runs once, and again only after a deadlock: Neo4j has then rolled the statement back.
-
-        Raises:
-            DatabaseUnavailable, DatabaseTimeout: it failed; whether it was written is unknown.
+        It runs again only after a deadlock, which rolled it back. DatabaseUnavailable, DatabaseTimeout: it
+        failed, and whether it was written is unknown.
         """
         text, bound = self.query_text(name, edge_types), self.bound(name, params, owner)
 
@@ -237,11 +225,9 @@ class Database:
             return self.opened(name, rows, owner)
 
     async def _tried(
-        self,
-        attempt: Callable[[], Awaitable[list[Row]]],
-        may_help: Callable[[Exception], bool],
+        self, attempt: Callable[[], Awaitable[list[Row]]], may_help: Callable[[Exception], bool],
         retries: Counter | None = None,
-    ) -> list[Row]:
+    ) -> list[Row]:  # fmt: skip
         """Attempt a statement until it succeeds, at most ``Settings.retry_seconds`` after its first failure.
 
         ``may_help`` tells whether another attempt may; ``retries`` counts the attempts after the first one.
@@ -270,13 +256,9 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def transaction(self, owner: str, *, commit: bool = True) -> AsyncIterator[Queries]:
-        """Hold an explicit transaction, which commits at the end of the block; not if that raises.
+        """Hold an explicit transaction, which commits at the end of the block, or rolls back.
 
-        Args:
-            commit: false: it rolls back at the end of the block.
-
-        Raises:
-            DatabaseUnavailable, DatabaseTimeout: it failed; whether it was written is unknown.
+        DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is unknown.
         """
         start, statements = time.monotonic(), dict[LiteralString, dict[str, Any]]()
         try:

@@ -260,9 +260,7 @@ class InstanceKeys:
     def copy_to(self, target: Path) -> KeyCopy:
         """Copy the file, and note the copy: an erasure says that it must go too.
 
-        Raises:
-            ConfigurationInvalid: there is a file of that name.
-            OSError: it cannot be written.
+        ConfigurationInvalid: there is a file of that name. OSError: it cannot be written.
         """
         with self._changing() as record:
             if target.exists():
@@ -353,8 +351,7 @@ def keys_of(settings: Settings) -> InstanceKeys | None:
 def keys_in(path: Path, settings: Settings) -> InstanceKeys:
     """Return the keys of a key file, whose root key the settings or this machine have.
 
-    Raises:
-        EncryptionKeyMissing, EncryptionKeyInvalid: its root key is not here, or another one.
+    EncryptionKeyMissing, EncryptionKeyInvalid: its root key is not here, or another one.
     """
     stored = partial(stored_root_key, settings)
     return InstanceKeys(path, stored(read_record(path).root_key), stored)
@@ -363,9 +360,7 @@ def keys_in(path: Path, settings: Settings) -> InstanceKeys:
 def read_record(path: Path) -> KeyRecord:
     """Return what a key file holds; no key is needed.
 
-    Raises:
-        EncryptionKeyInvalid: it is damaged, or open to others.
-        DataDirectoryRefused: it cannot be read.
+    EncryptionKeyInvalid: it is damaged, or open to others. DataDirectoryRefused: it cannot be read.
     """
     with used_as_data(path.parent), path.open(encoding="utf-8", errors="replace") as file:
         if not is_private(os.fstat(file.fileno())):

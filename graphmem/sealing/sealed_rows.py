@@ -109,13 +109,8 @@ class RowSealer:
     ) -> dict[str, Any]:
         """Return those properties of a node that older keys sealed, sealed with the newest key of the owner.
 
-        Args:
-            places: what may be the id of the node; the first text in clear is.
-            bounds: what else its values are bound to, by their places in their list.
-
-        Raises:
-            DecryptionFailed: a value was changed, cut, or belongs to another node.
-            KeyDestroyed: its key was destroyed.
+        The first text of ``places`` in clear is the id of the node. ``bounds`` has what else its values are
+        bound to, by their places in their list. It raises as :meth:`open`.
         """
         self._forget_changed()
         opening = RowOpening(self._mark, self._cipher, None, written_names())
@@ -131,11 +126,7 @@ class RowSealer:
     def as_declared(
         self, owner: str, properties: Mapping[str, Any], declared: Mapping[str, Treatment], place: str
     ) -> dict[str, Any]:
-        """Return those properties of a node that are not sealed as they are declared, sealed for its owner.
-
-        Raises:
-            DecryptionFailed, KeyDestroyed: as :meth:`anew`.
-        """
+        """Return those properties of a node that are not sealed as they are declared, sealed for its owner."""
         self._forget_changed()
         if not any(each.owner == owner for each in self._record.keys) and not any(
             str(each).startswith(self._mark) for each in properties.values()
