@@ -126,7 +126,7 @@ class RowSealer:
     def as_declared(
         self, owner: str, properties: Mapping[str, Any], declared: Mapping[str, Treatment], place: str
     ) -> dict[str, Any]:
-        """Return those properties of a node that are not sealed as they are declared, sealed for its owner."""
+        """Return the properties of a node that are not sealed as declared, sealed for its owner."""
         self._forget_changed()
         if not any(each.owner == owner for each in self._record.keys) and not any(
             str(each).startswith(self._mark) for each in properties.values()
