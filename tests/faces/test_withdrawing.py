@@ -155,12 +155,11 @@ def test_answers_from_indexes_say_what_waits_and_reads_of_a_thing_do_not_wait(
         with pytest.raises(NotFound):
             run("entities.get", entity_id=filed["entities"][0]["entity_id"])
         waiting.append(run("observations.query").get("pending"))
-        # The worker of another process may be faster: it serves all owners.
-        if None not in waiting:
+        # The worker of another process may fold some, or all, before: it serves all owners.
+        if waiting == [4, 4, 2]:
             break
     else:
-        pytest.fail("the worker of another process was faster each time")
-    assert waiting == [4, 4, 2]
+        pytest.fail(f"the worker of another process was faster each time: {waiting}")
     loop.run(worker.refold_withdrawn(services))
     assert "pending" not in run("server.stats")
     assert [each["entity_id"] for each in run("entities.query")["entities"]] == [ada]
@@ -184,18 +183,16 @@ def test_a_withdrawal_of_more_than_one_transaction_can_note_goes_on_after_it(
             patched.setattr(acceptance, "APPLIED_AT_ONCE", 0)
             answer = run("sources.withdraw", source_id=filed["source_id"])
         assert answer["observations"] == 7
-        assert answer["pending"] == 5 + 2, (
-            "five observations are not noted yet, two entities are not folded again"
-        )
-        pending = run("server.stats").get("pending")
+        # Five observations are not noted yet, two entities are not folded again.
+        pending = [answer["pending"], run("server.stats").get("pending")]
         # What is written meanwhile is folded from what counts.
         run("store", entities=[{**thing, "n": 1} for thing in things])
         folded = loop.run(services.writers.refold_withdrawn(owner, worker.WITHDRAWN_LIMIT))
         # The worker of another process may be faster: it serves all owners.
-        if pending == 7 and folded >= 5:
+        if pending == [5 + 2, 5 + 2] and folded >= 5:
             break
     else:
-        pytest.fail("the worker of another process was faster each time")
+        pytest.fail(f"the worker of another process was faster each time: {pending}")
     assert "pending" not in run("server.stats")
     snapshots = [each["snapshot"] for each in run("entities.query")["entities"]]
     assert sorted(snapshots, key=itemgetter("name")) == [{**each, "n": 1} for each in names]
