@@ -290,8 +290,9 @@ class Grants:
         self._remove_expired()
         outcome, grant_id, can_refresh, scopes = row or ("unknown", "", None, [])
         if outcome != "valid":
-            # What failed may have ended the grant. To look its tokens up again costs little.
-            self._credentials.end(grant_id)
+            if grant_id:
+                # What failed may have ended the grant. To look its tokens up again costs little.
+                self._credentials.end(grant_id)
             error, description = _FAILURES[outcome]
             raise OAuthRefused(description, error=error)
         seconds = KEYS_SECONDS if Scope.KEYS in scopes else ACCESS_SECONDS
