@@ -237,7 +237,7 @@ class Cuts:
 
     def check_objects(self) -> None:
         """Check that each object is whole; those of a sealed instance were read and compared."""
-        if self.victims.keys is None:
+        if self.victims.root is None:
             for path in self.victims.settings.objects_path.glob("[!.]*/*/*"):
                 assert sha256(path.read_bytes()) == path.name
 

@@ -107,7 +107,9 @@ class PoweredService(KillableService):
         self.disk, self.beside, self.ended = disk, list[ForkedProcess](), False
         secret = {} if root is None else {"GRAPHMEM_ROOT_KEY": root.words}
         super().__init__(self._settings(), GRAPHMEM_NEO4J_START_TIMEOUT="600", **secret)
-        self.keys = root and InstanceKeys.create(self.settings.keys_path, root)
+        self.root = root
+        if root is not None:
+            InstanceKeys.create(self.settings.keys_path, root)
 
     def _settings(self) -> Settings:
         cache = os.environ.get("GRAPHMEM_CACHE_DIR")
@@ -122,7 +124,11 @@ class PoweredService(KillableService):
     def ask(self, text: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
         """Ask the database itself, and open what is sealed."""
         rows = super().ask(text, **parameters)
-        return rows if self.keys is None else RowSealer(self.keys, NEAR_KIND).open(rows, parameters["owner"])
+        if self.root is None:
+            return rows
+        # The keys are where the data is now: it may have been moved.
+        keys = InstanceKeys(self.settings.keys_path, self.root)
+        return RowSealer(keys, NEAR_KIND).open(rows, parameters["owner"])
 
     def command(self, *words: str, **variables: Any) -> ForkedProcess:
         """Start a command, which a cut of the power ends."""
