@@ -144,6 +144,7 @@ def test_answers_from_indexes_say_what_waits_and_reads_of_a_thing_do_not_wait(
 ) -> None:
     things = [{"entity_type": "thing", "name": f"n{number}"} for number in range(3)]
     monkeypatch.setattr(acceptance, "APPLIED_AT_ONCE", 0)
+    waiting: list[int | None] = []
     for _ in range(5):
         run = by_runner(loop, services, str(uuid.uuid4()))
         filed = run("store", entities=[*things, person(city="Bath")], **with_file())
@@ -173,6 +174,7 @@ def test_a_withdrawal_of_more_than_one_transaction_can_note_goes_on_after_it(
     things = [{"entity_type": "thing", **name} for name in names]
     links = [{"relationship_type": "PART_OF", "source_index": 0, "target_index": number} for number in (1, 2)]
     monkeypatch.setattr(forms, "STAMPED_LIMIT", 2)
+    pending: list[int | None] = []
     for _ in range(5):
         owner = str(uuid.uuid4())
         run = by_runner(loop, services, owner)
