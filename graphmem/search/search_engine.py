@@ -23,7 +23,7 @@ from graphmem.search.context.context_lines import with_histories
 from graphmem.search.owner_copy import FollowRows, OwnerCopy, OwnerState
 from graphmem.search.questions import mentions, naming
 from graphmem.search.questions.mentions import AskedNames
-from graphmem.search.questions.naming import Asking, Named
+from graphmem.search.questions.naming import Asking
 from graphmem.search.questions.reading import Reading
 from graphmem.search.search_by_copy import by_copy
 from graphmem.search.search_by_identifier import by_identifier
@@ -118,7 +118,13 @@ async def _results(
     if search.looks_up and not (of_kind or named) and first is not None:
         # What is similar to the rest of the question does not have the identifier.
         return holders or await _holders(context, search, copy, first)
-    search, named = _with_holders(search, named, holders, of_kind)
+    if holders is not None:
+        known = {each.id for each in named}
+        named = [*named, *(each for each in holders.named if each.id not in known)]
+    if holders is not None and search.looks_up:
+        # Beside what it names, a look-up answers only what has the identifier: nothing similar to the rest.
+        among = {each.id for each in (*named, *of_kind)} | {hit.id for hit in holders.hits["text"]}
+        search = replace(search, among=frozenset(among))
     results = await by_copy(context, search, copy, named, kind)
     notes = [*meant.notes, *naming.doubts(named), *results.notes]
     results = replace(results, way=list(meant.way), notes=notes)
@@ -138,23 +144,6 @@ async def _holders(context: Context, search: Search, copy: OwnerCopy, identifier
     if not search.looks_up:
         search = replace(search, after=None, offset=0, bare=True)
     return await by_identifier(context, search, copy, sought)
-
-
-def _with_holders(
-    search: Search, named: list[Named], holders: Results | None, hits: Sequence[Named]
-) -> tuple[Search, list[Named]]:
-    """Return a search, and what it names, with the entities that have the identifier which it asks for.
-
-    Beside what it names, a look-up answers only what has the identifier: nothing similar to the rest.
-    """
-    if holders is None:
-        return search, named
-    known = {each.id for each in named}
-    named = [*named, *(each for each in holders.named if each.id not in known)]
-    if not search.looks_up:
-        return search, named
-    among = {each.id for each in (*named, *hits)} | {hit.id for hit in holders.hits["text"]}
-    return replace(search, among=frozenset(among)), named
 
 
 BILLIONTHS: Final = 1_000_000_000

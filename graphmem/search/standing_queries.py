@@ -49,7 +49,8 @@ class KeptQuery:
     @property
     def is_timed(self) -> bool:
         """Whether its answers depend on the time."""
-        return self.kind is not None and self.kind.is_timed
+        plan = self.kind and self.kind.plan(0)
+        return plan is not None and (plan.phrase.period is not None or _says_overdue(plan))
 
     @property
     def sentence(self) -> str:
@@ -83,7 +84,15 @@ class KeptQuery:
 
     def spans(self, start: int, end: int) -> list[tuple[int, int]]:
         """Return where dates lie of which the answer changes from one time to another, by the clock alone."""
-        return self.kind.spans(start, end) if self.kind is not None else []
+        made = [self.kind.plan(start), self.kind.plan(end)] if self.kind is not None else []
+        plans = [plan for plan in made if plan is not None]
+        spans = [(start - times.DAY, end)] if any(map(_says_overdue, plans)) else []
+        periods = [plan.phrase.period for plan in plans if plan.phrase.period is not None]
+        for bounds in ([each.start for each in periods], [each.end for each in periods]):
+            known = [bound for bound in bounds if bound is not None]
+            if len(set(bounds)) > 1 and known:
+                spans.append((min(known) - times.DAY, max(known)))
+        return spans
 
 
 @dataclass(frozen=True)
@@ -121,22 +130,6 @@ class _AskedKind:
         fields = plan.types[row.type].fields
         values = {name: canonical.decode(text) for name, text in texts.items() if name in fields}
         return bool(plan.fits([Member(row.id, row.type, values)], _values(plan.phrase).values()))
-
-    @property
-    def is_timed(self) -> bool:
-        plan = self.plan(0)
-        return plan is not None and (plan.phrase.period is not None or _says_overdue(plan))
-
-    def spans(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return where dates lie that pass a bound of the kind between two times."""
-        plans = [plan for plan in (self.plan(start), self.plan(end)) if plan is not None]
-        spans = [(start - times.DAY, end)] if any(map(_says_overdue, plans)) else []
-        periods = [plan.phrase.period for plan in plans if plan.phrase.period is not None]
-        for bounds in ([each.start for each in periods], [each.end for each in periods]):
-            known = [bound for bound in bounds if bound is not None]
-            if len(set(bounds)) > 1 and known:
-                spans.append((min(known) - times.DAY, max(known)))
-        return spans
 
 
 def _values(phrase: Phrase) -> dict[str, State]:

@@ -176,8 +176,12 @@ async def known_lines(
             of_entity += [
                 _relationship(place, weight, about_entity, related, period, now)
                 for related in new
-                for period in _periods(related.metadata, past)
-            ]
+                # Each period of a relationship for a question for the past, else that of now.
+                for period in (
+                    [[pair for pair in related.metadata if pair[0] != ending.PERIODS]]
+                    if past is None else ending.periods(related.metadata)
+                )
+            ]  # fmt: skip
         is_of_kind = entity_id in subjects.of_kind
         is_apart = bool(subjects.named) and entity_id not in beside_named
         if is_of_kind or is_apart:
@@ -354,13 +358,6 @@ def _relationship(
         direction=related.direction, metadata=metadata, ended=ending.ended(metadata, now), since=since,
         until=until, related=About(related.entity_id, related.entity_type, related.entity_name),
     )  # fmt: skip
-
-
-def _periods(metadata: Sequence[tuple[str, str]], past: AskedPast | None) -> list[list[tuple[str, str]]]:
-    """Return the metadata of each period of a relationship for a question for the past, else that of now."""
-    if past is not None:
-        return ending.periods(metadata)
-    return [[pair for pair in metadata if pair[0] != ending.PERIODS]]
 
 
 def _relationship_words(entity: EntityRow | About, related: RelatedRow) -> frozenset[str]:

@@ -148,8 +148,11 @@ class KindPlan:
     def fits(self, members: Sequence[Member], used: Collection[State]) -> list[Fit]:
         fits: list[Fit] = []
         period = self.phrase.period
-        within = [each for each in members if self._is_within(each)] if self.phrase.limits else members
-        for member in self._in_states(self._of_sort(within), used):
+        for member in self._in_states(self._of_sort(members), used):
+            limited = self.types[member.entity_type].limited
+            quantities = [measures.quantity(field, member.values) for field in limited]
+            if not all(any(map(limit.holds, quantities)) for limit in self.phrase.limits):
+                continue
             moment = self._moment(self.types[member.entity_type], member)
             if period is None or (moment is not None and moment.is_within(period)):
                 fits.append(Fit(member.id, None if moment is None else moment.start))
@@ -189,11 +192,6 @@ class KindPlan:
             if known[key]:
                 chosen.append(member)
         return chosen
-
-    def _is_within(self, member: Member) -> bool:
-        fields = self.types[member.entity_type].limited
-        quantities = [measures.quantity(field, member.values) for field in fields]
-        return all(any(map(limit.holds, quantities)) for limit in self.phrase.limits)
 
     def _of_sort(self, members: Sequence[Member]) -> Sequence[Member]:
         """Return the members whose sort a question names: of events that say what they are, the meetings."""
@@ -284,6 +282,10 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
         measured = measures.measured(phrase.measure, shape.fields, timed, phrase.rest)
         needs = needs and measured is not None
     limited = _limited(phrase, shape)
+    # Which sort of its type an entity is counts where a question may name a sort.
+    is_whole = phrase.kind.singular == shape.entity_type or not phrase.kind.types
+    sort_fields = {*_SORT_FIELDS, f"{shape.entity_type}_type", f"{shape.entity_type}_kind"}
+    sorts = () if is_whole else tuple(sorted(sort_fields & shape.fields))
     if not needs or (phrase.limits and not limited):
         return None
     reads_states = bool(meanings) or not phrase.kind.types or measured is not None
@@ -294,7 +296,7 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
         _listed(_DEBTS[name], shape.fields) if phrase.debts else () for name in ("payers", "payees")
     )
     return TypePlan(
-        states if reads_states else {}, tuple(valued), times, due, _sorts(phrase, shape),
+        states if reads_states else {}, tuple(valued), times, due, sorts,
         tuple(references[:REFERENCE_FIELDS_LIMIT]) if refers else (), payers, payees, measured, limited,
     )  # fmt: skip
 
@@ -307,14 +309,6 @@ def _limited(phrase: Phrase, shape: TypeShape) -> list[str]:
     if named is not None and (named.words or measures.is_money(phrase.limits[0].quantity)):
         return [named.field]
     return sorted(shape.fields - shape.dated)[:REFERENCE_FIELDS_LIMIT]
-
-
-def _sorts(phrase: Phrase, shape: TypeShape) -> tuple[str, ...]:
-    """Return the fields that say which sort of its type an entity is, where a question may name a sort."""
-    if phrase.kind.singular == shape.entity_type or not phrase.kind.types:
-        return ()
-    named = {*_SORT_FIELDS, f"{shape.entity_type}_type", f"{shape.entity_type}_kind"}
-    return tuple(sorted(named & shape.fields))
 
 
 Spellings = frozenset[frozenset[str]]

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -213,17 +214,17 @@ async def signed(asking: Asking) -> list[Named]:
 
     One round trip for each such word.
     """
+
+    def having(documents: SearchCopy, token: str) -> list[str]:
+        (posting,) = documents.postings([[token]])
+        return [documents.ids[each] for each in posting.having(IN_NAMES).tolist() if documents.alive[each]]
+
     named: list[Named] = []
     for place, piece in enumerate(asking.question.pieces):
         if _SIGNED.fullmatch(piece.text) is None:
             continue
-
-        def having(documents: SearchCopy, token: str = piece.token) -> list[str]:
-            (posting,) = documents.postings([[token]])
-            alive = documents.alive
-            return [documents.ids[each] for each in posting.having(IN_NAMES).tolist() if alive[each]]
-
-        rows, _ = await rows_of(asking.context, (await asking.copy.look(having))[:ENTITIES_LIMIT])
+        ids = await asking.copy.look(partial(having, token=piece.token))
+        rows, _ = await rows_of(asking.context, ids[:ENTITIES_LIMIT])
         named += [
             Named(row.id, NAME_PART, piece.text, place, place + 1)
             for row in rows

@@ -50,7 +50,11 @@ class Reading(QuestionChart):
                 noun = next(each for each in edge.value if each.name == "type")
                 by_noun.setdefault(noun.start, []).append(edge)
         longest = [max(edges, key=_says_most) for _, edges in sorted(by_noun.items())]
-        whole = [phrase for edge in sorted(longest, key=_start) if (phrase := self._phrase(edge)) is not None]
+        whole = [
+            phrase
+            for edge in sorted(longest, key=lambda each: each.start)
+            if (phrase := self._phrase(edge)) is not None
+        ]
         return sorted(whole, key=lambda each: -len(each.states) - (each.period is not None))
 
     def _phrase(self, edge: Edge) -> Phrase | None:
@@ -358,10 +362,6 @@ class Reading(QuestionChart):
             if " ".join(self.tokens[start:end]) in _EARLIER:
                 return AskedPast((start, end))
         return None
-
-
-def _start(edge: Edge) -> int:
-    return edge.start
 
 
 def _says_most(edge: Edge) -> tuple[int, int, bool]:

@@ -205,7 +205,7 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "names beside kinds": _no_anchors,
     "names that no word joins to a kind": _without((kind_lookup, "_spans_beside", lambda *_: [])),
     "what is due, of any type": _without((reading.Reading, "_due", lambda *_: None)),
-    "sorts of a type (meetings)": _without((kind_plans, "_sorts", lambda *_: ())),
+    "sorts of a type (meetings)": _without((kind_plans.KindPlan, "_of_sort", lambda _, members: members)),
     "values in use as states": _without(
         (question_chart.QuestionChart, "_may_be_value", lambda *_: False),
         (kind_plans, "_MAY_BE_VALUES", frozenset()),
