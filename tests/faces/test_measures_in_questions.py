@@ -92,6 +92,14 @@ def test_a_role_may_stand_in_a_relationship(world: Call, question: str, first: s
     assert world("entities.query", search=question)["entities"][0]["canonical_name"] == first
 
 
+def test_nobody_has_the_role_that_a_friend_has_elsewhere(world: Call) -> None:
+    friend = {"entity_type": "person", "name": "Ulf Ray"}
+    links = [{"relationship_type": "FRIEND_OF", "source_index": 0, "target_index": 1}]
+    world("store", entities=[friend, {"entity_type": "person", "name": "Sue Fox"}], relationships=links)
+    page = world("entities.query", search="Ulf Ray's driver")["entities"]
+    assert all("match" in each or each["canonical_name"] == "Ulf Ray" for each in page)
+
+
 def test_a_name_that_its_signs_tell_apart_comes_first(run: Call) -> None:
     courses = [{"entity_type": "course", "name": name} for name in ("C# for all", "C++ for all", "C course")]
     run("store", entities=courses, find_duplicates=False)

@@ -29,6 +29,11 @@ _ASKING: Final = lexicon.words("asking_first")
 _DESCRIBING: Final = list(lexicon.fields("other")["describing"])
 """Fields that may say what somebody is: a sister, a dentist."""
 _GENDERS: Final = lexicon.meanings("genders")
+_WORK: Final = {
+    "REPORTS_TO": [False], "MANAGES": [True], "MENTORS": [True], "TEACHES": [True],
+    "COLLEAGUE_OF": [True, False],
+}  # fmt: skip
+"""Relationships to who works with somebody, and whether they are from that one."""
 
 
 class RelatedEntity(NamedTuple):
@@ -99,16 +104,16 @@ async def by_relationships(
 
 
 async def called(
-    asking: Asking, rows: Sequence[RelatedEntity], titles: Iterable[Sequence[str]], *, in_others: bool
+    asking: Asking, rows: Sequence[RelatedEntity], titles: Sequence[Sequence[str]], *, in_others: bool
 ) -> list[RelatedEntity]:
     """Return those of some relationships whose other ends are called something: a driver, an apprentice.
 
     Args:
-        in_others: their other relationships may say it: Tom's apprentice is called so where both work.
-            That is one round trip.
+        in_others: of who works with what is named, other relationships may say it: Tom's apprentice is called
+            so where both work. That is one round trip.
     """
     listed = [each for each in rows if any(map(each.is_called, titles))]
-    people = [each.other_id for each in rows if each.described[0] in question_words.PERSONS]
+    people = [each.other_id for each in rows if each.is_source in _WORK.get(each.relationship_type, ())]
     if listed or not (in_others and people):
         return listed
     others = await related(asking, people[:FOLLOWED_LIMIT], None, [], types=[])

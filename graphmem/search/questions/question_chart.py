@@ -166,8 +166,8 @@ class QuestionChart:
                 if (meaning := STATES.get(run)) is not None:
                     yield from self._state(State(" ".join(run), meaning), start, end)
             for beginning, number in _ORDINAL_BEGINNINGS.items():
-                _, is_begun, rest = self.tokens[start].rpartition(beginning)
-                if is_begun and (means := _EXTREMES.get((rest,))) is not None:
+                before, is_begun, rest = self.tokens[start].partition(beginning)
+                if is_begun and not before and (means := _EXTREMES.get((rest,))) is not None:
                     features = (
                         Feature("extreme", means, start, start + 1),
                         Feature("nth", number, start, start + 1),
