@@ -10,12 +10,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.search.copy_arrays import OF_BASE, OF_DOCUMENTS, OF_ROWS, STEMS, GrowingArray
+from graphmem.search.copy_arrays import OF_BASE, OF_DOCUMENTS, OF_ROWS, STEMS, FileOutput, GrowingArray
 from graphmem.search.term_vocabulary import STEMMED_AT_ONCE, SortedTerms, encoded, joined, part_of, stems_of
 
 DOCUMENTS_AT_ONCE: Final = 16_384
@@ -28,21 +28,16 @@ TERMS_AT_ONCE: Final = 16_384
 Array = npt.NDArray[Any]
 
 
-class Extended(Protocol):
-    def extend(self, values: npt.ArrayLike) -> None: ...
-
-
-class Output(Protocol):
-    def array(self, name: str, dtype: npt.DTypeLike, width: int = 0, *, most: int, grows: bool) -> Extended:
-        """Make an array of at most so many elements; ``grows``: further documents are added to it later."""
-        ...
-
-
 class MemoryOutput(dict[str, GrowingArray]):
     """New arrays in memory, by name."""
 
-    def array(self, name: str, dtype: npt.DTypeLike, width: int = 0, *, most: int, grows: bool) -> Extended:
+    def array(
+        self, name: str, dtype: npt.DTypeLike, width: int = 0, *, most: int, grows: bool
+    ) -> GrowingArray:
         return self.setdefault(name, GrowingArray(dtype, width, most + most // 4 * grows))
+
+
+Output = MemoryOutput | FileOutput
 
 
 @dataclass(frozen=True, slots=True)

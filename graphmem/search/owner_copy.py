@@ -212,14 +212,17 @@ class ExactMatch(NamedTuple):
     type: str
 
 
-class FollowRows(NamedTuple):
-    """``aliases`` are other names of entity types, each with its type."""
+class TypeAlias(NamedTuple):
+    name: str
+    type: str
 
+
+class FollowRows(NamedTuple):
     state: OwnerState | None
     documents: list[CopiedEntity]
     vectors: list[CopiedEntity]
     exact: list[ExactMatch]
-    aliases: list[tuple[str, str]]
+    aliases: list[TypeAlias]
 
 
 def change(

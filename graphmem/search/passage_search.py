@@ -111,6 +111,11 @@ class _Ranked(NamedTuple):
     points: float
 
 
+class _Name(NamedTuple):
+    kind: str
+    value: str
+
+
 class _Text(NamedTuple):
     number: int
     text: str | None
@@ -170,8 +175,8 @@ async def find(context: Context, request: PassageRequest, state: OwnerState | No
 async def _phrases(context: Context, entity_ids: Sequence[str]) -> list[tuple[str, ...]]:
     """Return what a text may call some entities, word by word: phone numbers as people write them."""
     named = await context.graph.only(
-        "passages.names_of", list[tuple[str, str]], entity_ids=list(entity_ids),
-        kinds=list(identifiers.KINDS), limit=NAMES_LIMIT,
+        "passages.names_of", list[_Name], entity_ids=list(entity_ids), kinds=list(identifiers.KINDS),
+        limit=NAMES_LIMIT,
     )  # fmt: skip
     region = context.services.settings.phone_region
     spelled = [value for _, value in named]
