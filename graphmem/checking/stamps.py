@@ -46,8 +46,9 @@ class StampCheck:
 
     async def compare_withdrawn(self) -> None:
         """Compare what is noted on all that was withdrawn, and on the observations of each."""
-        subjects, self.unstamped = await self.database.reads(self.owner).only("audit.exclusions", _Subjects)
-        if self.unstamped:
+        subjects, unstamped = await self.database.reads(self.owner).only("audit.exclusions", _Subjects)
+        self.unstamped = unstamped
+        if unstamped:
             return
         if any((subject.stored or []) != subject.derived for subject in subjects):
             await self._compare_subjects()

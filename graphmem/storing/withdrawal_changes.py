@@ -154,18 +154,18 @@ async def _plan(
             place = cursors.decode(query, arguments.cursor, {"of": str, "after": str})
             phase, after = place["of"], place["after"]
         window = {"subjects": [each.subject for each in request.changes], "limit": arguments.limit}
-        entity_ids, more_entities, observations, entity_count, relationship_count = await context.graph.only(
+        entities, more, observations, entity_count, relationship_count = await context.graph.only(
             "exclusion.touched", tuple[list[str], bool, int, int, int],
             after=after if phase == "entity" else cursors.LAST, **window,
         )  # fmt: skip
-        keys, more = list[str](), False
+        more_entities, keys = more, list[str]()
         if not more_entities:
             after_key = after if phase == "relationship" else ""
             keys, more = await context.graph.only(
                 "exclusion.touched_relationships", tuple[list[str], bool], after=after_key, **window
             )
-        supposition = await suppose(context.services.database, request, entity_ids, keys)
-        entities, relationships = await changes(context, supposition, entity_ids, keys)
+        supposition = await suppose(context.services.database, request, entities, keys)
+        changed, relationships = await changes(context, supposition, entities, keys)
         answer: WithdrawalResult = {
             "success": True,
             "dry_run": True,
@@ -181,11 +181,11 @@ async def _plan(
                 "entities": entity_count,
                 "relationships": relationship_count,
             },
-            "entities": entities,
+            "entities": changed,
             "relationships": relationships,
         }
         if more_entities:
-            answer["next_cursor"] = cursors.encode(query, {"of": "entity", "after": entity_ids[-1]})
+            answer["next_cursor"] = cursors.encode(query, {"of": "entity", "after": entities[-1]})
         elif more:
             answer["next_cursor"] = cursors.encode(query, {"of": "relationship", "after": keys[-1]})
         return answer
