@@ -186,7 +186,7 @@ def _check_target(source: Path, target: Path) -> None:
     record = unfinished(target)
     is_begun = record is not None and record.get("from") == str(source)
     # A kill may have left a temporary file of the note beside it.
-    local = (*LOCAL, *(f".{name}-" for name in LOCAL))
+    local = (*LOCAL, *(f".{name}{mark}" for name in LOCAL for mark in ".-"))
     is_used = target.is_dir() and not all(path.name.startswith(local) for path in target.iterdir())
     if is_used and not is_begun:
         raise DataDirectoryRefused(f"{target} is not empty: name a new directory")

@@ -327,7 +327,7 @@ def test_a_wipe_that_is_interrupted_is_finished_by_the_next_process(
 ) -> None:
     entity_id = store(http)["entities"][0]["entity_id"]
 
-    async def fails(*_: Any) -> None:
+    async def fails(*_: Any, **__: Any) -> None:
         raise DatabaseUnavailable
 
     with monkeypatch.context() as patch:

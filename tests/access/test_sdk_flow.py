@@ -84,6 +84,7 @@ class Program:
         """Allow the program on the page that it opens."""
         context = await self.browser.new_context(java_script_enabled=False)
         page = await context.new_page()
+        page.set_default_timeout(FLOW_SECONDS * 1_000)
         await page.goto(url)
         self.pages.append(await page.locator("main").inner_text())
         await page.locator("#name").fill(self.person.name)

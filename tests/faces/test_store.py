@@ -82,7 +82,7 @@ def test_the_inverse_of_a_relationship_type_is_stored_with_the_ends_swapped(run:
 
 
 def test_an_unknown_key_of_a_relationship_names_the_keys_of_relationships(call: Call) -> None:
-    link = {"relationship_type": "WORKS_AT", "source": 0, "target": 1}
+    link = {"relationship_type": "WORKS_AT", "source": "Ida", "target": "Bo"}
     with pytest.raises(UnknownField) as refused:
         call("store", entities=[ADA, ACME], relationships=[link])
     details = refused.value.details

@@ -14,7 +14,7 @@ from graphmem.cli import upload
 from graphmem.cli.session import Session
 from graphmem.errors import AuthInvalid, FileEmpty, FileNotParsed, InvalidInput, ServiceBusy
 from graphmem.ingest.document import ParseFailed
-from graphmem.operations import parse_file
+from graphmem.operations import files
 from graphmem.registry import REGISTRY
 from tests.faces.conftest import Command
 from tests.support.faces import Call
@@ -195,6 +195,6 @@ def test_what_cannot_be_parsed_is_refused_with_its_reason(
     async def late(*_: Any, **__: Any) -> Any:
         raise ParseFailed("The file was not parsed within 60 s.", "timed_out")
 
-    monkeypatch.setattr(parse_file, "parsed", late)
+    monkeypatch.setattr(files, "parsed", late)
     with pytest.raises(FileNotParsed, match="within 60 s"):
         run("files.parse", file_content="YWJj")

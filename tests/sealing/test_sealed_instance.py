@@ -111,7 +111,7 @@ def test_what_an_erased_owner_has_in_backups_and_files_cannot_be_read_again(
     content_hash = run("sources.get", source_id=stored["source_id"])["content_hash"]
     made = dumps.create("both", account.owner, dumps.owner)
     erasure = erasing.delete_with_data(
-        services.database, account.name, None, dumps.services.objects, keys(dumps)
+        services.database, account.name, objects=dumps.services.objects, keys=keys(dumps)
     )
     erased = loop.run(erasure)
     assert (erased.sealing_keys, erased.files) == (1, 1)

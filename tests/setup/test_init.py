@@ -113,7 +113,7 @@ def test_an_init_that_is_killed_leaves_each_file_whole_and_the_next_one_goes_on(
 
 def without_remains(files: dict[str, str]) -> dict[str, str]:
     """Leave out the temporary files beside those that a kill kept from getting their names."""
-    return {name: text for name, text in files.items() if not re.search(r"/\.[^/]+-\w{8}$", name)}
+    return {name: text for name, text in files.items() if not re.search(r"/\.[^/]+\.\w{8}$", name)}
 
 
 def test_a_wait_for_the_database_is_told(

@@ -48,7 +48,7 @@ def test_no_remaining_time_is_shown_in_the_first_seconds() -> None:
 
 def test_a_download_is_drawn_until_all_of_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Console(file=io.StringIO(), width=100, force_terminal=True)
-    monkeypatch.setattr(session, "stderr", screen)
+    monkeypatch.setattr(progress, "stderr", screen)
     tell = session.fetching()
     tell("Neo4j", 0, 2_000_000)
     tell("Neo4j", 1_000_000, 2_000_000)
