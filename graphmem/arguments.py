@@ -238,8 +238,8 @@ A = TypeVar("A", bound=Arguments)
 def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
     """Return the arguments of one call.
 
-    InvalidInput: some do not fit; ``details.issues`` names the path of each. UnknownField: a name is unknown;
-    ``details.allowed_fields`` lists the known ones of its place.
+    Raises InvalidInput: some do not fit; ``details.issues`` names the path of each. Raises UnknownField: a
+    name is unknown; ``details.allowed_fields`` lists the known ones of its place.
     """
     issues: list[dict[str, Any]] = []
     _refuse_many_names(model, operation, raw)

@@ -52,7 +52,7 @@ def noted(folder: Path) -> Path | None:
 
 
 def read(folder: Path) -> dict[str, str]:
-    """Return the variables in the file of a data directory; OSError, ValueError: it cannot be read."""
+    """Return the variables in the file of a data directory; raises OSError, ValueError: it cannot be read."""
     path = folder / FILE
     # Path.exists raises below a directory that this user may not search; the first use of it reports that.
     if not os.path.exists(path):

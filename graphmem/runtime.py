@@ -158,7 +158,7 @@ async def connection(
 
     ``requested``: a person asks for it now, so it is started even if it was stopped on purpose.
 
-    SetupError: it cannot be started.
+    Raises SetupError: it cannot be started.
     """
     if settings.neo4j_uri is not None:
         return InstanceLogin(

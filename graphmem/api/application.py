@@ -63,7 +63,7 @@ class Application(FastAPI):
         await self.gate(scope, receive, send)
 
     async def dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request by the endpoint of its path; GraphmemError: the endpoint refuses it."""
+        """Answer a request by the endpoint of its path; raises GraphmemError: the endpoint refuses it."""
         match = self._table.find(scope["method"], scope["path"])
         if match is None:
             answer: ASGIApp = await self._no_route(Request(scope, receive))

@@ -45,7 +45,7 @@ async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
 def object_of(body: bytes, content_type: str) -> dict[str, Any]:
     """Return the JSON object of a body; an empty body is an empty object.
 
-    UnsupportedMediaType, InvalidJson: as :func:`read_json`.
+    Raises UnsupportedMediaType, InvalidJson: as :func:`read_json`.
     """
     if not body:
         return {}
@@ -67,7 +67,8 @@ async def read_bytes(request: Request, settings: Settings, *, holds_file: bool =
 
     ``holds_file``: a body that is too large because of its file is read to its end, and refused as a file.
 
-    PayloadTooLarge: the body is larger than ``Settings.max_body_bytes``. InvalidJson: as :func:`parts_of`.
+    Raises PayloadTooLarge: the body is larger than ``Settings.max_body_bytes``. Raises InvalidJson: as
+    :func:`parts_of`.
     """
     size, most = announced_size(request), settings.max_body_bytes
     if size > (DRAINED_BYTES_LIMIT if holds_file else most):
@@ -86,7 +87,8 @@ async def read_bytes(request: Request, settings: Settings, *, holds_file: bool =
 async def parts_of(request: Request, settings: Settings) -> AsyncIterator[bytes]:
     """Yield the parts of a body, within ``Settings.body_timeout`` for every ``max_body_bytes`` of it.
 
-    InvalidJson: the body did not arrive completely in time. UnsupportedMediaType: it is compressed.
+    Raises InvalidJson: the body did not arrive completely in time. Raises UnsupportedMediaType: it is
+    compressed.
     """
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
@@ -169,7 +171,7 @@ class Replayed:
     async def read(self) -> bytes:
         """Return the body, within the limits of every body.
 
-        PayloadTooLarge, InvalidJson: as :func:`read_bytes`.
+        Raises PayloadTooLarge, InvalidJson: as :func:`read_bytes`.
         """
         if self._body is None:
             request = Request(self._scope, self._receive)
@@ -177,7 +179,7 @@ class Replayed:
         return self._body
 
     async def is_empty(self) -> bool:
-        """Return whether there is no body; PayloadTooLarge, InvalidJson: as :func:`read_bytes`."""
+        """Return whether there is no body; raises PayloadTooLarge, InvalidJson: as :func:`read_bytes`."""
         self._is_large = announced_size(Request(self._scope)) > self._settings.max_body_bytes
         return not self._is_large and not await self.read()
 
@@ -187,7 +189,7 @@ class Replayed:
         A large body, as one with a file, is not held for that. It is compared while the application reads it,
         and its last part is not handed on if it differs.
 
-        AgentSignatureInvalid: it differs. PayloadTooLarge, InvalidJson: as :func:`read_bytes`.
+        Raises AgentSignatureInvalid: it differs. Raises PayloadTooLarge, InvalidJson: as :func:`read_bytes`.
         """
         self._expected = [(hashlib.new(name), digest) for name, digest in digests.items()]
         if not self._is_large:

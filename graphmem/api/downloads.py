@@ -97,7 +97,7 @@ def requested_range(header: str | None, size: int) -> tuple[int, int] | None:
 
     None stands for the whole file: there is no header, it is not valid, or it names several ranges.
 
-    RangeNotSatisfiable: the range begins after the end of the file, or is empty.
+    Raises RangeNotSatisfiable: the range begins after the end of the file, or is empty.
     """
     match = _RANGE.fullmatch(header.strip()) if header is not None else None
     if match is None or not (match[1] or match[2]):

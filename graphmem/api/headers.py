@@ -131,7 +131,7 @@ class HostCheck:
     def check(self, headers: Mapping[str, str]) -> None:
         """Check the headers of a request, by their names in lower case.
 
-        HostRefused: its Host, or the Origin of its page, is a foreign one.
+        Raises HostRefused: its Host, or the Origin of its page, is a foreign one.
         """
         origin, host = headers.get("origin"), _host(headers.get("host", ""))
         is_own = self.any_host or host in self.hosts or (self.any_address and _ADDRESS.fullmatch(host))

@@ -52,7 +52,7 @@ class OAuth:
     async def client(self, client_id: str | None) -> ClientMetadata:
         """Return a client by its id: from its metadata document, or as it was registered.
 
-        OAuthRefused: ``invalid_client``, or ``invalid_request`` without an id.
+        Raises OAuthRefused: ``invalid_client``, or ``invalid_request`` without an id.
         """
         if not client_id:
             raise client_rules.refused("invalid_request", "client_id is missing")
@@ -83,7 +83,7 @@ def oauth_of(request: Request) -> OAuth:
 def single_values(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return parameters by name. An empty value counts as absent.
 
-    OAuthRefused: a parameter occurs twice (RFC 6749, 3.1).
+    Raises OAuthRefused: a parameter occurs twice (RFC 6749, 3.1).
     """
     values: dict[str, str] = {}
     for name, value in pairs:
@@ -96,7 +96,8 @@ def single_values(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 async def form_of(request: Request) -> dict[str, str]:
     """Return the fields of a form in the body of a request.
 
-    OAuthRefused: it is no such form. PayloadTooLarge: it is larger than :data:`FORM_BYTES_LIMIT`.
+    Raises OAuthRefused: it is no such form. Raises PayloadTooLarge: it is larger than
+    :data:`FORM_BYTES_LIMIT`.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise OAuthRefused(f"the body must be a form: send Content-Type: {FORM}", error="invalid_request")
@@ -236,7 +237,7 @@ def _new_request(
 ) -> NewRequest:
     """Return an authorization request, checked.
 
-    OAuthRefused: it is not valid; the client hears of it by a redirect.
+    Raises OAuthRefused: it is not valid; the client hears of it by a redirect.
     """
     if query.get("response_type") != "code":
         raise OAuthRefused("response_type must be code", error="unsupported_response_type")

@@ -84,7 +84,10 @@ def index() -> PageFile:
 
 
 async def send_page_file(request: Request) -> Response:
-    """Answer a file of the page; NotFound: there is no such file, or the path is that of another version."""
+    """Answer a file of the page.
+
+    Raises NotFound: there is no such file, or the path is that of another version.
+    """
     sent = request.path_params
     file = page_files().get(f"{sent['folder']}/{sent['file']}")
     if file is None or sent["version"] != version():

@@ -180,7 +180,7 @@ def public_actor() -> Actor:
 
 
 def request_actor(scope: Mapping[str, Any]) -> Actor:
-    """Return the actor that the gate put into an ASGI scope; InternalError: there is none."""
+    """Return the actor that the gate put into an ASGI scope; raises InternalError: there is none."""
     actor = scope.get("state", {}).get("actor")
     if not isinstance(actor, Actor):
         raise InternalError("the request has no actor: it did not pass the gate")

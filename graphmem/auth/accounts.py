@@ -68,7 +68,10 @@ def actor_of(
     account: Account, client: str, method: Method, scopes: Iterable[str] = ALL_SCOPES, credential: str = "",
     credential_name: str = "",
 ) -> Actor:  # fmt: skip
-    """Return the actor of an account with those of ``scopes`` that it has; AccountConflict: it is erased."""
+    """Return the actor of an account with those of ``scopes`` that it has.
+
+    Raises AccountConflict: it is erased.
+    """
     if account.is_erased:
         raise being_erased(account.name)
     own = {*account.scopes, *((Scope.KEYS,) if Scope.WRITE in account.scopes else ())}
@@ -94,8 +97,8 @@ class Accounts:
     """The accounts of the instance.
 
     Methods that take the name or the id of an account or a key raise:
-        NotFound: there is none.
-        AccountConflict: it is being deleted with its data, and would be changed.
+        Raises NotFound: there is none.
+        Raises AccountConflict: it is being deleted with its data, and would be changed.
     """
 
     def __init__(self, database: Database) -> None:

@@ -89,7 +89,7 @@ class AgentGrants:
         return await self._reads.all("account.agent_grants", AgentGrant, account_id=account_id)
 
     async def change(self, account_id: str, grant_id: str, status: GrantStatus) -> AgentGrant:
-        """Change the status of a grant; NotFound: there is none. One that is revoked stays so."""
+        """Change the status of a grant; raises NotFound: there is none. One that is revoked stays so."""
         grant = await self._writes.one(
             "account.set_agent_grant", AgentGrant, account_id=account_id, id=grant_id, status=status
         )

@@ -48,7 +48,7 @@ def encoded(data: bytes) -> str:
 
 
 def decoded(text: Any) -> bytes:
-    """Return the bytes of a text in base64url without padding; ValueError: it is no such text."""
+    """Return the bytes of a text in base64url without padding; raises ValueError: it is no such text."""
     if not isinstance(text, str) or not re.fullmatch(r"[A-Za-z0-9_-]*", text):
         raise ValueError("no base64url")
     try:
@@ -135,7 +135,7 @@ class PrivateAgentKey:
 
     @classmethod
     def of(cls, jwk: Mapping[str, Any]) -> PrivateAgentKey:
-        """Return the key of a private JSON Web Key; ValueError: it is none of Ed25519 or P-256."""
+        """Return the key of a private JSON Web Key; raises ValueError: it is none of Ed25519 or P-256."""
         public = AgentKey.of({name: value for name, value in jwk.items() if name != "d"})
         secret = decoded(jwk.get("d"))
         if public.algorithm == "Ed25519":
@@ -169,7 +169,7 @@ class PrivateAgentKey:
 
 
 def _public_key(algorithm: Algorithm, jwk: Mapping[str, Any]) -> PublicKey:
-    """Return the public key of a JWK; ValueError: its point is too short, off the curve, or weak."""
+    """Return the public key of a JWK; raises ValueError: its point is too short, off the curve, or weak."""
     x = decoded(jwk.get("x"))
     if algorithm == "Ed25519":
         y = int.from_bytes(x, "little") & (2**255 - 1)

@@ -106,7 +106,7 @@ async def erase_closed(
 ) -> Erased:  # fmt: skip
     """Erase all data of an owner who is closed: nothing is written for the owner any more.
 
-    Another erasure or check of the owner ends first. Unavailable: something failed; run it again.
+    Another erasure or check of the owner ends first. Raises Unavailable: something failed; run it again.
     """
     async with single_flight(database, owner, waits=True):
         erased = await erase_facts(database, owner, progress)

@@ -159,7 +159,10 @@ class Grants:
         self._removals: set[asyncio.Task[None]] = set()
 
     async def register(self, metadata: ClientMetadata) -> tuple[str, int]:
-        """Keep a client; return its new id and the time in microseconds; ServiceBusy: there are too many."""
+        """Keep a client; return its new id and the time in microseconds.
+
+        Raises ServiceBusy: there are too many.
+        """
         client_id, now = f"client_{secrets.token_hex(16)}", times.now()
         rows = await self._writes.rows(
             "oauth.create_client", id=client_id, metadata=metadata.model_dump_json(exclude_none=True),
@@ -273,7 +276,7 @@ class Grants:
         return await self._reads.all("oauth.connections", Grant, account_id=account_id, now=times.now())
 
     async def connection(self, account_id: str, grant_id: str) -> Grant:
-        """Return a grant of an account; NotFound: the account has no such grant, or it was revoked."""
+        """Return a grant of an account; raises NotFound: the account has no such grant, or it was revoked."""
         grant = await self._reads.one("oauth.connection", Grant, account_id=account_id, id=grant_id)
         return _found(grant, grant_id)
 

@@ -147,7 +147,10 @@ def _resolver_threads() -> ThreadPoolExecutor:
 
 
 async def resolve(host: str) -> list[str]:
-    """Return the addresses of a host, as the system's resolver orders them; OSError: it does not resolve."""
+    """Return the addresses of a host, as the system's resolver orders them.
+
+    Raises OSError: it does not resolve.
+    """
     look_up = partial(socket.getaddrinfo, host, 443, type=socket.SOCK_STREAM)
     entries = await asyncio.get_running_loop().run_in_executor(_resolver_threads(), look_up)
     return [str(entry[4][0]) for entry in entries]

@@ -48,7 +48,7 @@ class SignedMessage:
     def base(self, components: Sequence[str], parameters: str) -> bytes:
         """Return what a signature signs: a line for each component, then its parameters as they were sent.
 
-        AgentSignatureInvalid: a component is not supported, or the request has no such header.
+        Raises AgentSignatureInvalid: a component is not supported, or the request has no such header.
         """
         query = f"?{self.query}" if self.query else ""
         derived = {
@@ -90,7 +90,8 @@ class MessageSignature:
     def of(cls, message: SignedMessage, now: float) -> MessageSignature:
         """Return the signature of a request, which covers all that it must and is of this time.
 
-        AgentSignatureInvalid: it is missing or damaged, one of two, covers too little, or is of another time.
+        Raises AgentSignatureInvalid: it is missing or damaged, one of two, covers too little, or is of
+        another time.
         """
         label, (scheme, members) = _only_member(message, "signature-key")
         _, (components, parameters) = _only_member(message, "signature-input", label)
@@ -162,7 +163,7 @@ def _rendered(label: str, signature: bytes) -> str:
 
 
 def _check_times(parameters: Mapping[str, Any], now: float) -> int:
-    """Return when a signature was made; AgentSignatureInvalid: that, or a parameter, is refused."""
+    """Return when a signature was made; raises AgentSignatureInvalid: that, or a parameter, is refused."""
     if unknown := sorted(parameters.keys() - _PARAMETERS):
         raise refused("invalid_input", f"Signature-Input has the unknown parameter {unknown[0][:100]}")
     created, expires = parameters.get("created"), parameters.get("expires")

@@ -48,10 +48,16 @@ class Meter:
         return ""
 
     def count(self, rate_class: RateClass, actor: Actor) -> None:
-        """Count a request once, for its credential or address; RateLimited: none of the class is left."""
+        """Count a request once, for its credential or address.
+
+        Raises RateLimited: none of the class is left.
+        """
 
     def attempt(self, authorization: str | None) -> AbstractContextManager[None]:
-        """Count an attempt with a header if the block refuses it by 401; RateLimited: too many failed."""
+        """Count an attempt with a header if the block refuses it by 401.
+
+        Raises RateLimited: too many failed.
+        """
         return contextlib.nullcontext()
 
 

@@ -72,7 +72,7 @@ async def place_of(context: Context, text: str, *, is_standing: bool = False) ->
     """Return the place of a cursor; an empty text is the beginning.
 
     ``is_standing``: it is of the answers of a standing query, or after all changes of a transaction.
-    CursorOfAnotherDatabase: it is no cursor of the owner's changes as this database has them.
+    Raises CursorOfAnotherDatabase: it is no cursor of the owner's changes as this database has them.
     """
     if not text:
         return Place()

@@ -100,7 +100,10 @@ class ChangeFeed:
         """Whether the process stops."""
 
     def check_room(self) -> None:
-        """Check that the process may serve one more stream; ServiceBusy: it serves as many as it may."""
+        """Check that the process may serve one more stream.
+
+        Raises ServiceBusy: it serves as many as it may.
+        """
         if sum(watched.watchers for watched in self._watched.values()) >= STREAMS_LIMIT:
             raise ServiceBusy(f"this process serves {STREAMS_LIMIT:,} streams already: try again later")
 

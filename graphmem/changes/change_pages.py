@@ -53,7 +53,7 @@ class NewestFirst:
 async def newest_first(context: Context, request: NewestFirst) -> tuple[list[Change], tuple[int, int] | None]:
     """Return the newest changes that are wanted, and where the look ended if it did not reach the end.
 
-    NotFound: the owner has none of the entities.
+    Raises NotFound: the owner has none of the entities.
     """
     touched: Touched | None = None
     filters, owner = request.filters, context.actor.owner

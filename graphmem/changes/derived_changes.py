@@ -39,7 +39,7 @@ _Subjects = tuple[list[Known], list[str], list[tuple[str, Json]]]
 
 
 async def check_entities(context: Context, entity_ids: list[str]) -> None:
-    """Check that some entities are the owner's; NotFound: one of them is not."""
+    """Check that some entities are the owner's; raises NotFound: one of them is not."""
     if not entity_ids:
         return
     entities, *_ = await context.graph.only(

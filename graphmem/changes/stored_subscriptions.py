@@ -79,7 +79,7 @@ async def create(
 ) -> Subscription:
     """Store a subscription to what changes from now on: to changes, or to the answers of a standing query.
 
-    NotFound: the caller has no account.
+    Raises NotFound: the caller has no account.
     """
     account_id = context.actor.account
     now = times.now()
@@ -112,7 +112,7 @@ async def of_account(context: Context) -> list[Subscription]:
 async def active(context: Context, subscription_id: str) -> Subscription:
     """Return an active subscription of the caller's account.
 
-    NotFound: the account has no such subscription. SubscriptionInactive: it sleeps.
+    Raises NotFound: the account has no such subscription. Raises SubscriptionInactive: it sleeps.
     """
     for subscription in await of_account(context):
         if subscription.id == subscription_id:
@@ -134,7 +134,7 @@ async def wanted_by(services: Services, subscription: Subscription) -> WantedCha
 async def wake(context: Context, subscription_id: str) -> None:
     """Have a subscription go on for the caller: after its place, or from now on if that is of other data.
 
-    NotFound: the account has no such subscription.
+    Raises NotFound: the account has no such subscription.
     """
     subscription = await context.services.database.writes(context.actor.owner).one(
         "subscription.wake", Subscription, account_id=context.actor.account, id=subscription_id,
@@ -145,7 +145,7 @@ async def wake(context: Context, subscription_id: str) -> None:
 
 
 async def remove(context: Context, subscription_id: str) -> None:
-    """Remove a subscription; NotFound: the account has none of this id."""
+    """Remove a subscription; raises NotFound: the account has none of this id."""
     removed = await context.services.database.writes(None).one(
         "subscription.remove", bool, account_id=context.actor.account, id=subscription_id
     )

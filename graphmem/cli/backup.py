@@ -139,7 +139,8 @@ def _opening_keys(chosen: Settings, path: Path, key_file: Path | None) -> Instan
 
     None as well where the dump was sealed by another instance, or the root key of this one is not here.
 
-    EncryptionKeyMissing, EncryptionKeyInvalid: the root key of ``key_file`` is not here, or another one.
+    Raises EncryptionKeyMissing, EncryptionKeyInvalid: the root key of ``key_file`` is not here, or another
+    one.
     """
     from graphmem.dump.container import DumpReader
     from graphmem.dump.verifying import open_file

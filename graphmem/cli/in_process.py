@@ -50,7 +50,10 @@ def open_database(chosen: Settings) -> None:
 
 
 def refuse_in_sandbox(chosen: Settings, operation: str) -> None:
-    """Refuse a command that no sandbox allows; SandboxDisabled: the settings are those of a sandbox."""
+    """Refuse a command that no sandbox allows.
+
+    Raises SandboxDisabled: the settings are those of a sandbox.
+    """
     if chosen.sandbox:
         raise SandboxDisabled(operation=operation)
 

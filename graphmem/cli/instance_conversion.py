@@ -107,7 +107,7 @@ def _records(chosen: Settings) -> tuple[int, str]:
 def other_directory(chosen: Settings, directory: Path | None, ending: str) -> Path:
     """Return the directory that is named, else one beside that of the instance, made with its settings.
 
-    DataDirectoryRefused: it is that of the instance, is in it, or leads elsewhere.
+    Raises DataDirectoryRefused: it is that of the instance, is in it, or leads elsewhere.
     """
     from graphmem.environment_file import FILE, noted
     from graphmem.neo4j_local.private_files import private_directory, used_as_data, write_private

@@ -88,7 +88,7 @@ def move(source: Path, target: Path, tell: Tell) -> None:
 
     Run again after the switch, ``source`` is the target: what is left of the old directory is removed.
 
-    DataDirectoryRefused: the target has other files or too little room, or a copy differs.
+    Raises DataDirectoryRefused: the target has other files or too little room, or a copy differs.
     """
     if source == target:
         if not end_move(target, tell):

@@ -23,7 +23,10 @@ Status = Literal["received", "resolved", "rejected"]
 
 
 def _on_sandbox(session: Session, work: Callable[[Services], Awaitable[T]]) -> T:
-    """Run ``work`` on the sandbox of this machine; ConfigurationInvalid: the settings are those of none."""
+    """Run ``work`` on the sandbox of this machine.
+
+    Raises ConfigurationInvalid: the settings are those of none.
+    """
     from graphmem.cli.in_process import on_services
 
     chosen = session.local_settings()

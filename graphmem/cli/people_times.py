@@ -18,7 +18,7 @@ HELP = "Or yesterday, 'last week', '3 days ago', 2026-11: their {moment} moment 
 def iso(text: str, path: str, *, is_end: bool) -> str:
     """Return a time in ISO 8601; what is written so is returned as it is. Times in words are in UTC.
 
-    InvalidInput: the text says no time.
+    Raises InvalidInput: the text says no time.
 
     Args:
         path: that of the argument, such as ``$.at``.

@@ -117,7 +117,7 @@ def _reset_account(
 
 
 def _ask(name: str, what: str, confirm: str | None, yes: bool) -> None:
-    """Ask for the name of what goes; ConfigurationInvalid: it was not given."""
+    """Ask for the name of what goes; raises ConfigurationInvalid: it was not given."""
     if confirm is None and yes:
         return
     if confirm is None and sys.stdin.isatty():

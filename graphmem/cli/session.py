@@ -75,7 +75,7 @@ class Session:
 
         ``instead``: what does the same at another service; ``{}`` stands for its address.
 
-        ConfigurationInvalid: ``--base-url`` names another service.
+        Raises ConfigurationInvalid: ``--base-url`` names another service.
         """
         chosen = self.settings()
         if (address := chosen.base_url) is not None:

@@ -91,7 +91,7 @@ def merge(session: Session, source: Path, dry_run: bool = False, keys: Path | No
 
 
 def _seconds(text: str) -> int:
-    """Return the seconds of a time such as 24h; InvalidInput: it is none, or too short."""
+    """Return the seconds of a time such as 24h; raises InvalidInput: it is none, or too short."""
     match = re.fullmatch(r"([0-9]{1,6})([mhd])", text.strip())
     if match is None:
         raise InvalidInput("--grace is a number of minutes, hours or days, such as 90m, 24h or 7d")
@@ -184,7 +184,7 @@ def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterato
 
     With the dump comes the key file that opens it, None if that instance is not sealed.
 
-    GraphmemError: its database does not start, and it has no such backup.
+    Raises GraphmemError: its database does not start, and it has no such backup.
     """
     from graphmem.neo4j_local.private_files import private_directory
     from graphmem.settings import KEY_FILE

@@ -41,7 +41,7 @@ class AgentSigner:
     def configured(cls, settings: Settings | None = None) -> AgentSigner | None:
         """Return the agent that the settings name, by default those of the environment; None: no agent.
 
-        CredentialsRefused: its key cannot be read, or others may read it.
+        Raises CredentialsRefused: its key cannot be read, or others may read it.
         """
         if settings is None and not os.environ.get("GRAPHMEM_AGENT_KEY"):
             return None
@@ -58,7 +58,7 @@ class AgentSigner:
         return SignedAgent(public.thumbprint, public.algorithm, "software", claimed_subject=self.subject)
 
     def headers(self, method: str, url: str, body: bytes) -> dict[str, str]:
-        """Return the headers that sign a request; CredentialsRefused: the token cannot be read."""
+        """Return the headers that sign a request; raises CredentialsRefused: the token cannot be read."""
         return self.signed(method, url, body)[0]
 
     def signed(self, method: str, url: str, body: bytes) -> tuple[dict[str, str], bytes]:
@@ -91,7 +91,7 @@ def is_path(text: str) -> bool:
 
 
 def read_key(text: str) -> PrivateAgentKey:
-    """Return the key that a name or a path names; CredentialsRefused: it cannot be used."""
+    """Return the key that a name or a path names; raises CredentialsRefused: it cannot be used."""
     try:
         if is_path(text):
             with Path(text).expanduser().open("rb") as file:
@@ -112,7 +112,7 @@ def read_key(text: str) -> PrivateAgentKey:
 def keep_key(name: str, key: PrivateAgentKey) -> str:
     """Keep a key under a name, or write it to a file that only its user may read; return where it is.
 
-    CredentialsRefused: there is one already, or it cannot be written.
+    Raises CredentialsRefused: there is one already, or it cannot be written.
     """
     secret = json.dumps(key.jwk)
     if is_path(name):

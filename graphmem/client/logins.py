@@ -70,8 +70,8 @@ class Logins:
     """The logins of the user who runs this process.
 
     Every method raises:
-        CredentialsRefused: a file is open to others, damaged, or cannot be read or written; the keyring does
-            not open; or another process holds the lock of a login for a minute.
+    Raises CredentialsRefused: a file is open to others, damaged, or cannot be read or written; the keyring
+    does not open; or another process holds the lock of a login for a minute.
     """
 
     def __init__(self, folder: Path | None = None) -> None:

@@ -146,8 +146,8 @@ def is_answer_to(authorization: Authorization, parameters: Mapping[str, str]) ->
 def code_of(server: Server, authorization: Authorization, parameters: Mapping[str, str]) -> str:
     """Return the code in the parameters of a redirect.
 
-    LoginFailed: it is the answer to another request or of another server (RFC 9207), or the person or the
-    server refused.
+    Raises LoginFailed: it is the answer to another request or of another server (RFC 9207), or the person or
+    the server refused.
     """
     if not is_answer_to(authorization, parameters):
         raise LoginFailed("the redirect answers another login (its state differs): run the command again")

@@ -56,7 +56,7 @@ class Receiver:
         self._thread.join()
 
     def wait(self, seconds: float = WAIT_SECONDS) -> dict[str, str]:
-        """Return the parameters of the redirect; LoginFailed: none came in time."""
+        """Return the parameters of the redirect; raises LoginFailed: none came in time."""
         try:
             return self._answers.get(timeout=seconds)
         except queue.Empty:
@@ -104,7 +104,7 @@ def pasted(text: str) -> dict[str, str] | str:
 
     The code alone is returned as it is: it has no ``state``, and PKCE binds it to this login.
 
-    LoginFailed: the URL has no parameters, or one of them twice.
+    Raises LoginFailed: the URL has no parameters, or one of them twice.
     """
     text = text.strip()
     if "://" not in text and "code=" not in text:

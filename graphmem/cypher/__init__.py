@@ -154,7 +154,7 @@ def parse(name: str, source: str) -> Query:
 def _lines_of(body: str, form: str | None) -> str:
     """Return the lines below a header that are in a form, or in any, without comments at the start of a line.
 
-    ValueError: a part has no end, or an end has no part.
+    Raises ValueError: a part has no end, or an end has no part.
     """
     lines: list[str] = []
     parts: list[bool] = []
@@ -183,12 +183,12 @@ def is_light(name: str, params: Mapping[str, Any]) -> bool:
 
 @cache
 def query(name: str) -> Query:
-    """Return the query of that name; FileNotFoundError, ValueError: its file is missing or wrong."""
+    """Return the query of that name; raises FileNotFoundError, ValueError: its file is missing or wrong."""
     return parse(name, _read(*name.partition("[")[0].split(".")))
 
 
 def form(name: str, way: Way, key: str | None = None) -> LiteralString:
-    """Return the name of one form of a query; ValueError: the query has no such form."""
+    """Return the name of one form of a query; raises ValueError: the query has no such form."""
     full_name = f"{name}[{key} {way}]" if key else f"{name}[{way}]"
     # query() refuses a name that no file of ours has, so this text is as safe as a literal.
     return cast("LiteralString", query(full_name).name)

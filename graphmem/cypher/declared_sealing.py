@@ -134,7 +134,7 @@ def declared(
 
 
 def _treatment(name: str, text: str) -> Treatment:
-    """Read the declaration of a name; ValueError: it is none."""
+    """Read the declaration of a name; raises ValueError: it is none."""
     if text == CLEAR.kind:
         return CLEAR
     kind, *words = text.split()

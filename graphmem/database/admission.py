@@ -62,7 +62,7 @@ class Admission:
     async def place(self, owner: str = "", *, first_run: bool = False) -> AsyncIterator[None]:
         """Take a place for the block. ``first_run``: the database may have to plan the query first.
 
-        ServiceBusy: no place was free in time, and no first run had a place; or too many queries wait.
+        Raises ServiceBusy: no place was free in time, and no first run had a place; or too many queries wait.
         """
         if owner not in self._lines and self._is_free(owner):
             self._running[owner] += 1

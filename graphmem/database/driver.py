@@ -85,7 +85,7 @@ class Database:
         self, address: InstanceLogin, settings: Settings, metrics: Metrics, tracer: Tracer = NO_TRACES,
         on_notification: OnNotification | None = None,
     ) -> None:  # fmt: skip
-        """Make the pool, and send nothing yet; ConfigurationInvalid: the address cannot be used."""
+        """Make the pool, and send nothing yet; raises ConfigurationInvalid: the address cannot be used."""
         self._settings = settings
         self._database_name = address.database
         self.browser_url = address.browser_url
@@ -209,8 +209,8 @@ class Database:
     ) -> list[Row]:
         """Run a write by name for one owner, or for none; return its rows.
 
-        It runs again only after a deadlock, which rolled it back. DatabaseUnavailable, DatabaseTimeout: it
-        failed, and whether it was written is unknown.
+        It runs again only after a deadlock, which rolled it back. Raises DatabaseUnavailable,
+        DatabaseTimeout: it failed, and whether it was written is unknown.
         """
         text, bound = self.query_text(name, edge_types), self.bound(name, params, owner)
 
@@ -258,7 +258,7 @@ class Database:
     async def transaction(self, owner: str, *, commit: bool = True) -> AsyncIterator[Queries]:
         """Hold an explicit transaction, which commits at the end of the block, or rolls back.
 
-        DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is unknown.
+        Raises DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is unknown.
         """
         start, statements = time.monotonic(), dict[LiteralString, dict[str, Any]]()
         try:

@@ -83,7 +83,7 @@ class Lease:
 async def single_flight(
     database: Database, owner: str, former: str = "", *, waits: bool = False
 ) -> AsyncIterator[Lease]:
-    """Be the one who runs a job of an owner; ServiceBusy: one runs, and this does not wait for it.
+    """Be the one who runs a job of an owner; raises ServiceBusy: one runs, and this does not wait for it.
 
     ``former``: the holder of the lease that is handed on.
     """

@@ -172,7 +172,7 @@ def _message(subject_id: str, reason: str) -> str:
 def kept(make: Callable[[Any], R], value: Any) -> R:
     """Return the row that is made of a value, or what of it may be used.
 
-    DataDamaged, DecryptionFailed: it is damaged. A list of rows leaves it out.
+    Raises DataDamaged, DecryptionFailed: it is damaged. A list of rows leaves it out.
     """
     damage = checking()
     if damage is None:
@@ -205,14 +205,14 @@ def each_sound(make: Callable[[Any], R], values: Iterable[Any]) -> list[R]:
 
 
 def sound(annotation: Any, value: R) -> R:
-    """Return the only column of a row; DataDamaged: it is of another type than is expected."""
+    """Return the only column of a row; raises DataDamaged: it is of another type than is expected."""
     if checking() is not None and not holds(annotation, value):
         raise DataDamaged(_message(UNNAMED, "stored with a wrong type"))
     return value
 
 
 def refuse_unopened(value: R) -> R:
-    """Return what was read; DecryptionFailed: something in it does not open, and was not left out."""
+    """Return what was read; raises DecryptionFailed: something in it does not open, and was not left out."""
     if checking() is not None and (unopened := next(_unopened(value), None)) is not None:
         raise unopened
     return value

@@ -99,7 +99,7 @@ class Vocabulary:
         return self._known.names.intersection(names)
 
     async def refresh(self) -> Known:
-        """Read the vocabulary; Unavailable: the database failed, as in every method that reads."""
+        """Read the vocabulary; raises Unavailable: the database failed, as in every method that reads."""
         started = time.monotonic()
         row = await self._database.reads(None).only(
             "relationship_type.all", tuple[int, list[RelationshipKind]]

@@ -48,7 +48,7 @@ _PLAIN: Mapping[str, tuple[type, ...]] = {
 def typed(row_class: type[R], row: Row) -> R:
     """Return a row as an instance of its row class, or the value of its only column.
 
-    KeyError, TypeError: it lacks a column, or has a list of another length than its row class.
+    Raises KeyError, TypeError: it lacks a column, or has a list of another length than its row class.
     """
     make, (part,) = maker(row_class, [row])
     return make(part)
@@ -86,7 +86,7 @@ def _from_columns(row_class: type) -> Convert:
 
 @cache
 def columns(row_class: type) -> Mapping[str, Any]:
-    """Return the columns of a row class with their annotations, in order; TypeError: it is none."""
+    """Return the columns of a row class with their annotations, in order; raises TypeError: it is none."""
     if not _is_row_class(row_class):
         raise TypeError(f"{row_class} is no row class: make it a NamedTuple or a dataclass")
     names: tuple[str, ...] = getattr(row_class, "_fields", ()) or tuple(

@@ -92,7 +92,7 @@ class DumpWriter:
         return self._sealer is not None
 
     def add(self, line: bytes) -> None:
-        """Add one line, without its line feed. ValueError: the line is longer than a frame may be."""
+        """Add one line, without its line feed. Raises ValueError: the line is longer than a frame may be."""
         if len(line) >= FRAME_BYTES_LIMIT:
             raise ValueError("a line is too long")
         self._lines.append(line)

@@ -46,7 +46,7 @@ class Contents:
 
 
 def decoded(data: str) -> bytes:
-    """Return the bytes of a chunk. ValueError: it is no base64 in its canonical form."""
+    """Return the bytes of a chunk. Raises ValueError: it is no base64 in its canonical form."""
     try:
         chunk = base64.b64decode(data, validate=True)
     except binascii.Error as exc:

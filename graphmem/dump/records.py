@@ -113,7 +113,7 @@ _READ: Final[TypeAdapter[Record]] = TypeAdapter(_UNION)
 
 
 def read(text: bytes) -> Record:
-    """Return the record of a line. ValueError: the line is no record."""
+    """Return the record of a line. Raises ValueError: the line is no record."""
     try:
         return _READ.validate_json(text)
     except ValidationError as exc:
@@ -187,7 +187,7 @@ class RecordOrder:
             self._transaction = record.id
 
     def end(self) -> None:
-        """Check that a dump may end here. ValueError: the bytes of the last file are cut off."""
+        """Check that a dump may end here. Raises ValueError: the bytes of the last file are cut off."""
         if self._offset:
             raise ValueError("the bytes of a file are cut off")
         self._source = None

@@ -69,7 +69,7 @@ def _chunks(reader: DumpReader, progress: Progress) -> Iterator[list[bytes]]:
 
 @contextlib.contextmanager
 def open_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a dump for reading. DumpRefused: the file cannot be read."""
+    """Open a dump for reading. Raises DumpRefused: the file cannot be read."""
     try:
         with path.open("rb") as file:
             yield file

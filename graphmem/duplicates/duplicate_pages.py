@@ -111,7 +111,10 @@ NAMES_LIMIT = 100_000
 
 
 async def profile_of(context: Context, entity_id: str, detections: Detections) -> Profile:
-    """Return the profile of the entity whose pairs are requested; NotFound: no live entity has this id."""
+    """Return the profile of the entity whose pairs are requested.
+
+    Raises NotFound: no live entity has this id.
+    """
     entity = await context.graph.one("entity.get", EntityRow, entity_id=entity_id, include_deleted=False)
     if entity is None:
         raise answers.no_entity(entity_id)
@@ -124,8 +127,8 @@ async def scan(
 ) -> tuple[list[Profile], str | None]:
     """Return all entities of some types, or a stretch of them if they are too many for one call.
 
-    More follow the name that is returned with them, unless it is None. InvalidInput: they are too many, and
-    the instance is sealed: no index has the order of its names.
+    More follow the name that is returned with them, unless it is None. Raises InvalidInput: they are too
+    many, and the instance is sealed: no index has the order of its names.
     """
     limits = context.services.limits
     if context.services.database.is_sealed and sum(counts.values()) > limits.duplicate_entities:

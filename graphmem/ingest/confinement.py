@@ -60,7 +60,7 @@ def confine() -> str:
 
 
 def landlock_version() -> int:
-    """Return the version of Landlock of this kernel. OSError: it has none."""
+    """Return the version of Landlock of this kernel. Raises OSError: it has none."""
     return _call("syscall", LANDLOCK_CREATE_RULESET, None, 0, 1)
 
 

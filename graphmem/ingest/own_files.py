@@ -96,7 +96,10 @@ def is_request(path: str) -> bool:
 
 
 def read_request(data: bytes, name: str) -> dict[str, Any]:
-    """Return the arguments of a store; lists and lines are its ``entities``. InvalidJson: it is none."""
+    """Return the arguments of a store; lists and lines are its ``entities``.
+
+    Raises InvalidJson: it is none.
+    """
     if _MEMORY.match(data):
         reason = f"it is a memory.jsonl: `graphmem upload {name}` stores it"
         raise InvalidJson(f"{name} has no arguments: {reason}", file=name, reason=reason)

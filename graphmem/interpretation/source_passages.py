@@ -55,7 +55,7 @@ def _parsers() -> tuple[str, ...]:
 async def store(context: Context, source_id: str, document: ParsedDocument | None) -> None:
     """Store the passages of a source, made of its document; none if no parser reads the file.
 
-    EmbeddingUnavailable: the service that makes vectors does not answer.
+    Raises EmbeddingUnavailable: the service that makes vectors does not answer.
     """
     embedder = context.services.embedder
     parser, title, text, passages = _parsers()[-1], None, "", list[Passage]()

@@ -39,14 +39,14 @@ def size(proposal: Proposal) -> int:
 
 
 async def end(context: Context, interpretation: Interpretation) -> Receipt:
-    """End an interpretation with a transaction of its own; StoreRefused: it has ended."""
+    """End an interpretation with a transaction of its own; raises StoreRefused: it has ended."""
     return await accept(context, OPERATION, Writing(), lambda reader: ([], []), interpretation=interpretation)
 
 
 async def keep_key(context: Context, interpretation: Interpretation, key: str) -> Receipt:
     """Write an empty transaction that keeps an idempotency key for an interpretation, or read that one again.
 
-    IdempotencyMismatch: another request had the key.
+    Raises IdempotencyMismatch: another request had the key.
     """
     return await accept(
         context,
@@ -61,7 +61,10 @@ async def keep_key(context: Context, interpretation: Interpretation, key: str) -
 async def write(
     context: Context, source: SourceRow, interpretation: Interpretation, reading: Reading
 ) -> None:
-    """Write what was read, and end the interpretation; StoreRefused: it cannot be stored, or has ended."""
+    """Write what was read, and end the interpretation.
+
+    Raises StoreRefused: it cannot be stored, or has ended.
+    """
     proposal = reading.proposal
     kind: ObservationSource = "import" if reading.reader.model is None else "llm_summary"
     writer = _ObservationWriter(context, source, interpretation, reading.document.text, kind)

@@ -62,7 +62,7 @@ class McpEndpoint:
     def _manager(self, scope: Scope) -> StreamableHTTPSessionManager:
         """Return the session manager of the toolset that a request chooses.
 
-        InvalidInput: the header names no toolset.
+        Raises InvalidInput: the header names no toolset.
         """
         chosen = {str(name): manager for name, manager in self._managers.items()}
         name = scope["path"].rstrip("/").rpartition("/")[2]
@@ -127,7 +127,7 @@ def _check_scope(actor: Actor, body: bytes) -> None:
     The refusal is then one of HTTP, by which clients ask for a wider token. Where the caller can get none,
     the answer is an error of the tool: clients would open a browser in vain.
 
-    Forbidden: it has not, and may ask for it.
+    Raises Forbidden: it has not, and may ask for it.
     """
     try:
         request = orjson.loads(body)

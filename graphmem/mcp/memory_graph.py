@@ -142,7 +142,7 @@ async def create(context: Context, entities: Sequence[Entity], versions: Sequenc
 
     ``versions``: the version that each must have before, 0 of one that is new; ``None``: any.
 
-    VersionConflict: another version of one is there; ``details.index`` counts it.
+    Raises VersionConflict: another version of one is there; ``details.index`` counts it.
     """
     if not entities:
         return
@@ -158,7 +158,7 @@ async def create(context: Context, entities: Sequence[Entity], versions: Sequenc
 async def restore(context: Context, entity_id: str, version: int) -> int | None:
     """Restore an entity of a version; return its version then, ``None`` where it is not deleted.
 
-    VersionConflict: it has another version.
+    Raises VersionConflict: it has another version.
     """
     try:
         restored = await _call(context, "entities.restore", entity_id=entity_id, expected_version=version)
@@ -181,7 +181,7 @@ def _item(entity: Entity, aliases: Any) -> Row:
 async def write_texts(context: Context, nodes: Iterable[MemoryNode], lists: dict[str, list[str]]) -> None:
     """Store the observations of nodes that changed; ``lists`` are the new ones by entity id.
 
-    VersionConflict: somebody changed one of the nodes since it was read.
+    Raises VersionConflict: somebody changed one of the nodes since it was read.
     """
     before = {node.id: node for node in nodes}
     changed = [entity_id for entity_id, texts in lists.items() if texts != before[entity_id].texts]
@@ -197,7 +197,7 @@ async def write_texts(context: Context, nodes: Iterable[MemoryNode], lists: dict
 def _check_shown(stored: Row, expected: dict[int, list[str]]) -> None:
     """Refuse to say that observations are stored where the entity does not show them.
 
-    InvalidInput: a correction holds the field, or the schema of the type hides it.
+    Raises InvalidInput: a correction holds the field, or the schema of the type hides it.
     """
     for index, texts in expected.items():
         entity = stored["entities"][index]
@@ -301,7 +301,7 @@ async def relate(context: Context, changed: EdgesByKey) -> None:
     """Store what relationships stand for, without what ended them; one that stands for no relation is
     deleted.
 
-    VersionConflict: somebody changed one of them since it was read.
+    Raises VersionConflict: somebody changed one of them since it was read.
     """
     if not changed:
         return

@@ -299,7 +299,10 @@ def _graph(nodes: list[MemoryNode], rows: Iterable[Row], names: dict[str, str], 
 
 
 async def _all_nodes(context: Context, names: list[str]) -> dict[str, MemoryNode]:
-    """Return the entities of these names by folded name; NotFound: there is no entity of one of the names."""
+    """Return the entities of these names by folded name.
+
+    Raises NotFound: there is no entity of one of the names.
+    """
     nodes = await graph.by_names(context, names)
     for name in names:
         if graph.folded(name) not in nodes:

@@ -24,7 +24,7 @@ class PromptText(NamedTuple):
     context_tokens: int = 0  # the size of the context that goes with it; 0 for none
 
     def about(self, arguments: Mapping[str, str]) -> str:
-        """Return the argument, empty if it is left out; InvalidInput: it is missing, or too long."""
+        """Return the argument, empty if it is left out; raises InvalidInput: it is missing, or too long."""
         value = " ".join(arguments.get(self.argument, "").split())
         if len(value) > ARGUMENT_LIMIT or (self.is_required and not value):
             message = f"give 1 to {ARGUMENT_LIMIT:,} characters"

@@ -49,7 +49,7 @@ DRAIN_SECONDS = 5.0
 def run(settings: Settings, account: str | None = None) -> None:
     """Serve until stdin closes. ``account``: the name of the account that acts, by default the local one.
 
-    DataDirectoryRefused: the folder of the local service cannot be used.
+    Raises DataDirectoryRefused: the folder of the local service cannot be used.
     """
     make_folder(place(settings))
     threading.Thread(target=_start, args=(settings,), daemon=True).start()

@@ -165,7 +165,7 @@ def described(name: ToolsetName) -> tuple[types.Tool, ...]:
 def _operation(name: ToolsetName, tool: str) -> Operation[Any]:
     """Return the operation of a tool, as a toolset answers it.
 
-    RouteNotFound: no toolset has the tool. Forbidden: the toolset refuses the tool.
+    Raises RouteNotFound: no toolset has the tool. Raises Forbidden: the toolset refuses the tool.
     """
     operation = all_tools().get(tool)
     if operation is None:

@@ -159,7 +159,10 @@ class Backend(abc.ABC):
 
     @abc.abstractmethod
     def open(self, key: str, start: int = 0, end: int | None = None) -> ByteReader:
-        """Open the bytes from ``start`` up to ``end``, or to the last; ObjectMissing: there is no object."""
+        """Open the bytes from ``start`` up to ``end``, or to the last.
+
+        Raises ObjectMissing: there is no object.
+        """
 
     @abc.abstractmethod
     def find(self, key: str) -> ObjectEntry | None:

@@ -24,7 +24,10 @@ _ESCAPE = re.compile(rb"%([0-9a-f]{2})")
 
 
 def owner_segment(owner: str) -> str:
-    """Return the path segment of an owner; ValueError: it is empty, too long, or has a lone surrogate."""
+    """Return the path segment of an owner.
+
+    Raises ValueError: it is empty, too long, or has a lone surrogate.
+    """
     if not 1 <= len(owner) <= OWNER_LENGTH_MAX:
         raise ValueError(f"an owner has 1 to {OWNER_LENGTH_MAX} characters, not {len(owner)}")
     encoded = owner.encode()
@@ -47,7 +50,7 @@ def owner_of(segment: str) -> str | None:
 
 
 def object_key(owner: str, sha256: str) -> str:
-    """Return the key of an object; ValueError: the hash is no SHA-256, or the owner has no segment."""
+    """Return the key of an object; raises ValueError: the hash is no SHA-256, or the owner has no segment."""
     if not SHA256.fullmatch(sha256):
         raise ValueError(f"{sha256[:100]!r} is no SHA-256 in lower-case hexadecimal digits")
     return key_below(owner_segment(owner), sha256)

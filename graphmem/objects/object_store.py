@@ -58,7 +58,7 @@ class ObjectStore:
         keys: those of the instance, None where it is not sealed.
 
     Every method raises:
-        ObjectStoreUnavailable: the store is down, full, or refuses access.
+        Raises ObjectStoreUnavailable: the store is down, full, or refuses access.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class ObjectStore:
             reader.close()
 
     async def size(self, owner: str, sha256: str) -> int:
-        """Return the bytes that an object has; ObjectMissing: there is none."""
+        """Return the bytes that an object has; raises ObjectMissing: there is none."""
         entry = await self._find(owner, sha256)
         if entry is None:
             raise ObjectMissing(sha256=sha256)

@@ -183,7 +183,8 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
 def _start(query: cursors.Query, arguments: FindDuplicates) -> tuple[str | None, int]:
     """Return the name after which the request compares, None from the first, and how many pairs it skips.
 
-    An offset goes on among the pairs, also beside a cursor. InvalidCursor: it belongs to another query.
+    An offset goes on among the pairs, also beside a cursor. Raises InvalidCursor: it belongs to another
+    query.
     """
     if arguments.cursor is None:
         return None, 0

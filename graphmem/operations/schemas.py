@@ -296,8 +296,8 @@ async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChan
 async def _change(context: Context, name: str, arguments: Changing, change: Change) -> SchemaChanged:
     """Hand a change of a schema to the owner's writer, which decides it on the schema of its turn.
 
-    NotFound: there is no schema of that type to change. SchemaRefused: the change is not valid, or changes
-    nothing; ``details.issues`` names each fault.
+    Raises NotFound: there is no schema of that type to change. Raises SchemaRefused: the change is not valid,
+    or changes nothing; ``details.issues`` names each fault.
     """
     request = SchemaRequest(**transaction(context, name, arguments), change=change)
     try:

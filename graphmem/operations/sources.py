@@ -285,7 +285,7 @@ class GetFileUrl(Arguments):
 async def _named_source(context: Context, path: str) -> SourceRow:
     """Return the source of an id, a `storage_url`, or a name under which the caller stored it.
 
-    NotFound: there is none. SourceAmbiguous: several files were stored under the name.
+    Raises NotFound: there is none. Raises SourceAmbiguous: several files were stored under the name.
     """
     source_id = path.removeprefix(URL_SCHEME)
     if SOURCE_ID.fullmatch(source_id):

@@ -177,7 +177,7 @@ def decoded(part: Any) -> Any:
 
 
 def stored_json(text: str) -> orjson.Fragment:
-    """Return stored JSON as a part of an answer; ValueError: it is damaged."""
+    """Return stored JSON as a part of an answer; raises ValueError: it is damaged."""
     canonical.decode(text)
     return orjson.Fragment(text)
 

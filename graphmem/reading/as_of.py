@@ -116,7 +116,8 @@ async def entities(
 async def entity(
     context: Context, entity_id: str, clocks: Clocks, *, include_deleted: bool | None = None
 ) -> EntityRow:
-    """Return one entity, or the one that it was merged into, now or as of the clocks; NotFound: none then.
+    """Return one entity, or the one that it was merged into, now or as of the clocks; raises NotFound: none
+    then.
 
     ``include_deleted`` is ``None`` where the operation has no such argument.
     """

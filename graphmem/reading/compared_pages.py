@@ -26,7 +26,7 @@ from graphmem.reading.shared_rows import EntityRow
 
 
 async def page(context: Context, request: EntityRequest, query: Query, cursor: str | None) -> Page[EntityRow]:
-    """Return a page of entities that fit; InvalidInput: more entities than one call compares."""
+    """Return a page of entities that fit; raises InvalidInput: more entities than one call compares."""
     place, skip = start_of(request, query, cursor)
     scan = Scan(context, request)
     after = None if cursor is None else place

@@ -71,7 +71,7 @@ READ_AT_ONCE: Final = 200
 
 
 async def current_page(context: Context, request: EdgeRequest, clocks: Clocks) -> EdgePage:
-    """Return a page of the relationships that have not ended; InvalidInput: too many would be read."""
+    """Return a page of the relationships that have not ended; raises InvalidInput: too many would be read."""
     at = instant(clocks)
     batch = replace(request, offset=0, counted=False, limit=max(request.limit + 1, READ_AT_ONCE))
     if request.counted:

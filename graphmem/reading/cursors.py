@@ -64,7 +64,10 @@ def encode(query: Query, place: Mapping[str, Any]) -> str:
 
 
 def decode(query: Query, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]:
-    """Return the place that a cursor holds, within :data:`BOUNDS`; InvalidCursor: it is of another query."""
+    """Return the place that a cursor holds, within :data:`BOUNDS`.
+
+    Raises InvalidCursor: it is of another query.
+    """
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         place = canonical.decode(raw)

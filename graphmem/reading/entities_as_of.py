@@ -23,7 +23,7 @@ async def page(
     """Return a page of the entities that existed at that time, by id.
 
     The first page pins the time of recording, so that later commits are in none of the pages.
-    InvalidInput: the total needs more entities than one call reduces.
+    Raises InvalidInput: the total needs more entities than one call reduces.
     """
     after, skip, limits = "", request.offset, context.services.limits
     if cursor is None:

@@ -130,7 +130,7 @@ async def entities(
 async def membership_of(context: Context, entity_ids: Iterable[str], at_ingested: int) -> Membership:
     """Return the merges among entities of a page, and all that were ever merged with them, as of a time.
 
-    InvalidInput: too much decides by what rules merged them.
+    Raises InvalidInput: too much decides by what rules merged them.
     """
     off = context.services.writers.rules_off
     reader = EvidenceReader(context.graph, context.actor.owner, off, at_ingested, EVIDENCE_LIMIT)

@@ -31,8 +31,8 @@ _OTHER_WAY: Final[Mapping[FollowedWay, FollowedWay]] = {
 async def meanings(context: Context, names: Mapping[str, str]) -> list[Meaning]:
     """Return what names of relationship types say; ``names`` are by their JSON paths in the arguments.
 
-    InvalidInput: a type is unknown; each issue proposes the ``nearest`` type, or says of which type the name
-    is nearly the inverse (``inverse_of``).
+    Raises InvalidInput: a type is unknown; each issue proposes the ``nearest`` type, or says of which type
+    the name is nearly the inverse (``inverse_of``).
     """
     known = await context.services.vocabulary.covering(names.values(), context.actor.owner)
     types: list[Meaning] = []
@@ -55,7 +55,7 @@ async def followed_types(
     """Return the types that names say, and the direction in which relationships of them are followed.
 
     Read from its target, a relationship goes the other way. Where all types are symmetric, it goes both.
-    InvalidInput: a type is unknown, or the types go different ways.
+    Raises InvalidInput: a type is unknown, or the types go different ways.
     """
     types = await meanings(context, names)
     kinds = await context.services.vocabulary.covering([each.name for each in types], context.actor.owner)
@@ -85,7 +85,7 @@ class RelationshipReference(Arguments):
     target_entity_id: EntityId | None = None
 
     async def key(self, context: Context) -> str:
-        """Return the key or id; InvalidInput: neither a key nor a type with both ends is given."""
+        """Return the key or id; raises InvalidInput: neither a key nor a type with both ends is given."""
         names = {} if self.relationship_type is None else {"$.relationship_type": self.relationship_type}
         types = await meanings(context, names)
         if self.relationship_key is not None:
@@ -104,7 +104,7 @@ def _key_of(meaning: Meaning, source: str, target: str) -> str:
 async def find_relationship(
     context: Context, key: str, include_deleted: bool, clocks: Clocks
 ) -> tuple[RelationshipRow, list[str], Clocks]:
-    """Return a relationship by its key or id, now or as of a time; NotFound: there is none then.
+    """Return a relationship by its key or id, now or as of a time; raises NotFound: there is none then.
 
     A key with another name of the type is read, and one of a symmetric type with its ends swapped. With the
     row come the keys under which its observations were written, and the clocks for further queries.

@@ -161,7 +161,8 @@ class Scan:
     async def related(self, entity_id: str, relationship_types: list[str]) -> list[ScannedEntity]:
         """Return the candidates that a relationship, which has not ended, joins to an entity.
 
-        InvalidInput: more relationships than one call compares entities. NotFound: there is no such entity.
+        Raises InvalidInput: more relationships than one call compares entities. Raises NotFound: there is no
+        such entity.
         """
         limit = self.limits.compared_entities
 

@@ -317,7 +317,7 @@ _Sample = tuple[str, Json | None, list[SampledObservation]]
 
 
 async def samples_of_types(context: Context, entity_type: str | None) -> list[Sampled]:
-    """Return a sample of a type, or of the first types by name; NotFound: the type is unknown."""
+    """Return a sample of a type, or of the first types by name; raises NotFound: the type is unknown."""
     all_types = entity_type is None
     samples = await context.graph.only(
         "schema.sample", list[_Sample], entity_type=entity_type,
@@ -332,7 +332,10 @@ async def samples_of_types(context: Context, entity_type: str | None) -> list[Sa
 
 
 async def sample_of_entity(context: Context, entity_id: str, entity_type: str | None) -> Sampled:
-    """Return a sample of the observations of one entity; NotFound: none of this id, or of another type."""
+    """Return a sample of the observations of one entity.
+
+    Raises NotFound: none of this id, or of another type.
+    """
     row = await context.graph.one(
         "schema.sample_of_entity", _Sample, entity_id=entity_id, limit=SAMPLE_LIMIT, cut=VALUE_CHARACTERS,
     )  # fmt: skip

@@ -64,7 +64,7 @@ def shaped(*members: str) -> Callable[[Answering[A, T]], Answering[A, T]]:
 
 
 async def _shape(context: Context, answer: Answer, members: Sequence[str], arguments: Arguments) -> None:
-    """Shape an answer in place; InvalidInput: the provenance of a list has too many observations."""
+    """Shape an answer in place; raises InvalidInput: the provenance of a list has too many observations."""
     fields, provenance = requested(arguments)
     parts = [answer[name] for name in members if name in answer] if members else [answer]
     items: list[Answer] = [item for part in parts for item in (part if isinstance(part, list) else [part])]

@@ -36,7 +36,7 @@ async def audit_within(
     """Check the data of the actor's owner for so many seconds, one page at least; see :func:`audit`.
 
     Returns its report, the number of all entities and relationships, and where it goes on as ``state``, None
-    at the end. ServiceBusy: another check of the owner runs, and the time for this one is limited.
+    at the end. Raises ServiceBusy: another check of the owner runs, and the time for this one is limited.
     """
     services, owner = context.services, context.actor.owner
     former = "" if state is None else state["holder"]

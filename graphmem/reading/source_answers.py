@@ -126,7 +126,7 @@ async def read_sources_named(context: Context, name: str, limit: int) -> list[So
 
 
 async def read_source(context: Context, source_id: str) -> SourceRow:
-    """Return one source; NotFound: the caller's owner has no such source."""
+    """Return one source; raises NotFound: the caller's owner has no such source."""
     rows = await read_sources(context, [source_id])
     if not rows:
         raise NotFound(f"there is no source {source_id}: GET /sources lists them", source_id=source_id)
@@ -240,7 +240,7 @@ InterpretationPage = tuple[list[InterpretationRow], int]
 
 
 async def read_interpretation(context: Context, interpretation_id: str) -> InterpretationRow:
-    """Return one interpretation; NotFound: the caller's owner has no such interpretation."""
+    """Return one interpretation; raises NotFound: the caller's owner has no such interpretation."""
     row = await context.graph.one(
         "interpretation.by_id", InterpretationRow, interpretation_id=interpretation_id
     )

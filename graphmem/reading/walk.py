@@ -281,7 +281,10 @@ class Walk:
         return row.whole
 
     async def expand(self, frontier: list[str], *, after: str, room: int, most: int, through: bool) -> Level:
-        """Return the entities one step away from some entities; NotFound: there is none to start from."""
+        """Return the entities one step away from some entities.
+
+        Raises NotFound: there is none to start from.
+        """
         step: dict[str, Any] = {
             "frontier": [member for each in frontier for member in membership.members(each, self.into)],
             "origin": self.root,

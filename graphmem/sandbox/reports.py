@@ -99,7 +99,7 @@ class Reports:
     ) -> tuple[str, str]:  # fmt: skip
         """File a report; return its id and the token by which its sender asks what became of it.
 
-        Of the network ``address`` only a keyed hash is stored. ServiceBusy: too many reports wait.
+        Of the network ``address`` only a keyed hash is stored. Raises ServiceBusy: too many reports wait.
         """
         token = tokens.make(_TOKEN_PREFIX)
         report_id = await self._writes.one(
@@ -113,7 +113,7 @@ class Reports:
         return report_id, token
 
     async def of_token(self, token: str) -> Report:
-        """Return the report of an access token; NotFound: there is none, or it was dropped."""
+        """Return the report of an access token; raises NotFound: there is none, or it was dropped."""
         report = await self._reads.one("sandbox.report_of_token", Report, token_digest=tokens.digest(token))
         if report is None:
             raise NotFound("there is no report of this access_token: the answer to the report has it")
@@ -123,7 +123,7 @@ class Reports:
         return await self._reads.all("sandbox.reports", Report, status=status, limit=limit)
 
     async def get(self, report_id: str) -> Report:
-        """Return a report; NotFound: there is none of this id."""
+        """Return a report; raises NotFound: there is none of this id."""
         report = await self._reads.one("sandbox.report_by_id", Report, id=report_id)
         if report is None:
             raise NotFound(

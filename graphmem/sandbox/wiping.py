@@ -93,7 +93,8 @@ async def wipe_now(services: Services, now: int | None = None) -> int:
 async def reset_entity(services: Services, entity_id: str) -> ErasedEntity:
     """Erase an entity with all that is stored about it, and store what the seed says of it again.
 
-    NotFound: there is no such entity. DatabaseFull: too much is stored about it for one transaction.
+    Raises NotFound: there is no such entity. Raises DatabaseFull: too much is stored about it for one
+    transaction.
     """
     account, now = SharedAccount(services.database), times.now()
     owner = (await account.state()).owner
@@ -150,7 +151,7 @@ async def _correct(services: Services, actor: Actor) -> None:
 async def _seed(services: Services, account: SharedAccount) -> None:
     """Store the files of the seed in the order of their names.
 
-    ConfigurationInvalid: the folder has none. GraphmemError: a file is no valid request.
+    Raises ConfigurationInvalid: the folder has none. Raises GraphmemError: a file is no valid request.
     """
     folder = seed_folder(services.settings)
     files = sorted(folder.glob("*.json"))

@@ -125,8 +125,9 @@ class InstanceKeys:
     """The data keys of one instance. Every method may be called by several threads; all of them block.
 
     Every method raises:
-        EncryptionKeyInvalid: the key file is damaged, is open to others, or is wrapped by another root key.
-        DataDirectoryRefused: it cannot be read or written.
+    Raises EncryptionKeyInvalid: the key file is damaged, is open to others, or is wrapped by another root
+    key.
+        Raises DataDirectoryRefused: it cannot be read or written.
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class InstanceKeys:
 
     @classmethod
     def create(cls, path: Path, root: RootKey) -> InstanceKeys:
-        """Make the key file of a new instance; ConfigurationInvalid: there is one."""
+        """Make the key file of a new instance; raises ConfigurationInvalid: there is one."""
         with used_as_data(path.parent):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with changing(path):
@@ -197,7 +198,10 @@ class InstanceKeys:
             return self._open(first) if first else self.of(owner)
 
     def find(self, key_id: str) -> OwnerKey:
-        """Return the data key with an id; KeyDestroyed: it is no more; DecryptionFailed: it is elsewhere."""
+        """Return the data key with an id.
+
+        Raises KeyDestroyed: it is no more; raises DecryptionFailed: it is elsewhere.
+        """
         with self._mutex:
             record = self.record()
             for each in record.keys:
@@ -260,7 +264,7 @@ class InstanceKeys:
     def copy_to(self, target: Path) -> KeyCopy:
         """Copy the file, and note the copy: an erasure says that it must go too.
 
-        ConfigurationInvalid: there is a file of that name. OSError: it cannot be written.
+        Raises ConfigurationInvalid: there is a file of that name. Raises OSError: it cannot be written.
         """
         with self._changing() as record:
             if target.exists():
@@ -351,7 +355,7 @@ def keys_of(settings: Settings) -> InstanceKeys | None:
 def keys_in(path: Path, settings: Settings) -> InstanceKeys:
     """Return the keys of a key file, whose root key the settings or this machine have.
 
-    EncryptionKeyMissing, EncryptionKeyInvalid: its root key is not here, or another one.
+    Raises EncryptionKeyMissing, EncryptionKeyInvalid: its root key is not here, or another one.
     """
     stored = partial(stored_root_key, settings)
     return InstanceKeys(path, stored(read_record(path).root_key), stored)
@@ -360,7 +364,8 @@ def keys_in(path: Path, settings: Settings) -> InstanceKeys:
 def read_record(path: Path) -> KeyRecord:
     """Return what a key file holds; no key is needed.
 
-    EncryptionKeyInvalid: it is damaged, or open to others. DataDirectoryRefused: it cannot be read.
+    Raises EncryptionKeyInvalid: it is damaged, or open to others. Raises DataDirectoryRefused: it cannot be
+    read.
     """
     with used_as_data(path.parent), path.open(encoding="utf-8", errors="replace") as file:
         if not is_private(os.fstat(file.fileno())):

@@ -37,7 +37,7 @@ class RootKey:
 
     @classmethod
     def read(cls, text: str) -> RootKey:
-        """Return the key of 24 words or 64 hexadecimal digits; EncryptionKeyInvalid: it is none."""
+        """Return the key of 24 words or 64 hexadecimal digits; raises EncryptionKeyInvalid: it is none."""
         words = text.lower().split()
         if len(words) == 1:
             try:
@@ -123,7 +123,7 @@ def where_root_key_is(settings: Settings, key_id: str) -> str | None:
 
 
 def keep_root_key(settings: Settings, key: RootKey, place: Place) -> str:
-    """Keep a root key on this machine; return where. EncryptionKeyInvalid: it cannot be kept there."""
+    """Keep a root key on this machine; return where. Raises EncryptionKeyInvalid: it cannot be kept there."""
     if place == "keyring":
         if _KEYRING.put(key.id, key.secret.hex()):
             return "the keyring"

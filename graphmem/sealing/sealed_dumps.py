@@ -44,7 +44,7 @@ class DumpSealer:
 
 
 class DumpOpener:
-    """Opens the chunks of a dump; DecryptionFailed: its header does not say which keys do."""
+    """Opens the chunks of a dump; raises DecryptionFailed: its header does not say which keys do."""
 
     def __init__(self, keys: InstanceKeys, header: dict[str, Any]) -> None:
         self._keys = keys
@@ -61,7 +61,10 @@ class DumpOpener:
             )
 
     def open(self, number: int, sealed: bytes) -> bytes:
-        """Return a chunk; KeyDestroyed: its owner was erased; DecryptionFailed: it was changed or moved."""
+        """Return a chunk.
+
+        Raises KeyDestroyed: its owner was erased; raises DecryptionFailed: it was changed or moved.
+        """
         key = self._keys.find(sealed[:KEY_ID_BYTES].hex())
         nonce, rest = sealed[KEY_ID_BYTES:][:NONCE_BYTES], sealed[KEY_ID_BYTES + NONCE_BYTES :]
         try:
@@ -73,7 +76,7 @@ class DumpOpener:
             ) from None
 
     def check_end(self, sealed: str, digest: bytes) -> None:
-        """Compare the hash of the whole dump; DecryptionFailed: it is another one."""
+        """Compare the hash of the whole dump; raises DecryptionFailed: it is another one."""
         try:
             same = self.open(END, bytes.fromhex(sealed)) == digest
         except ValueError:

@@ -43,7 +43,7 @@ def object_name(key: OwnerKey, sha256: str) -> str:
 
 
 def plain_size(size: int) -> int:
-    """Return how many bytes are sealed in a file of some size; DecryptionFailed: no file has it."""
+    """Return how many bytes are sealed in a file of some size; raises DecryptionFailed: no file has it."""
     body = size - HEAD_BYTES
     segments = -(-body // (SEGMENT_BYTES + TAG_BYTES))
     if body < TAG_BYTES or body - segments * TAG_BYTES < (segments - 1) * SEGMENT_BYTES:
@@ -94,7 +94,8 @@ class FileSealer:
 class FileOpener:
     """Opens the segments of one file, whose first bytes are ``head``; ``size``: of the sealed file.
 
-    DecryptionFailed: it is not sealed, was changed, or belongs under another name; its key was destroyed.
+    Raises DecryptionFailed: it is not sealed, was changed, or belongs under another name; its key was
+    destroyed.
     """
 
     def __init__(self, keys: InstanceKeys, owner: str, name: str, head: bytes, size: int) -> None:
@@ -117,7 +118,10 @@ class FileOpener:
         self._last = -(-self.size // SEGMENT_BYTES) - 1 if self.size else 0
 
     def open(self, number: int, sealed: bytes) -> bytes:
-        """Return the bytes of a segment, from 0 on; DecryptionFailed: it was changed, or is another one."""
+        """Return the bytes of a segment, from 0 on.
+
+        Raises DecryptionFailed: it was changed, or is another one.
+        """
         try:
             return self._cipher.decrypt(_NONCE.pack(self._prefix, number, number == self._last), sealed, None)
         except InvalidTag:

@@ -198,7 +198,7 @@ class _Sealing:
     def row(
         self, row: Mapping[str, Any], name: str, above: str = "", around: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Return a map of a parameter, sealed; ValueError: nothing declares how a member is written.
+        """Return a map of a parameter, sealed; raises ValueError: nothing declares how a member is written.
 
         Args:
             name: what its members are declared under.
@@ -259,7 +259,7 @@ class _Sealing:
         return [self._in_clear(each) for each in value]
 
     def _names(self, names: Any) -> Any:
-        """Return names of fields, which stay in clear; InvalidInput: one is like a sealed value."""
+        """Return names of fields, which stay in clear; raises InvalidInput: one is like a sealed value."""
         if any(type(name) is str and self._mark in name for name in names or ()):
             raise InvalidInput("a field is named as this instance marks what is sealed: give it another name")
         return names

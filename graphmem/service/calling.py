@@ -63,7 +63,10 @@ _starting = threading.Lock()
 
 
 def greet(where: Place) -> Greeting | None:
-    """Return the greeting of the service, None if none listens; ServiceUnreachable: it does not answer."""
+    """Return the greeting of the service, None if none listens.
+
+    Raises ServiceUnreachable: it does not answer.
+    """
     path = where.record().get("socket")
     if not path:
         return None
@@ -159,7 +162,7 @@ def wait_until_ready(
 ) -> Greeting:
     """Return the greeting of a process that :func:`spawn` started, once it is ready and ``answers``.
 
-    GraphmemError: what keeps it from being ready. ServiceUnreachable: it ends while it starts.
+    Raises GraphmemError: what keeps it from being ready. Raises ServiceUnreachable: it ends while it starts.
     """
     wait = _Wait(tell)
     while True:

@@ -59,7 +59,7 @@ class Place:
         return record if isinstance(record, dict) else {}
 
     def socket(self) -> Path:
-        """Return the path of a new service's socket; DataDirectoryRefused: no path is short enough."""
+        """Return the path of a new service's socket; raises DataDirectoryRefused: no path is short enough."""
         path = self.folder / f"{self.name}.sock"
         if len(os.fsencode(path)) <= SOCKET_PATH_BYTES_LIMIT:
             return path
@@ -91,7 +91,10 @@ def place(settings: Settings) -> Place:
 
 
 def make_folder(where: Place) -> None:
-    """Make the folder of the service's files, for this user only; DataDirectoryRefused: it cannot be used."""
+    """Make the folder of the service's files, for this user only.
+
+    Raises DataDirectoryRefused: it cannot be used.
+    """
     if _is_private(where.folder) and os.access(where.folder, os.R_OK | os.W_OK | os.X_OK):
         return
     from graphmem.neo4j_local.private_files import private_directory, used_as_data

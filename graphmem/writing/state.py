@@ -235,7 +235,8 @@ def of_look(
     """Return the state that a look read, ``None`` where the owner has no node yet.
 
     Unless all is to be ``whole``, what was read in two parts (:class:`Torn`) or is damaged is taken as it is.
-    AuthInvalid: the owner's data is being erased. DataDamaged: the node of the owner is damaged.
+    Raises AuthInvalid: the owner's data is being erased. Raises DataDamaged: the node of the owner is
+    damaged.
     """
     if look.owner is None:
         return None

@@ -218,9 +218,6 @@ def test_the_shapes_of_the_caller_and_of_connections(
         }  # fmt: skip
         assert me["next_write"]["written_by"].startswith(f"client `Test client` of {alice.name}")
         (connection,) = (await get("connections"))["connections"]
-        while connection["last_used_at"] is None:
-            # The use is noted beside the request.
-            (connection,) = (await get("connections"))["connections"]
         assert connection == {
             "connection_id": issued["id"], "client_name": "Test client", "client_id": flow.client_id,
             "created_at": connection["createdAt"], "last_used_at": connection["lastUsedAt"],

@@ -45,7 +45,10 @@ class AgentFile:
     edits: tuple[Edit, ...]
 
     def current(self) -> list[Any]:
-        """Return what the file has for each entry, None for nothing; OSError, ValueError: it is broken."""
+        """Return what the file has for each entry, None for nothing.
+
+        Raises OSError, ValueError: it is broken.
+        """
         text = self.path.read_bytes().decode() if self.path.exists() else ""
         return [edit.value_in(text) if text.strip() else None for edit in self.edits]
 

@@ -36,13 +36,13 @@ class WholeFile:
         return text or None
 
     def put(self, text: str) -> str:
-        """Return the value. ValueError: the file is somebody else's."""
+        """Return the value. Raises ValueError: the file is somebody else's."""
         if text not in ("", self.value):
             raise ValueError("it is there already, with another content: move it away")
         return self.value
 
     def removed(self, text: str) -> str:
-        """Return an empty text. ValueError: somebody has changed the content."""
+        """Return an empty text. Raises ValueError: somebody has changed the content."""
         if text not in ("", self.value):
             raise ValueError("it was changed after graphmem wrote it: remove it by hand")
         return ""
@@ -62,7 +62,10 @@ class FileChange(NamedTuple):
 
 
 def plan(path: Path, edits: Sequence[Edit]) -> FileChange:
-    """Return the change that puts entries into a file. ConfigurationInvalid: it cannot be changed so."""
+    """Return the change that puts entries into a file.
+
+    Raises ConfigurationInvalid: it cannot be changed so.
+    """
     with _refusing(path):
         text, record = _read(path), kept(RECORDS).get(str(path.resolve()))
         if text is not None and all(edit.value_in(text) == edit.value for edit in edits):
@@ -84,14 +87,20 @@ def plan(path: Path, edits: Sequence[Edit]) -> FileChange:
 
 
 def plan_undo(path: Path, edits: Sequence[Edit]) -> FileChange:
-    """Return the change that takes entries out again. ConfigurationInvalid: it cannot be changed so."""
+    """Return the change that takes entries out again.
+
+    Raises ConfigurationInvalid: it cannot be changed so.
+    """
     with _refusing(path):
         text, record = _read(path), kept(RECORDS).get(str(path.resolve()))
         return FileChange(path, text, _without(text, record, edits), record)
 
 
 def apply(change: FileChange, *, is_undo: bool = False) -> None:
-    """Write a planned change. ConfigurationInvalid: the file cannot be written, or has changed since."""
+    """Write a planned change.
+
+    Raises ConfigurationInvalid: the file cannot be written, or has changed since.
+    """
     from graphmem.neo4j_local.private_files import changing
 
     path = change.path
@@ -215,7 +224,7 @@ class MarkdownBlock:
     def put(self, text: str) -> str:
         """Return the text of a file with the block: in its place, or behind everything else.
 
-        ValueError: the file has only one of the markers.
+        Raises ValueError: the file has only one of the markers.
         """
         self._check(text)
         newline = "\r\n" if "\r\n" in text else "\n"
@@ -251,14 +260,20 @@ class TomlEntry:
     value: Any
 
     def value_in(self, text: str) -> Any:
-        """Return the value that a file has at the path, None if it has none. ValueError: it is no TOML."""
+        """Return the value that a file has at the path, None if it has none.
+
+        Raises ValueError: it is no TOML.
+        """
         value: Any = tomllib.loads(text)
         for name in self.path:
             value = value.get(name) if isinstance(value, dict) else None
         return value
 
     def put(self, text: str) -> str:
-        """Return the text of a file with the table. ValueError: it is no TOML, or has no room for it."""
+        """Return the text of a file with the table.
+
+        Raises ValueError: it is no TOML, or has no room for it.
+        """
         import tomlkit
         from tomlkit.items import InlineTable
 
@@ -298,7 +313,10 @@ class TomlEntry:
         return self._checked(text, tomlkit.dumps(document))
 
     def _checked(self, before: str, after: str) -> str:
-        """Return ``after`` if nothing but the table differs. ValueError: something else would change."""
+        """Return ``after`` if nothing but the table differs.
+
+        Raises ValueError: something else would change.
+        """
         if self._others(before) != self._others(after):
             raise ValueError("its tables are written in a way in which nothing can be added")
         return after

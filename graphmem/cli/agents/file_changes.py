@@ -17,7 +17,7 @@ from graphmem.errors import ConfigurationInvalid, GraphmemError, InvalidInput
 def chosen_agents(names: Sequence[str]) -> list[Agent]:
     """Return the agents of these names, by default those that are installed.
 
-    InvalidInput: no agent has one of the names. ConfigurationInvalid: no agent is installed.
+    Raises InvalidInput: no agent has one of the names. Raises ConfigurationInvalid: no agent is installed.
     """
 
     known = agents()

@@ -68,7 +68,7 @@ def rules_of(folder: Path) -> FolderRules:
 
 
 def _check(document: Mapping[str, Any]) -> None:
-    """Check the values of a file; ValueError: one is of another form."""
+    """Check the values of a file; raises ValueError: one is of another form."""
     off = document.get("off", False)
     if not isinstance(off, bool) and not (isinstance(off, list) and all(kind in KINDS for kind in off)):
         raise ValueError(f"off is true, or a list of {', '.join(KINDS)}")

@@ -35,13 +35,19 @@ class JsonEntry:
         return self.mark in element and element.count('"command":') == 1
 
     def value_in(self, text: str) -> Any:
-        """Return the value that a file has for the entry, None if it has none. ValueError: it is no JSON."""
+        """Return the value that a file has for the entry, None if it has none.
+
+        Raises ValueError: it is no JSON.
+        """
         plain = _checked(text)
         part = self._part(plain)
         return None if part is None else json.loads(plain[part.value : part.end])
 
     def put(self, text: str) -> str:
-        """Return the text of a file with the entry. ValueError: it is no JSON, or has no room for it."""
+        """Return the text of a file with the entry.
+
+        Raises ValueError: it is no JSON, or has no room for it.
+        """
         if not text.strip("\ufeff \t\r\n"):
             newline = "\r\n" if "\r\n" in text else "\n"
             text = f"{text[:1]}{{}}{newline}" if text.startswith("\ufeff") else f"{{}}{newline}"
@@ -114,7 +120,7 @@ class _JsonPart(NamedTuple):
 
 
 def _checked(text: str) -> str:
-    """Return the text with blanks for comments and last commas. ValueError: it is no JSON object."""
+    """Return the text with blanks for comments and last commas. Raises ValueError: it is no JSON object."""
     plain = _STRINGS_AND_LAST_COMMAS.sub(lambda m: m[1] or " ", _without_comments(text))
     if not isinstance(json.loads(plain), dict):
         raise ValueError("it holds no JSON object")

@@ -52,7 +52,7 @@ class ExportSpool:
     def fill(self, filters: Mapping[str, Any], ids: Iterable[str], *, with_observations: bool) -> None:
         """Read what is to be exported. ``filters``: those of the list of entities.
 
-        NotFound: there is no entity of one of the ids.
+        Raises NotFound: there is no entity of one of the ids.
         """
         chosen = list(ids)
         for entity_id in chosen:

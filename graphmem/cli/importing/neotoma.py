@@ -162,7 +162,8 @@ def neotoma_files(reader: NeotomaReader, url: str) -> Iterator[LocalFile]:
 
     What it has and does not give is added to ``reader.not_imported``.
 
-    ServiceUnreachable: it does not answer, or not as neotoma does. AuthRequired: it wants another token.
+    Raises ServiceUnreachable: it does not answer, or not as neotoma does. Raises AuthRequired: it wants
+    another token.
     """
     lines = _Lines(reader)
     entities = reader.entities()

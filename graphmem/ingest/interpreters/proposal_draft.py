@@ -215,7 +215,10 @@ class ProposalDraft:
 
 
 def redraft(proposal: Proposal) -> Proposal:
-    """Return a proposal after the rules of :class:`ProposalDraft`; ValueError: a type in it is none."""
+    """Return a proposal after the rules of :class:`ProposalDraft`.
+
+    Raises ValueError: a type in it is none.
+    """
     draft = ProposalDraft()
     for warning in proposal.warnings:
         draft.warn(str(warning))
