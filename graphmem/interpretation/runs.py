@@ -302,11 +302,19 @@ async def _understood(context: Context, row: InterpretationRow) -> StartedInterp
     understood = cast("StartedInterpretation", {})
     if row.status == Status.COMPLETED:
         with contextlib.suppress(GraphmemError):
-            types, passages = await context.graph.only(
-                "interpretation.understood", tuple[list[tuple[str, int]], int], interpretation_id=row.id,
-                source_id=row.source_id,
+            types, passages, source_id, missing, total = await context.graph.only(
+                "interpretation.understood",
+                tuple[list[tuple[str, int]], int, str | None, list[tuple[str, str]], int],
+                interpretation_id=row.id, source_id=row.source_id,
             )  # fmt: skip
             understood["relationships_created"] = row.relationships or 0
             understood["entities_by_type"] = dict(types)
             understood["passages"] = passages
+            if total:
+                names = ", ".join(name[:60] for _, name in missing)
+                understood["warnings"] = [
+                    *(row.warnings or ()),
+                    f"ROWS_MISSING: {total:,} of the rows of {source_id}, an earlier version of this table, "
+                    f"are not in it, and stay as they were: {names}.",
+                ]
     return understood

@@ -47,3 +47,24 @@ def test_a_structure_that_is_not_read_is_told_by_the_command(command: Command, t
     file.write_text("0 HEAD\n0 @I1@ INDI\n1 NAME Karen /Lind/\n0 TRLR\n")
     code, stdout, stderr = command("upload", str(file))
     assert (code, "STRUCTURE_NOT_READ" in stderr) == (0, True), stdout + stderr
+
+
+def test_a_newer_version_of_a_table_changes_its_rows_and_names_what_it_lacks(run: Call) -> None:
+    rows = [
+        "Invoice No.,Supplier,Amount,Status",
+        "INV-1,Tang,10,open",
+        "INV-2,Tang,20,open",
+        "INV-3,Tang,30,open",
+    ]
+    first = run("store", **with_file(("\n".join(rows) + "\n").encode(), "invoices.csv"))
+    assert "warnings" not in first["interpretation"]
+    newer = [rows[0], "INV-1,Tang,10,paid", "INV-2,Tang,20,open", "INV-4,Tang,40,open"]
+    answer = run("store", **with_file(("\n".join(newer) + "\n").encode(), "invoices.csv"))
+    (warning,) = answer["interpretation"]["warnings"]
+    assert f"ROWS_MISSING: 1 of the rows of {first['source_id']}" in warning
+    assert "INV-3" in warning
+    entities = run("entities.query", entity_type="invoice")["entities"]
+    states = {row["snapshot"]["invoice_no"]: row["snapshot"]["status"] for row in entities}
+    assert states == {"INV-1": "paid", "INV-2": "open", "INV-3": "open", "INV-4": "open"}
+    other = run("store", **with_file(b"Invoice No.,Supplier,Amount\nINV-9,Tang,1\n", "others.csv"))
+    assert "warnings" not in other["interpretation"]
