@@ -130,7 +130,7 @@ class Authenticator:
         now = times.now()
         if row is None or not row.is_valid(now):
             raise AuthInvalid
-        self._note_use("oauth.use_grant", row.last_used_at, now, id=row.grant_id)
+        self._note_use("oauth.use_grant", row.last_used_at, id=row.grant_id, used_at=now - now % _MINUTE)
         actor = actor_of(row.account, "rest", Method.OAUTH, row.scopes, row.grant_id, row.client_name)
         grantable = frozenset(scope for scope in SUPPORTED_SCOPES if scope in row.account.scopes)
         return Credential(replace(actor, grantable=grantable), row.expires_at, row.resource)
@@ -140,18 +140,20 @@ class Authenticator:
         account, key = await self._accounts.of_key(digest) or (None, None)
         if account is None or account.disabled or key is None or not key.is_valid(now):
             raise AuthInvalid
-        self._note_use("account.use_key", key.last_used_at, now, digest=digest)
+        self._note_use("account.use_key", key.last_used_at, digest=digest, used_at=now - now % _MINUTE)
         actor = actor_of(account, "rest", Method.KEY, key.scopes, key.id, key.name)
         return Credential(actor, key.expires_at)
 
-    def _note_use(self, query: LiteralString, last_used_at: int | None, now: int, **names: Any) -> None:
+    def _note_use(
+        self, query: LiteralString, last_used_at: int | None, *, used_at: int, **names: Any
+    ) -> None:
         """Note the last use of a credential beside the request, once a minute."""
-        if last_used_at is not None and now - last_used_at < _MINUTE:
+        if last_used_at is not None and used_at - last_used_at < _MINUTE:
             return
 
         async def note() -> None:
             with contextlib.suppress(GraphmemError):
-                await self._writes.rows(query, used_at=now - now % _MINUTE, **names)
+                await self._writes.rows(query, used_at=used_at, **names)
 
         task = asyncio.create_task(note())
         self._notes.add(task)

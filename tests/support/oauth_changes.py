@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from functools import partial
 
 
 def install(*, access_seconds: int, document_port: int, authority: str) -> None:
@@ -16,7 +17,8 @@ def install(*, access_seconds: int, document_port: int, authority: str) -> None:
         document_port: where the server of metadata documents listens.
         authority: the file with the certificate of the authority that the fetch trusts.
     """
-    from graphmem.auth import client_rules, grants
+    from graphmem.api import oauth_routes
+    from graphmem.auth import grants
     from graphmem.auth.guarded_fetch import DocumentCache, Fetcher
     from tests.support.fetches import Resolver
     from tests.support.tls_server import TlsServer
@@ -25,5 +27,6 @@ def install(*, access_seconds: int, document_port: int, authority: str) -> None:
     fetcher = Fetcher(
         resolve=Resolver(["93.184.216.34"]), connections=TlsServer(document_port).connections(trusted)
     )
-    client_rules.client_documents = lambda: DocumentCache(client_rules.document_client, fetcher)
+    cache = partial(DocumentCache, fetcher=fetcher)
+    oauth_routes.DocumentCache = cache
     grants.ACCESS_SECONDS = access_seconds

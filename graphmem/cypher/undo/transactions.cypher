@@ -20,7 +20,7 @@ CALL () {
   USING INDEX SEEK transaction:Transaction(owner, recorded_at, id)
   WHERE transaction.owner = $owner AND transaction.recorded_at >= $since AND transaction.id IS NOT NULL
     AND transaction.operation <> 'undo' AND size(coalesce(transaction.excluded, [])) % 2 = 0
-    AND EXISTS { MATCH (transaction)-[:BY_AGENT]->(agent:Agent) WHERE agent.id = agent_id }
+    AND EXISTS { MATCH (transaction)-[:BY_AGENT]->(agent) WHERE agent.id = agent_id }
     AND (EXISTS { (transaction)<-[:IN_TRANSACTION|also_in]-(:Observation) }
       OR EXISTS { (transaction)<-[:IN_TRANSACTION]-(:Exclusion|Split) })
   RETURN transaction
