@@ -76,9 +76,10 @@ def own_shape(raw: Mapping[str, Any]) -> dict[str, Any]:
     entities, relationships = shaped.get("entities"), shaped.get("relationships")
     if isinstance(entities, list):
         entities = shaped["entities"] = [_item(each) if isinstance(each, dict) else each for each in entities]
-        if isinstance(relationships, list):
+        if isinstance(relationships, list) and relationships:
+            named = _named(entities)
             shaped["relationships"] = [
-                _relationship(each, entities) if isinstance(each, dict) else each for each in relationships
+                _relationship(each, named) if isinstance(each, dict) else each for each in relationships
             ]
     return shaped
 
@@ -109,36 +110,44 @@ def _item(raw: Mapping[str, Any]) -> dict[str, Any]:
     return item
 
 
-def _relationship(raw: Mapping[str, Any], entities: Sequence[Any]) -> dict[str, Any]:
+def _named(entities: Sequence[Any]) -> dict[str, set[int]]:
+    """Return the places of the items that have a name, by the name."""
+    places: dict[str, set[int]] = {}
+    for index, item in enumerate(entities):
+        names = (
+            [item[key] for key in _NAMES if isinstance(item.get(key), str)] if isinstance(item, dict) else []
+        )
+        for name in names:
+            places.setdefault(identity.fold_text(name), set()).add(index)
+    return places
+
+
+def _relationship(raw: Mapping[str, Any], named: Mapping[str, set[int]]) -> dict[str, Any]:
     """Return a relationship with its ends by index or id, and its period in its metadata."""
     relationship = dict(raw)
-    if "type" in relationship:
-        relationship.setdefault("relationship_type", relationship.pop("type"))
+    if "type" in relationship and "relationship_type" not in relationship:
+        relationship["relationship_type"] = relationship.pop("type")
     for side, other in _ENDS.items():
         if f"{side}_index" in relationship or f"{side}_entity_id" in relationship:
             continue
         name = side if side in relationship else other
-        end = _end(relationship.get(name), entities)
+        end = _end(relationship.get(name), named)
         if end is None:
             return relationship
         del relationship[name]
         relationship[f"{side}_index" if isinstance(end, int) else f"{side}_entity_id"] = end
     metadata = relationship.get("metadata") or {}
-    period = [name for name in _PERIOD if name in relationship and name not in metadata]
-    if period and isinstance(metadata, dict):
+    if isinstance(metadata, dict) and (
+        period := [name for name in _PERIOD if name in relationship and name not in metadata]
+    ):
         relationship["metadata"] = {**metadata, **{name: relationship.pop(name) for name in period}}
     return relationship
 
 
-def _end(value: Any, entities: Sequence[Any]) -> int | str | None:
+def _end(value: Any, named: Mapping[str, set[int]]) -> int | str | None:
     """Return the index or the id of an end; ``None`` if not exactly one item has the name."""
     if type(value) is int or (isinstance(value, str) and ids.ENTITY_ID.fullmatch(value)):
         return value
     name = identity.fold_text(value) if isinstance(value, str) else ""
-    places = [
-        index
-        for index, item in enumerate(entities)
-        if isinstance(item, dict)
-        and any(identity.fold_text(item[key]) == name for key in _NAMES if isinstance(item.get(key), str))
-    ]
-    return places[0] if name and len(places) == 1 else None
+    places = named.get(name, set()) if name else set[int]()
+    return next(iter(places)) if len(places) == 1 else None

@@ -117,6 +117,9 @@ ENDS = {"source_index": 0, "target_index": 1, "relationship_type": "WORKS_AT"}
         ({**ENDS, "since": "2020", "metadata": {"role": "cook"}},
          {**ENDS, "metadata": {"role": "cook", "since": "2020"}}),
         ({**ENDS, "from": "2020", "to": "2022"}, {**ENDS, "metadata": {"from": "2020", "to": "2022"}}),
+        # What stands beside its own name, or in metadata that is no object, is left to be refused.
+        ({**ENDS, "type": "KNOWS"}, {**ENDS, "type": "KNOWS"}),
+        ({**ENDS, "since": "2020", "metadata": 5}, {**ENDS, "since": "2020", "metadata": 5}),
         # No item has the name: the relationship is left to be refused.
         ({"from": "Bo", "to": 1, "relationship_type": "WORKS_AT"},
          {"from": "Bo", "to": 1, "relationship_type": "WORKS_AT"}),
