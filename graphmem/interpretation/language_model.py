@@ -170,7 +170,7 @@ class _Model:
 def configuration(types: KnownTypes, settings: Settings) -> dict[str, str]:
     """Return what an interpretation depends on beside the document and :data:`VERSION`.
 
-    InterpretationFailed: no language model is configured.
+    Raises InterpretationFailed: no language model is configured.
     """
     if settings.llm_url is None or settings.llm_model is None:
         raise InterpretationFailed(

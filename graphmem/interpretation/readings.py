@@ -67,7 +67,7 @@ class Reading:
 async def reader_of(context: Context, source: SourceRow, interpreter: str | None) -> SourceReader:
     """Return who would read a source; only its format is looked for.
 
-    ReadingFailed: nobody reads it. It raises :data:`READING_ERRORS` too: its bytes cannot be had.
+    Raises ReadingFailed: nobody reads it. It raises :data:`READING_ERRORS` too: its bytes cannot be had.
     """
     try:
         async with _file(context, source) as file:
@@ -100,7 +100,7 @@ async def read(
 ) -> Reading:
     """Parse a source and let an interpreter, by default that of its format, propose what it says.
 
-    ReadingFailed: it cannot be parsed or interpreted. It raises :data:`READING_ERRORS` too.
+    Raises ReadingFailed: it cannot be parsed or interpreted. It raises :data:`READING_ERRORS` too.
     """
     reader = SourceReader(interpreter or UNKNOWN, "0")
     try:

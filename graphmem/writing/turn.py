@@ -54,9 +54,8 @@ class TurnLimits:
     observations: int = 1_000
     characters: int = 8_000_000
     queue_characters: int = 64_000_000  # that may wait for one owner; more is refused with 503
-    losses_before_lock: int = (
-        2  # turns lost to another process before the next one takes the owner's lock first
-    )
+    # Turns lost to another process before the next one takes the owner's lock first.
+    losses_before_lock: int = 2
 
 
 TURN_LIMITS: Final = TurnLimits()
@@ -128,10 +127,8 @@ class OwnerWriter:
             self.database.tracer.turn(waiting.span for waiting in batch),
         ):
             try:
-                if sum(waiting.characters for waiting in batch) > LARGE_CHARACTERS:
-                    async with self.known.large.place(self.owner):
-                        await self._settle(batch)
-                else:
+                is_large = sum(waiting.characters for waiting in batch) > LARGE_CHARACTERS
+                async with self.known.large.place(self.owner) if is_large else contextlib.nullcontext():
                     await self._settle(batch)
             except (DatabaseCrowded, AuthInvalid) as exc:
                 # Others use up the memory, or the owner is erased: one request alone would fare no better.
