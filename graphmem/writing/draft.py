@@ -17,6 +17,7 @@ from graphmem.model.reduction import Observation
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
 from graphmem.writing import placement
+from graphmem.writing.parting import note_former
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import Additions, State, WrittenTransaction
 from graphmem.writing.things import WAITING, Thing, Things, note_bearers, note_names
@@ -118,6 +119,8 @@ class Draft:
         if (parting := self.state.addresses.partings.get(address_id)) is not None:
             known = self.entities.get(address_id) or Thing(address_id, kind, rule=self.state.own_rule(kind))
             if known.parting != parting:
+                former = self.state.addresses.former.get(address_id, {})
+                note_former(self.state, self.entities, kind, former)
                 self.entities.put(known.changed(parting=parting))
         self._observe(self.entities, observation, kind, self.rules(observation.subject_id, kind))
         head = self.head(kind)

@@ -17,7 +17,7 @@ from graphmem.model import canonical, facts, identity, ids, shared_addresses
 from graphmem.model.items import Item
 from graphmem.model.reduction import Observation
 from graphmem.model.shared_addresses import AddressForms, AnyForm, Form, NumberForm, Parting, basis_of
-from graphmem.writing.things import Thing
+from graphmem.writing.things import Thing, Things
 from graphmem.writing.write_requests import LookAgain, Touched
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Addresses:
     """
 
     partings: dict[str, Parting] = field(default_factory=dict)
+    former: dict[str, dict[str, Parting]] = field(default_factory=dict)  # of new partings, ``Parting.former``
     unparted: dict[str, AddressForms | None] = field(default_factory=dict)
 
 
@@ -104,6 +105,9 @@ def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
             state.addresses.unparted[address_id] = address
         elif known or parting.is_shared:
             state.addresses.partings[address_id] = parting
+            state.addresses.former[address_id] = parting.former(
+                state.owner, address.entity_type, address.address
+            )
 
 
 def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -> bool:
@@ -229,14 +233,12 @@ async def _move(queries: Queries, state: State, address_id: str) -> Placed:
     targets = _targets(rows, part_of, address_id)
     former = parting.former(state.owner, entity.kind, address)
     need(state, [*former, *(target for _, target in targets if target)])
+    note_former(state, state.entities, entity.kind, former)
     for target in (target for _, target in targets if target and state.thing(target) is None):
         is_entity = ":" not in target
         kind = entity.kind if is_entity else target.partition(":")[0]
         things = state.entities if is_entity else state.relationships
         things.put(Thing(target, kind, rule=state.own_rule(kind) if is_entity else None))
-    for former_id in sorted(former.keys() & {*state.entities}):
-        # Who knows an id that its forms made earlier finds the person.
-        state.entities.put(replace(state.entities[former_id], parting=former[former_id]))
     for again in filter(None, map(state.entities.get, parting.ids)):
         state.entities.put(replace(again, parting=None))
     state.entities.put(replace(entity, parting=parting))
@@ -268,6 +270,15 @@ async def of_observations(
         return None
     forms = {each.form for each in at_address}
     return Parting.of_forms(owner, entity.kind, at_address[0].address, forms)
+
+
+def note_former(state: State, entities: Things, kind: str, former: Mapping[str, Parting]) -> None:
+    """Have the ids that the parts of an address may have had name the parts that they are now, in every order
+    of arrival. Raises :class:`LookAgain` unless the look has read them."""
+    need(state, former)
+    for former_id, parting in sorted(former.items()):
+        known = entities.get(former_id) or Thing(former_id, kind, rule=state.own_rule(kind))
+        entities.put(known.changed(parting=parting))
 
 
 def need(state: State, subject_ids: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from pathlib import Path
 from typing import Any, LiteralString
 
 import pytest
@@ -12,7 +13,8 @@ from graphmem.context import Services
 from graphmem.dump import restoring
 from graphmem.dump.records import Owner, RelationshipTypeRecord
 from graphmem.model.fact_records import Record, TransactionRecord
-from graphmem.model.ids import transaction_id
+from graphmem.model.identity import identity_value
+from graphmem.model.ids import entity_id, transaction_id
 from graphmem.registry import REGISTRY
 from tests.support.actors import full_actor
 from tests.support.dumps import Dumps, all_answers, store_rich_example
@@ -466,4 +468,34 @@ def test_the_union_of_two_databases_parts_alike(run: Call, dumps: Dumps) -> None
     dumps.restore(second)
     assert (people(run), dumps.root(dumps.create("other"))) == one_way
     assert len(one_way[0]) == 2
+    assert run("server.check_snapshots")["healthy"]
+
+
+@pytest.mark.parametrize("is_smaller_first", [True, False])
+def test_the_union_knows_every_id_that_a_part_might_have_had_in_either_order(
+    run: Call, dumps: Dumps, owner: str, is_smaller_first: bool
+) -> None:
+    names = ("Nils Holmvik", "N. Holmvik", "Nills Holmvik", "Niels Holmvik")
+    id_of = {
+        name: entity_id(owner, "person", "email+name", [ADA["email"], identity_value(name)]) for name in names
+    }
+    smallest, *_, largest = sorted(names, key=id_of.__getitem__)
+    berit = {**ADA, "name": "Berit Holmvik"}
+    paths: list[Path] = []
+    for name in (smallest, largest) if is_smaller_first else (largest, smallest):
+        stored = run("store", entities=[berit, {**ADA, "name": name}])
+        assert stored["entities"][1]["entity_id"] == id_of[name]
+        paths.append(dumps.create(name).path)
+        dumps.wipe()
+    for order in (paths, paths[::-1]):
+        for path in order:
+            dumps.restore(path)
+        assert run("entities.get", entity_id=id_of[largest])["parted_into"] == [id_of[smallest]]
+        assert len(people(run)) == 2
+        assert run("server.check_snapshots")["healthy"]
+        dumps.wipe()
+    # So does a store that moves nothing.
+    run("store", entities=[berit, {**ADA, "name": smallest}])
+    run("store", entities=[{**ADA, "name": largest}])
+    assert run("entities.get", entity_id=id_of[largest])["parted_into"] == [id_of[smallest]]
     assert run("server.check_snapshots")["healthy"]
