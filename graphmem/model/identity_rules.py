@@ -137,7 +137,7 @@ def in_conflict(evidence: Evidence, other: Evidence) -> bool:
     return any(
         max(len(values), len(others[name])) > VALUES_LIMIT or not set(values) & set(others[name])
         for name, values in by_field.items()
-        if name in others and not (has_number and name in identity.NAME_FIELDS)
+        if name in others and name != identity.FORMER and not (has_number and name in identity.NAME_FIELDS)
     )
 
 
@@ -226,9 +226,9 @@ class OwnRule:
 
     def identified(self, entity_id: str, evidence: Evidence) -> Identified:
         level = self.borne(evidence).get(entity_id)
-        if self.tells_former and level == RENAMED_LEVEL + 1:
-            former = {self.id_of_name(level, value) for name, value in evidence if name == identity.FORMER}
-            level = RENAMED_LEVEL if former and entity_id not in former else level
+        called, former = self._names_of_company(evidence)
+        if level == RENAMED_LEVEL + 1 and former and entity_id not in former:
+            level = RENAMED_LEVEL
         number, level_of_number = self.number(evidence) or (None, 0)
         if (level is None or number) and not self.joins and evidence >= BY_CONTENT:
             level = CONTENT_LEVEL
@@ -247,8 +247,19 @@ class OwnRule:
         )
         same = number if number and level == CONTENT_LEVEL else self._same(entity_id, level, evidence)
         return Identified(
-            level, evidence, is_off, None if is_part else same, twin, number, level_of_number, is_part=is_part
+            level, evidence, is_off, None if is_part else same, twin, number, level_of_number, is_part,
+            *((called, former) if level in (0, RENAMED_LEVEL) else ()),
+        )  # fmt: skip
+
+    def _names_of_company(self, evidence: Evidence) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the ids that the names of a company make, and those that its former names make."""
+        if not self.tells_former:
+            return frozenset(), frozenset()
+        former, names = (
+            frozenset(self.id_of_name(RENAMED_LEVEL + 1, value) for name, value in evidence if name == field)
+            for field in (identity.FORMER, "name")
         )
+        return names - former, former
 
     def _twin(self, entity_id: str, evidence: Evidence) -> str | None:
         """Return the id that the title and the instant of an event make."""
@@ -344,3 +355,5 @@ class Identified:
     number: str | None = None  # the id that its number makes alone
     level_of_number: int = 0
     is_part: bool = False  # it is one of several that share a number
+    called: frozenset[str] = frozenset()  # the ids that the names of a company make, where these decide
+    former: frozenset[str] = frozenset()  # those that its former names make

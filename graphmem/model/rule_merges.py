@@ -97,13 +97,12 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
             own |= dict.fromkeys(merges.bearers(entity.twin), TWIN_LEVEL)
         if entity is not None and entity.number is not None:
             own |= dict.fromkeys(merges.bearers(entity.number), CONTENT_LEVEL)
+        if entity is not None and above < RENAMED_LEVEL:
+            own |= dict.fromkeys(_renamed(merges, entity_id), RENAMED_LEVEL)
         for concerned in (merges.borne(entity_id), merges.near(entity_id).weak, own):
             for concerned_id, level in concerned.items():
                 if level > above:
                     waiting.setdefault(level, set()).add(concerned_id)
-                if level == RENAMED_LEVEL + 1 and above < RENAMED_LEVEL:
-                    # Its name made the id of a renamed company too.
-                    waiting.setdefault(RENAMED_LEVEL, set()).add(concerned_id)
 
     for entity_id in entity_ids:
         with merges.noting_needs():
@@ -188,6 +187,8 @@ def _possible_merge(merges: Merges, entity_id: str) -> RuleMerge | None:
     if merges.survivor(entity_id, level) != entity_id:
         # A merge that is a fact beats the rule.
         return None
+    if entity.called:
+        return _with_renamed(merges, entity_id, entity)
     if entity.twin is not None:
         return _with_twins(merges, entity_id, entity.twin)
     same = merges.identified(entity.same) if entity.same else None
@@ -222,6 +223,69 @@ def _with_twins(merges: Merges, entity_id: str, twin: str) -> RuleMerge | None:
     if first == entity_id or survivor_id == entity_id or (survivor_id != first and is_placed):
         return None
     return RuleMerge(first, TWIN_LEVEL)
+
+
+def _bearing(merges: Merges, entity_id: str, named: Iterable[str]) -> dict[str, Identified] | None:
+    """Return the other companies that have, or had, a name; ``None`` for too many."""
+    bearers = {each for name in named for each in (name, *merges.bearers(name))} - {entity_id}
+    every = (
+        {each: merges.identified(each) for each in sorted(bearers)} if len(bearers) <= BEARERS_LIMIT else {}
+    )
+    known = {each: bearer for each, bearer in every.items() if bearer and bearer.called}
+    return known if len(bearers) <= BEARERS_LIMIT else None
+
+
+def _renamed(merges: Merges, entity_id: str) -> set[str]:
+    """Return the companies that new and former names join to one, directly or through others."""
+    reached, waiting = set[str](), [entity_id]
+    while waiting and len(reached) <= BEARERS_LIMIT:
+        entity = merges.identified(each := waiting.pop())
+        bearing = _bearing(merges, each, entity.called | entity.former) if entity else None
+        more = (bearing or {}).keys() - reached
+        reached |= more
+        waiting += sorted(more)
+    return reached
+
+
+def _with_renamed(merges: Merges, entity_id: str, entity: Identified) -> RuleMerge | None:
+    """Return the merge of a company that says what it was called before, into the one of its newest name."""
+    target = _newest(merges, entity_id, entity)
+    passed, later = {entity_id}, target
+    while later is not None and later not in passed:
+        passed.add(later)
+        known = merges.identified(later)
+        later = _newest(merges, later, known) if known and known.level == RENAMED_LEVEL else None
+    if target is None or later == entity_id:
+        # Where the newest name is the first one again, nothing says which it is.
+        return None
+    return RuleMerge(target, RENAMED_LEVEL)
+
+
+def _newest(merges: Merges, entity_id: str, entity: Identified) -> str | None:
+    """Return the company that an entity is called now; of several of one name the first."""
+    bearing = _bearing(merges, entity_id, entity.called)
+    fitting = {
+        each: other
+        for each, other in (bearing or {}).items()
+        if not in_conflict(entity.evidence, other.evidence)
+    }
+    later = {each: other for each, other in fitting.items() if _is_later(other, entity)}
+    newest = {
+        n: each for n, each in later.items() if not any(_is_later(other, each) for other in later.values())
+    }
+    if not later:
+        newest = {n: each for n, each in fitting.items() if each.called & entity.called} | {entity_id: entity}
+    newest = {n: each for n, each in newest.items() if each.level == 0} or newest
+    survivors = sorted({merges.survivor(each, RENAMED_LEVEL) for each in newest})
+    is_one = len(survivors) == 1 or frozenset.intersection(*(each.called for each in newest.values()))
+    survivor = merges.identified(survivors[0]) if survivors and is_one else None
+    is_placed = survivor is None or survivor.level in (None, 0, RENAMED_LEVEL)
+    return survivors[0] if survivors and is_one and is_placed and survivors[0] != entity_id else None
+
+
+def _is_later(company: Identified, other: Identified) -> bool:
+    """Return whether one company says that it was called what another is, and not the other way round too."""
+    return bool(company.former & other.called) and not other.former & company.called
 
 
 def _bearers(merges: Merges, entity_id: str, entity: Identified) -> dict[str, Identified] | None:

@@ -25,6 +25,7 @@ from graphmem.model.dismissals import DatedDismissal
 from graphmem.model.identity_rules import (
     CONTENT_LEVEL,
     JOINING_LEVEL,
+    RENAMED_LEVEL,
     TWIN_LEVEL,
     Evidence,
     Identified,
@@ -181,9 +182,10 @@ class EvidenceReader:
             ends.append(identified.same)
         if level == CONTENT_LEVEL and identified.number is not None:
             level, ends = identified.level_of_number, [identified.number]
-        if rule.tells_former:
-            # The keys of a renamed company are those of its name.
-            level = rule.borne(identified.evidence).get(entity_id, level)
+        if identified.called and level:
+            # The keys of a renamed company are those of its names.
+            level, ends = RENAMED_LEVEL + 1, [*identified.called]
+            self._ask(role, *ends)
         if not level or level in (CONTENT_LEVEL, JOINING_LEVEL):
             return True
         bearers = [self._look_up(KEY_KIND + rule.basis(level), each) for each in ends]
@@ -219,6 +221,11 @@ class EvidenceReader:
         if identified.twin is not None:
             bearers = self._look_up(KEY_KIND + rule.basis(TWIN_LEVEL), identified.twin)
             members.update(bearers or ())
+        elif identified.called:
+            basis, names = rule.basis(RENAMED_LEVEL + 1), identified.called | identified.former
+            every = [self._look_up(KEY_KIND + basis, each) for each in sorted(names)]
+            members.update(*(each or () for each in every))
+            bearers = None if None in every else bearers
         elif identified.number is not None:
             basis = rule.basis(identified.level_of_number)
             bearers = self._look_up(KEY_KIND + basis, identified.number)

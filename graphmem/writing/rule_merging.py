@@ -92,6 +92,7 @@ class _DraftMerges(rule_merges.Merges):
             identified = entity.rule.identified(entity_id, entity.evidence)
             if identified.twin is not None:
                 self._near[identified.twin] = entity.rule, identity_rules.TWIN_LEVEL
+            self._note_names(entity.rule, identified)
             if identified.number is not None:
                 self._near[identified.number] = entity.rule, identified.level_of_number
             if identified.same and identified.level and entity.rule.joins:
@@ -106,7 +107,14 @@ class _DraftMerges(rule_merges.Merges):
             self._need_entity(entity_id)
             return None
         rule = self._rule_of_row(row)
-        return rule.identified(entity_id, row.evidence_by(rule)) if rule else None
+        identified = rule.identified(entity_id, row.evidence_by(rule)) if rule else None
+        if rule and identified:
+            self._note_names(rule, identified)
+        return identified
+
+    def _note_names(self, rule: identity_rules.OwnRule, company: Identified) -> None:
+        for named in company.called | company.former:
+            self._near[named] = rule, identity_rules.RENAMED_LEVEL + 1
 
     def borne(self, entity_id: str) -> Mapping[str, int]:
         entity = self._draft.entities.get(entity_id)

@@ -103,7 +103,7 @@ class Touched:
             if rule.is_weaker(level):
                 self.borne.add((KEY_KIND + rule.basis(level), borne_id, rule.fields))
                 is_instant = identity_rules.INSTANT in rule.alternatives[level - rule.first]
-                if is_instant or level in rule.numbers.values():
+                if is_instant or rule.tells_former or level in rule.numbers.values():
                     # No entity need have this id.
                     self.stored.add(borne_id)
             if level != rule.first:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+import json
+from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -49,4 +50,50 @@ def test_a_renamed_company_joins_that_of_its_number(run: Call, audited: Audited,
     store(run, order)
     page = run("entities.query", entity_type="company")
     assert [each["canonical_name"] for each in page["entities"]] == ["Beta Kontor"]
+    assert audited(False) == {}
+
+
+FIRST = {"entity_type": "company", "name": "Alfa Kontor", "phone": "+49 30 1"}
+SECOND = [
+    {**FIRST, "name": "Beta Kontor", "formerly": "Alfa Kontor"},
+    {**FIRST, "name": "Alfa Kontor, now Beta Kontor"},
+]
+THIRD = [
+    {"entity_type": "company", "name": "Gamma Kontor", "previous_name": "Beta Kontor"},
+    {"entity_type": "company", "name": "Beta Kontor, now Gamma Kontor"},
+    {"entity_type": "company", "name": "Gamma Kontor (formerly Beta Kontor)"},
+]
+TWICE = [[FIRST, second, third] for second, third in product(SECOND, THIRD)]
+TWICE += [[*SECOND, *THIRD[:2]], [FIRST, SECOND[0], {**THIRD[0], "formerly": ["Alfa Kontor", "Beta Kontor"]}]]
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["apart", "at once"])
+@pytest.mark.parametrize("items", TWICE)
+def test_a_company_that_is_renamed_twice_is_one_under_its_newest_name(
+    run: Call, audited: Audited, items: Any, at_once: bool
+) -> None:
+    orders = [*permutations(items)]
+    for number, order in enumerate(orders if not at_once else orders[::5]):
+        # Other names, so that the orders do not meet.
+        named = [json.loads(json.dumps(item).replace("Kontor", f"Kontor {number}")) for item in order]
+        for batch in [named] if at_once else [[each] for each in named]:
+            run("store", entities=batch)
+        page = run("entities.query", entity_type="company", limit=100)
+        names = sorted(each["canonical_name"] for each in page["entities"])
+        assert names == sorted(f"Gamma Kontor {each}" for each in range(number + 1)), order
+    assert audited(False) == {}
+
+
+def test_companies_that_were_called_what_the_other_is_stay_two(run: Call, audited: Audited) -> None:
+    names = ["Alfa Kontor", "Beta Kontor", "Gamma Kontor"]
+    for count in (2, 3):
+        circle = names[:count]
+        for name, former in zip(circle, [*circle[1:], circle[0]], strict=True):
+            run(
+                "store",
+                entities=[
+                    {"entity_type": "company", "name": f"{name} {count}", "formerly": f"{former} {count}"}
+                ],
+            )
+    assert len(run("entities.query", entity_type="company")["entities"]) == 5
     assert audited(False) == {}
