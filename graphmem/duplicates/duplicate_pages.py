@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import combinations
 from typing import Final, NamedTuple, Self
 
 from graphmem.arguments import invalid
@@ -149,13 +149,15 @@ async def scan(
     return profiles + (await _of_types(context, batch, detections) if batch else []), None
 
 
-def parted(owner: str, profiles: Iterable[Profile]) -> list[Pair]:
-    """Return the pairs of people whom an e-mail address that they share parted, by ids."""
-    sharing: dict[str, list[Profile]] = {}
-    for each in sorted(profiles, key=lambda profile: profile.entity_id):
-        if address := _shared_address(owner, each):
-            sharing.setdefault(address, []).append(each)
-    pairs = chain.from_iterable(combinations(people, 2) for people in sharing.values())
+async def parted(context: Context, types: Iterable[str], detections: Detections) -> list[Pair]:
+    """Return the pairs of entities whom what they say parts, though they share an address or a number."""
+    groups, profiles = await context.graph.only(
+        "duplicate.parted", tuple[list[list[str]], list[ProfileRow]], types=sorted(types),
+        compared=detections.fields,
+    )  # fmt: skip
+    by_id = {row.id: profile(row, detections) for row in profiles}
+    every = {pair for group in groups for pair in combinations(sorted(group), 2)}
+    pairs = ((by_id[a], by_id[b]) for a, b in sorted(every))
     return [Pair(a, b, similarity.score(a, b)) for a, b in pairs]
 
 

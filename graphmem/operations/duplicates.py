@@ -36,7 +36,7 @@ class FindDuplicates(Paged):
         NoBool,
     ] = 0.85
     include_dismissed: bool = Field(default=False, description="Whether to list dismissed pairs too.")
-    parted: bool = Field(default=False, description="Only people whom a shared address parted.")
+    parted: bool = Field(default=False, description="Only what shares an address or number, and is parted.")
 
 
 class Call(TypedDict):
@@ -119,18 +119,19 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
         counts = {name: count for name, count in counts.items() if name in blocking.types_like(about)}
     query = cursors.fingerprint(context, "entities.duplicates", arguments)
     name, skip = _start(query, arguments)
-    profiles, next_name = await duplicate_pages.scan(context, counts, name, detections)
-    entities = {profile.entity_id: profile for profile in [*named, *profiles]} if counts else {}
     thresholds = dict.fromkeys(counts, arguments.threshold)
     if "threshold" not in arguments.model_fields_set:
         thresholds |= {name: least for name, least in detections.thresholds.items() if name in counts}
-    around = {profile.entity_id for profile in named} if named else None
+    around, next_name = {profile.entity_id for profile in named} if named else None, None
     if arguments.parted:
-        parted = duplicate_pages.parted(context.actor.owner, entities.values())
-        parted = [pair for pair in parted if not around or around & {*pair.ids}]
-        proposals = Proposals(parted, len(parted), complete=True)
+        pairs = await duplicate_pages.parted(context, counts, detections)
+        pairs = [pair for pair in pairs if not around or around & {*pair.ids}]
+        entities = {each.entity_id: each for pair in pairs for each in (pair.a, pair.b)}
+        proposals = Proposals(pairs, len(pairs), complete=True)
         thresholds = dict.fromkeys(counts, 0.0)
     else:
+        profiles, next_name = await duplicate_pages.scan(context, counts, name, detections)
+        entities = {profile.entity_id: profile for profile in [*named, *profiles]} if counts else {}
         # This takes seconds for many entities: a thread keeps the event loop free for other calls.
         proposals = await asyncio.to_thread(
             blocking.propose,

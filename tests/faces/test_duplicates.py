@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -466,6 +467,27 @@ def test_people_whom_an_address_parted_are_listed_and_not_proposed(run: Call) ->
     assert run("entities.duplicates", parted=True, entity_id=parted[1])["candidates"] == [pair]
     run("entities.dismiss_duplicates", entity_a=pair["entity_a"], entity_b=pair["entity_b"], reason="two")
     assert not run("entities.duplicates", parted=True)["candidates"]
+
+
+def test_what_a_number_without_issuer_parted_is_listed_by_any_name_of_its_fields(run: Call) -> None:
+    beside = {"entity_type": "invoice", "Invoice No": "R-17", "currency": "EUR"}
+    days = ("2026-01-02", "2026-03-04", "2026-05-06")
+    run("store", entities=[{**beside, "issue_date": day} for day in days])
+    # Another number, and the same one of an issuer, are with none of them.
+    run("store", entities=[{**beside, "Invoice No": "R-18", "issue_date": days[0]}])
+    run("store", entities=[{**beside, "vendor": "Acme", "issue_date": "2026-07-08"}])
+    invoices = run("entities.query", entity_type="invoice", include_snapshots=True)["entities"]
+    by_day = {
+        each["snapshot"]["issue_date"]: each["entity_id"]
+        for each in invoices
+        if each["snapshot"]["Invoice No"] == "R-17"
+    }
+    parted = run("entities.duplicates", parted=True)["candidates"]
+    assert {(pair["entity_a"], pair["entity_b"]) for pair in parted} == {
+        tuple(sorted(pair)) for pair in combinations([by_day[day] for day in days], 2)
+    }
+    assert run("entities.duplicates", parted=True, entity_type="invoice")["candidates"] == parted
+    assert not run("entities.duplicates", parted=True, entity_type="person")["candidates"]
 
 
 def test_people_at_one_address_whose_names_are_near_are_proposed(run: Call) -> None:
