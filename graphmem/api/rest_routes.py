@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import importlib
 import re
-import tomllib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -23,6 +21,7 @@ from graphmem.auth.rates import RateClass
 from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.mcp.toolsets import TOOLSETS
+from graphmem.model import tables
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
@@ -99,9 +98,7 @@ def services_of(request: Request) -> Services:
     return request.app.state.services
 
 
-_TABLE: Final[Mapping[str, Any]] = tomllib.loads(
-    (Path(__file__).parent / "rest_routes.toml").read_text("utf-8")
-)
+_TABLE: Final[Mapping[str, Any]] = tables.read("api/rest_routes")
 
 
 def _texts(names: Sequence[str]) -> dict[str, Any]:

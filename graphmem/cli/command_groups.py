@@ -5,12 +5,9 @@ from __future__ import annotations
 import contextlib
 import inspect
 import secrets
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, cast
 
 import typer
@@ -19,11 +16,10 @@ from typer.core import TyperCommand, TyperGroup
 from graphmem.cli.commands import AS_JSON, flag, listed, operation_command
 from graphmem.cli.session import current, show, tell_error, telling_errors
 from graphmem.errors import InvalidInput, validation_message
+from graphmem.model import tables
 
 # Typer exports no name of it: the class of all faults of a command line, above that of a wrong value.
 UsageError: type[Exception] = cast("type[Exception]", typer.BadParameter.__mro__[1])
-SYNONYMS = Path(__file__).parent / "synonyms.toml"
-"""Words that people type in place of a command."""
 SIMILARITY: Final = 0.8
 """Least similarity of a word with one of the table, from 0 to 1."""
 PROPOSALS_LIMIT: Final = 3
@@ -36,7 +32,7 @@ def proposals(word: str, group: Sequence[str], known: Sequence[str]) -> list[str
         group: the words of the group in which it was looked for; none for ``graphmem`` itself.
         known: the commands of the group.
     """
-    table, word = tomllib.loads(SYNONYMS.read_text("utf-8")), word.lower()
+    table, word = tables.read("cli/synonyms"), word.lower()
     commands: dict[str, list[str]] = table["commands"]
     if len(group) == 1 and any(group[0] in words for words in commands.values()):
         # The group has a word that stands for another command too: `update Ada` means an entity.
@@ -89,9 +85,6 @@ def _instead(exc: Any, root: TyperGroup) -> str:
     return f" (it stands before the command: graphmem {name} …)" if is_of_root else ""
 
 
-FOLDER = Path(__file__).parent
-
-
 class OwnCommand(NamedTuple):
     """A command that is no operation, as ``command_table.toml`` has it."""
 
@@ -113,7 +106,7 @@ class OwnCommand(NamedTuple):
 
 def command_help(words: str) -> Mapping[str, Any]:
     """Return the row of a command in ``command_help.toml``."""
-    return tomllib.loads((FOLDER / "command_help.toml").read_text("utf-8")).get(words, {})
+    return tables.read("cli/command_help").get(words, {})
 
 
 def _help(summary: str, row: Mapping[str, Any]) -> str:
@@ -159,19 +152,14 @@ def _described(parameter: inspect.Parameter, row: Mapping[str, Any]) -> Any:
     return parameter.annotation
 
 
-@cache
-def _table() -> Mapping[str, Mapping[str, Any]]:
-    return tomllib.loads((FOLDER / "command_table.toml").read_text("utf-8"))
-
-
 def own_commands() -> Mapping[str, OwnCommand]:
     """Return the commands that are no operations, by their words."""
-    return {words: OwnCommand(**row) for words, row in _table()["commands"].items()}
+    return {words: OwnCommand(**row) for words, row in tables.read("cli/command_table")["commands"].items()}
 
 
 def groups() -> Mapping[str, str]:
     """Return what the commands of each group do, by the words of the group."""
-    return _table()["groups"]
+    return tables.read("cli/command_table")["groups"]
 
 
 SHORT: Mapping[str, tuple[str, ...]] = {"ask": ("context",), "search": ("entities", "search")}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
-from pathlib import Path
 from typing import Any
 
+from graphmem.model import tables
 
-@cache
+
 def table(name: str) -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
+    return tables.read(f"ingest/{name}")
 
 
 def values_at(value: Any, paths: str) -> list[Any]:

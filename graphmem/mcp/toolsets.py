@@ -5,18 +5,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from graphmem.auth import Scope
 from graphmem.mcp import memory_tools
+from graphmem.model import tables
 from graphmem.registry import REGISTRY, Face, Operation
 from graphmem.settings import ToolsetName
 
-TABLE: Final[Mapping[str, Any]] = tomllib.loads((Path(__file__).parent / "toolsets.toml").read_text("utf-8"))
+TABLE: Final[Mapping[str, Any]] = tables.read("mcp/toolsets")
 CORE: Final[Mapping[str, str]] = TABLE["core"]
 """The operations of the toolset core: for each, when to use its tool and when not."""
 

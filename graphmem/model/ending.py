@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from graphmem.model import canonical, dates, tables, times
 from graphmem.model.identity import squeezed
 
-_SPANS: Final = {name: frozenset(words.split()) for name, words in tables.read("spans").items()}
+_SPANS: Final = {name: frozenset(words.split()) for name, words in tables.read("model/spans").items()}
 STARTS, FIELDS = _SPANS["starts"], _SPANS["ends"]  # the fields that name a start, and those that name an end
 STARTS_OF_THINGS, OF_VALUES = _SPANS["of_things"], _SPANS["of_values"]
 """The starts that count for an entity, and the fields that say of one when its values held."""

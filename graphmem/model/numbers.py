@@ -40,7 +40,7 @@ class Numbered:
 
 
 def _read() -> dict[str, Numbered]:
-    listed = tables.read("numbers")
+    listed = tables.read("model/numbers")
     return {
         entity_type: _numbered(entity_type, group, listed["fields"])
         for group in listed["numbered"]

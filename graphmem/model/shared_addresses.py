@@ -36,7 +36,9 @@ _HONORIFICS: Final = frozenset({
     *person_names.HONORIFICS.split(),
     "hr", "fr", "mag", "ing", "med", "don", "dona", "sr", "srta", "sig", "dottssa",
 })  # fmt: skip
-_ROLES: Final = frozenset(word for words in tables.read("role_addresses").values() for word in words.split())
+_ROLES: Final = frozenset(
+    word for words in tables.read("model/role_addresses").values() for word in words.split()
+)
 _FAMILY_FIRST: Final = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
 """Scripts whose family names come first, as the names of their characters begin."""
 

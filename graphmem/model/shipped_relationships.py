@@ -86,7 +86,9 @@ class _Entry:
                     yield f"HAS_{word.upper()}", has._replace(metadata=metadata)
 
 
-_ENTRIES: Final = tuple(_Entry(name, **entry) for name, entry in tables.read("relationship_types").items())
+_ENTRIES: Final = tuple(
+    _Entry(name, **entry) for name, entry in tables.read("model/relationship_types").items()
+)
 BUILTIN: Final[Mapping[str, RelationshipKind]] = MappingProxyType(
     {entry.name: entry.kind for entry in _ENTRIES}
 )

@@ -1,12 +1,16 @@
-"""The tables of data that stand beside the modules of the model."""
+"""The tables of data (TOML) that stand beside the modules of this package."""
 
 from __future__ import annotations
 
 import tomllib
-from importlib import resources
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+_PACKAGE = Path(__file__).parents[1]
 
-def read(name: str) -> dict[str, Any]:
-    """Return what ``name.toml`` holds."""
-    return tomllib.loads(resources.files("graphmem.model").joinpath(f"{name}.toml").read_text("utf-8"))
+
+@cache
+def read(place: str) -> dict[str, Any]:
+    """Return what a table holds, by its path in the package: ``read("ingest/formats")``."""
+    return tomllib.loads((_PACKAGE / f"{place}.toml").read_text("utf-8"))

@@ -23,7 +23,7 @@ from graphmem.model.rules import Rules
 EVENTS_LIMIT: Final = 100
 """Events of one entity: the first ones in the order of its fields, then of their lists."""
 
-_TABLE: Final = tables.read("times")
+_TABLE: Final = tables.read("model/times")
 TIME_NAMES: Final = frozenset(_TABLE["names"].split())
 """Names of fields that are times, as :func:`folded` spells them."""
 NAME_ENDINGS: Final = tuple(_TABLE["endings"].split())  # endings of further field names that are times

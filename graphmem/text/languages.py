@@ -9,13 +9,12 @@ use: most processes never search.
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
-from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from graphmem.model import tables
 from graphmem.text import words
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ STOP_WORDS_LEAST: Final = 2
 
 @functools.cache
 def stop_words() -> Mapping[str, frozenset[str]]:
-    listed = tomllib.loads(files("graphmem.text").joinpath("stop_words.toml").read_text("utf-8"))
+    listed = tables.read("text/stop_words")
     return MappingProxyType({language: words.word_set(listed[language]) for language in LANGUAGES})
 
 
@@ -70,22 +69,16 @@ def stems(language: str, tokens: list[str]) -> list[str]:
     return list(_stemmer(language).stemWords(tokens))
 
 
-@functools.cache
-def _calendar() -> Mapping[str, dict[str, list[Any]]]:
-    """Return the names of weekdays and months in each language."""
-    return tomllib.loads(files("graphmem.text").joinpath("calendar_names.toml").read_text("utf-8"))
-
-
 @functools.lru_cache(maxsize=len(LANGUAGES))
 def weekdays(language: str) -> Mapping[str, int]:
     """Return the number of the weekday (0 to 6, Monday first) that each whole name of one means."""
-    names: list[str] = _calendar()[language]["weekdays"]
+    names: list[str] = tables.read("text/calendar_names")[language]["weekdays"]
     return {token: number for number, name in enumerate(names) for token in words.tokens(name)}
 
 
 @functools.lru_cache(maxsize=len(LANGUAGES))
 def months(language: str) -> Mapping[str, int]:
     """Return the number of the month (1 to 12) that each name of a month means, short names included."""
-    named: list[list[str]] = _calendar()[language]["months"]
+    named: list[list[str]] = tables.read("text/calendar_names")[language]["months"]
     tokens = [(words.tokens(name), number) for number, names in enumerate(named, 1) for name in names]
     return {token[0]: number for token, number in tokens if len(token) == 1 and not token[0].isdigit()}

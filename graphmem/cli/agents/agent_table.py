@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +14,7 @@ from typing import Any, Literal
 
 from graphmem.cli.agents.config_files import Edit, MarkdownBlock, TomlEntry, WholeFile
 from graphmem.cli.agents.jsonc_edit import JsonEntry
+from graphmem.model import tables
 
 SetupScope = Literal["user", "project"]
 NAME = "graphmem"
@@ -133,8 +133,7 @@ class Agent:
 
 @cache
 def agents() -> Mapping[str, Agent]:
-    table = tomllib.loads((Path(__file__).parent / "agent_table.toml").read_text("utf-8"))
-    return {name: Agent(name, row) for name, row in table.items()}
+    return {name: Agent(name, row) for name, row in tables.read("cli/agents/agent_table").items()}
 
 
 def _by_platform(value: Any) -> Any:

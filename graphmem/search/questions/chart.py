@@ -11,11 +11,11 @@ parts that it takes; without it, the value is that of all parts in a row.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, Final, NamedTuple
+
+from graphmem.model import tables
 
 
 class Edge(NamedTuple):
@@ -71,7 +71,7 @@ def _grammar(table: Mapping[str, str]) -> Mapping[str, list[tuple[_Rule, int]]]:
     return first
 
 
-_TABLES: Final = tomllib.loads(files("graphmem.search.questions").joinpath("rules.toml").read_text("utf-8"))
+_TABLES: Final = tables.read("search/questions/rules")
 _RULES: Final = {
     "times": _grammar(_TABLES["times"]),
     "kinds": _grammar({**_TABLES["times"], **_TABLES["kinds"]}),

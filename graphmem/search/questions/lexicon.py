@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import functools
 import itertools
-import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
-_HERE: Final = files("graphmem.search.questions")
-_FIELDS: Final[Mapping[str, Any]] = tomllib.loads(_HERE.joinpath("fields.toml").read_text("utf-8"))
+from graphmem.model import tables
+
+_FIELDS: Final[Mapping[str, Any]] = tables.read("search/questions/fields")
+_NAMES: Final = sorted(file.stem for file in Path(__file__).with_name("languages").glob("*.toml"))
 LANGUAGES: Final[Mapping[str, Mapping[str, Any]]] = {
-    file.name.removesuffix(".toml"): tomllib.loads(file.read_text("utf-8"))
-    for file in sorted(
-        _HERE.joinpath("languages").iterdir(), key=lambda each: (each.name != "en.toml", each.name)
-    )
+    name: tables.read(f"search/questions/languages/{name}") for name in ("en", *_NAMES)
 }
 """The tables by language (ISO 639-1)."""
 
