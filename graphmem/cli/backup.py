@@ -100,7 +100,7 @@ def list_backups(session: Session) -> tuple[dict[str, Any], Draw]:
     ]
 
     def draw() -> List | str:
-        table = List(None, ("made", "bytes", "holds", "path"))
+        table = List(("made", "bytes", "holds", "path"))
         for row in rows:
             holds = "all facts" if not row["owners"] else f"facts of {len(row['owners'])} owners"
             holds += ", files" if row["with_files"] else ""

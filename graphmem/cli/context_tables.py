@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 
-from graphmem.cli.tables import List, Row, add, pairs, plain, short, time_text
+from graphmem.cli.tables import List, Row, add, pairs, plain, short, time_text, who
 
 _ARROWS = {"outgoing": "→ ", "incoming": "← "}
 
@@ -17,7 +17,7 @@ def lines(answer: Row) -> RenderableType:
     if not rows or isinstance(rows[0], str):
         return Group(*map(plain, rows))
     columns = "entity", "field", "value", "observed at", "observation"
-    table = List(None, columns, optional=("observation", "observed at"))
+    table = List(columns, optional=("observation", "observed at"))
     for row in rows:
         field = f"formerly {row['field']}" if {"ended", "until"} & row.keys() else row["field"]
         add(table, row["entity_name"], field, _value(row), *_origin(row))
@@ -25,10 +25,7 @@ def lines(answer: Row) -> RenderableType:
             add(table, "", "", f"{short(other['value'])} until {time_text(other['until'])[:10]}", style="dim")
         for other in row.get("contested", ()):
             add(table, "", "", f"but {short(other['value'])}", *_origin(other), style="yellow")
-    mentioned = List(None, ("id", "type", "name"))
-    for row in answer["entities"]:
-        add(mentioned, row["entity_id"], row["entity_type"], row["canonical_name"])
-    return Group(table, mentioned)
+    return Group(table, List(("id", "type", "name"), map(who, answer["entities"])))
 
 
 def _value(line: Row) -> str:
@@ -46,9 +43,7 @@ def changes(answer: Row) -> RenderableType:
     """Return the changes of a dry run, a line for each field; nothing for any other answer."""
     if "dry_run" not in answer:
         return Group()
-    entities = [
-        ((row["entity_id"], row["entity_type"], row["canonical_name"]), row) for row in answer["entities"]
-    ]
+    entities = [(who(row), row) for row in answer["entities"]]
     relationships = [((row["relationship_key"],), row) for row in answer["relationships"]]
     return Group(
         *_table_of("entities", ("id", "type", "name"), entities),
@@ -61,7 +56,7 @@ def _table_of(title: str, columns: Sequence[str], changes: Sequence[tuple[Sequen
     """Return a table with a line for each thing that would change, and one for each of its fields."""
     if not changes:
         return []
-    table = List(title, (*columns, "change", "before", "after", "set by"), optional=("set by",))
+    table = List((*columns, "change", "before", "after", "set by"), title=title, optional=("set by",))
     for cells, change in changes:
         add(table, *map(short, (*cells, change["change"], "", "", "")))
         for field in change["fields"]:

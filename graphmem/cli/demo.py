@@ -83,7 +83,7 @@ def mark(settings: Settings) -> None:
 
 
 def _store(session: Session, files: Iterable[Path]) -> None:
-    table = List("Stored", ("file", "items", "new entities", "relationships", ""))
+    table = List(("file", "items", "new entities", "relationships", ""), title="Stored")
     for file in files:
         answer = session.ask("store", read_request(file.read_bytes(), file.name))
         counts = len(answer["entities"]), answer["entities_created"], len(answer["relationships_created"])
@@ -93,10 +93,9 @@ def _store(session: Session, files: Iterable[Path]) -> None:
 
 def _show(session: Session) -> None:
     stats = session.ask("server.stats", {})
-    table = List("Entities by type", ("type", "entities", "observations"))
-    for kind, count in stats["entities_by_type"].items():
-        table.add_row(kind, str(count), str(stats["observations_by_type"][kind]))
-    console.print(table)
+    counts = stats["entities_by_type"], stats["observations_by_type"]
+    cells = ((kind, *(str(each[kind]) for each in counts)) for kind in counts[0])
+    console.print(List(("type", "entities", "observations"), cells, title="Entities by type"))
     # The person with the most observations; without persons, the entity with the most.
     filters = {"entity_type": "person"} if "person" in stats["entities_by_type"] else {}
     entities = session.ask("entities.query", {"limit": 500, **filters})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import typer
 
 from graphmem.cli.session import Draw, Session, console, tell, tell_progress
-from graphmem.cli.tables import List, add
+from graphmem.cli.tables import List
 from graphmem.errors import ConfigurationInvalid, EncryptionKeyInvalid
 from graphmem.model import times
 
@@ -224,9 +224,8 @@ def prove(session: Session, owner: str | None = None) -> tuple[dict[str, Any], D
     }
 
     def draw() -> None:
-        table = List(None, ("destroyed", "owner", "key"))
-        for row in answer["destroyed"]:
-            add(table, row["destroyed_at"], row["owner"], row["key"])
+        cells = ((row["destroyed_at"], row["owner"], row["key"]) for row in answer["destroyed"])
+        table = List(("destroyed", "owner", "key"), cells)
         console.print(table if destroyed else "no key was destroyed", highlight=False)
         for line in [COPIES, *(f"  {copy.id} {copy.path}" for copy in copies)] if copies else ():
             tell(line, "yellow")

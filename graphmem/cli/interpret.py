@@ -9,7 +9,7 @@ import typer
 
 from graphmem.cli.progress import counted_items
 from graphmem.cli.session import Session, console, show, tell
-from graphmem.cli.tables import List, add
+from graphmem.cli.tables import List
 from graphmem.errors import GraphmemError, InvalidInput
 
 PAGE: Final = 500
@@ -75,12 +75,12 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
 
 def _draw(rows: Sequence[dict[str, Any]], counts: Mapping[str, int]) -> None:
     if rows:
-        table = List(None, ("source", "status", "interpreter", "entities", "relationships"))
-        for row in rows:
-            numbers = (row.get("entities_created", ""), row.get("relationships_created", ""))
-            cells = (row["source_id"], row["status"].replace("_", " "), row.get("interpreter", ""), *numbers)
-            add(table, *map(str, cells))
-        console.print(table)
+        made = "interpreter", "entities_created", "relationships_created"
+        cells = (
+            (row["source_id"], row["status"].replace("_", " "), *(str(row.get(name, "")) for name in made))
+            for row in rows
+        )
+        console.print(List(("source", "status", "interpreter", "entities", "relationships"), cells))
     for row in rows:
         if row["status"] == "failed":
             tell(f"{row['source_id']}: {row['error_message']}", "red")

@@ -28,6 +28,7 @@ from graphmem.cli.tables import (
     plain,
     short,
     time_text,
+    who,
 )
 from graphmem.model import attribution
 from graphmem.model.identity import CANONICAL_NAME
@@ -65,10 +66,8 @@ def _plain_tables(answer: Row) -> Iterator[RenderableType]:
     for name, rows in answer.items():
         if name not in WARNINGS and _is_rows(rows):
             columns = list(dict.fromkeys(key for row in rows for key in row))
-            table = List(name.replace("_", " "), columns)
-            for row in rows:
-                add(table, *("" if row.get(key) is None else short(row[key]) for key in columns))
-            yield table
+            cells = (["" if row.get(key) is None else short(row[key]) for key in columns] for row in rows)
+            yield List(columns, cells, title=name.replace("_", " "))
 
 
 def _warnings(answer: Row) -> list[RenderableType]:
@@ -91,11 +90,11 @@ def _omitted(answer: Row) -> list[RenderableType]:
 
 def _entities(answer: Row, fields: Sequence[str]) -> List:
     columns = "id", "type", "name", *fields, "v.", "obs.", "observed"
-    table = List(None, columns, optional=("obs.", "v.", "observed"))
+    table = List(columns, optional=("obs.", "v.", "observed"))
     for row in answer["entities"]:
-        cells = row["entity_id"], row["entity_type"], row["canonical_name"], *_values(row, fields)
         counters = str(row["version"]), str(row["observation_count"])
-        add(table, *cells, *counters, time_text(row["last_observation_at"])[:10])
+        observed = time_text(row["last_observation_at"])[:10]
+        add(table, *who(row), *_values(row, fields), *counters, observed)
     return table
 
 
@@ -106,20 +105,19 @@ def _values(entity: Row, fields: Sequence[str]) -> list[str]:
 
 def _matched(answer: Row, fields: Sequence[str]) -> RenderableType:
     columns = "id", "type", "name", *fields, "found by", "in", "score"
-    table = List(None, columns, optional=("score", "in"))
+    table = List(columns, optional=("score", "in"))
     for row in (*answer["entities"], *answer.get("resembling", ())):
-        cells = row["entity_id"], row["entity_type"], row["canonical_name"], *_values(row, fields)
-        add(table, *cells, row["matched"], row.get("matched_field", ""), f"{row['score']:.2f}")
+        match = row["matched"], row.get("matched_field", ""), f"{row['score']:.2f}"
+        add(table, *who(row), *_values(row, fields), *match)
     return Group(plain(answer["hint"], style="yellow"), table) if "hint" in answer else table
 
 
 def _ranked(answer: Row) -> RenderableType:
     strategies = answer["strategies"]
     names = [strategy["strategy"] for strategy in strategies]
-    table = List(None, ("id", "type", "name", "points", *names), optional=("type", "points"))
+    table = List(("id", "type", "name", "points", *names), optional=("type", "points"))
     for row in answer["entities"]:
-        cells = row["entity_id"], row["entity_type"], row["canonical_name"], f"{row['points']:.4f}"
-        add(table, *cells, *(str(row["ranks"].get(name, "")) for name in names))
+        add(table, *who(row), f"{row['points']:.4f}", *(str(row["ranks"].get(name, "")) for name in names))
     counts = [f"{row['strategy']} {row['found'] if row['ran'] else 'not run'}" for row in strategies]
     return Group(table, plain(f"entities by strategy: {', '.join(counts)}", style="dim"))
 
@@ -128,11 +126,8 @@ def _stored(answer: Row) -> RenderableType:
     """Return the entities of a store, each with its action; likely duplicates; then the relationships."""
     rows = answer["entities"]
     columns = "id", "type", "name", "action", "v.", "identified by"
-    table = List(None, columns, optional=("v.", "identified by"))
-    for row in rows:
-        action = row["action"] + (" (stored before)" if row["deduplicated"] else "")
-        cells = row["entity_id"], row["entity_type"], row["canonical_name"], action, str(row["version"])
-        add(table, *cells, row["identity_basis"])
+    cells = ((*who(row), _action(row), str(row["version"]), row["identity_basis"]) for row in rows)
+    table = List(columns, cells, optional=("v.", "identified by"))
     duplicates = [
         plain(
             f"{row['canonical_name']} may be {other['canonical_name']} "
@@ -141,27 +136,24 @@ def _stored(answer: Row) -> RenderableType:
         for row in rows
         for other in row.get("duplicate_candidates", [])
     ]
-    relationships = answer.get("relationships_created")
-    links = [_stored_links(relationships, _names(rows))] if relationships else []
+    relationships, names = answer.get("relationships_created"), _names(rows)
+    links = ((*_link(row, names), _action(row)) for row in relationships or ())
     # A file that is stored alone has no rows.
-    return Group(*([table] if rows else []), *duplicates, *links)
+    return Group(
+        *([table] if rows else []),
+        *duplicates,
+        *([List(("from", "relationship", "to", "action"), links)] if relationships else []),
+    )
 
 
-def _stored_links(rows: Sequence[Row], names: Row) -> List:
-    table = List(None, ("from", "relationship", "to", "action"))
-    for row in rows:
-        source, target = _ends(row, names)
-        action = row["action"] + (" (stored before)" if row["deduplicated"] else "")
-        add(table, source, row["relationship_type"], target, action)
-    return table
+def _action(row: Row) -> str:
+    return row["action"] + (" (stored before)" if row["deduplicated"] else "")
 
 
 def _related(answer: Row, fields: Sequence[str]) -> RenderableType:
     rows = answer["entities"]
-    table = List(None, ("steps", "id", "type", "name", *fields))
-    for row in rows:
-        cells = row["entity_id"], row["entity_type"], row["canonical_name"], *_values(row, fields)
-        add(table, str(row["depth"]), *cells)
+    cells = ((str(row["depth"]), *who(row), *_values(row, fields)) for row in rows)
+    table = List(("steps", "id", "type", "name", *fields), cells)
     return Group(table, _edges(answer["relationships"], _names([*rows, answer])))
 
 
@@ -182,17 +174,16 @@ def _neighborhood(answer: Row) -> RenderableType:
 
 
 def _edges(rows: Sequence[Row], names: Row) -> List:
-    table = List(None, ("from", "relationship", "to", "metadata"), optional=("metadata",))
+    table = List(("from", "relationship", "to", "metadata"), optional=("metadata",))
     for row in rows:
-        source, target = _ends(row, names)
         fields = ", ".join(f"{name}: {short(value)}" for name, value in (row.get("snapshot") or {}).items())
-        add(table, source, row["relationship_type"], target, short(fields))
+        add(table, *_link(row, names), short(fields))
     return table
 
 
-def _ends(row: Row, names: Row) -> tuple[str, str]:
+def _link(row: Row, names: Row) -> tuple[str, str, str]:
     source, target = row["source_entity_id"], row["target_entity_id"]
-    return names.get(source, source), names.get(target, target)
+    return names.get(source, source), row["relationship_type"], names.get(target, target)
 
 
 def _observations(answer: Row) -> RenderableType:
@@ -213,7 +204,7 @@ def _observations(answer: Row) -> RenderableType:
 
 def _history(answer: Row) -> List:
     """Return what was said of an entity or of one field, a value a line, newest first."""
-    table = List(None, ("observed at", "field", "value", "source", "observation"), optional=("observation",))
+    table = List(("observed at", "field", "value", "source", "observation"), optional=("observation",))
     for row in answer["observations"]:
         field = answer.get("field")
         if not row["fields"]:
@@ -234,7 +225,7 @@ def _schema(answer: Row) -> Table:
 
 def _candidates(answer: Row) -> List:
     """Return pairs of entities that are likely the same, each pair in two lines."""
-    table = List(None, ("score", "id", "type", "name", "matched fields"), optional=("type",))
+    table = List(("score", "id", "type", "name", "matched fields"), optional=("type",))
     for row in answer["candidates"]:
         fields = ", ".join(row["matched_fields"]) + (" (dismissed)" if "dismissed" in row else "")
         first, second = ((row[f"entity_{side}"], row["entity_type"]) for side in "ab")
@@ -268,10 +259,8 @@ def _list(part: str, columns: Mapping[str, Cell], *optional: str) -> Layout:
         return "" if value is None else short(value) if isinstance(cell, str) else str(value)
 
     def table(answer: Row) -> List:
-        lines = List(None, tuple(columns), optional)
-        for row in answer[part]:
-            add(lines, *(shown(row, cell) for cell in columns.values()))
-        return lines
+        cells = ([shown(row, cell) for cell in columns.values()] for row in answer[part])
+        return List(tuple(columns), cells, optional=optional)
 
     return _layout(table, part)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import typer
 
 from graphmem.cli.session import Draw, Session
-from graphmem.cli.tables import List, add
+from graphmem.cli.tables import List
 from graphmem.errors import ConfigurationInvalid
 from graphmem.model import times
 
@@ -62,11 +62,13 @@ def list_reports(session: Session, status: Status = "received") -> tuple[dict[st
     rows = [_report_row(report) for report in listed]
 
     def draw() -> List | str:
-        table = List(None, ("id", "submitted", "reason", "entity", "description"))
-        for row in rows:
-            about = row["entity_id"] or row["url"] or ""
-            add(table, row["id"], row["submitted_at"], row["reason"], about, row["description"][:200])
-        return table if rows else f"no report is {status}"
+        cells = (
+            (row["id"], row["submitted_at"], row["reason"], row["entity_id"] or row["url"] or "",
+             row["description"][:200])
+            for row in rows
+        )  # fmt: skip
+        columns = "id", "submitted", "reason", "entity", "description"
+        return List(columns, cells) if rows else f"no report is {status}"
 
     return {"reports": rows}, draw
 

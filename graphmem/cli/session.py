@@ -326,7 +326,7 @@ def _log_fault(fault: Exception) -> None:
 
 
 def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = str) -> NoReturn:
-    from graphmem.cli.tables import List, add, plain
+    from graphmem.cli.tables import List, plain, who
 
     envelope = error.envelope(trace)
     if as_json:
@@ -338,9 +338,6 @@ def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = s
         for line in lines:
             stderr.print(plain(line))
         if candidates := error.details.get("candidates"):
-            table = List(None, ("id", "type", "name"))
-            for row in candidates:
-                add(table, row["entity_id"], row["entity_type"], row["canonical_name"])
-            stderr.print(table)
+            stderr.print(List(("id", "type", "name"), map(who, candidates)))
         stderr.print(f"  trace_id {envelope['trace_id']}", style="dim", highlight=False)
     raise typer.Exit(error.exit_code)

@@ -29,7 +29,7 @@ def settings(session: Session) -> tuple[dict[str, Any], Draw]:
     def draw() -> Group:
         from rich.console import Group
 
-        table = List(None, ("setting", "value", "from"))
+        table = List(("setting", "value", "from"))
         for row in sorted(answer["settings"], key=lambda row: row["from"] == "default"):
             value = row["value"]
             add(table, row["name"], "" if value in (None, "", []) else short(value, 60), row["from"])

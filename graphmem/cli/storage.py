@@ -26,7 +26,7 @@ from graphmem.cli.session import (
     tell,
     tell_progress,
 )
-from graphmem.cli.tables import List, add
+from graphmem.cli.tables import List
 from graphmem.errors import ConfigurationInvalid, GraphmemError, InternalError, InvalidInput
 from graphmem.model import times
 
@@ -61,11 +61,9 @@ def info(session: Session) -> tuple[dict[str, Any], Draw]:
 
 
 def show_parts(rows: Sequence[Mapping[str, Any]], to: Console = console) -> None:
-    table = List(None, ("part", "MB", "path"))
-    for row in rows:
-        size = "" if row["bytes"] is None else f"{row['bytes'] / 1e6:,.1f}"
-        add(table, row["what"], size, row["path"])
-    to.print(table)
+    sizes = ("" if row["bytes"] is None else f"{row['bytes'] / 1e6:,.1f}" for row in rows)
+    cells = ((row["what"], size, row["path"]) for row, size in zip(rows, sizes, strict=True))
+    to.print(List(("part", "MB", "path"), cells))
 
 
 def move(session: Session, directory: Path) -> dict[str, Any]:

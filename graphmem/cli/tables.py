@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Final
@@ -115,15 +115,20 @@ def _caption(answer: Row) -> Text:
 
 def pairs(answer: Row) -> Table:
     """Return names and values, one pair a line. Empty values and warnings are left out."""
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column()
-    # A cursor is copied by people, so it is folded and not cut.
-    table.add_column(overflow="fold")
+    table = _grid()
     for name, value in answer.items():
         if value in (None, [], {}) or name in WARNINGS:
             continue
         text = value if name in _UNCUT and isinstance(value, str) else short(_listed(value), PAIR_CHARACTERS)
         table.add_row(plain(name, style="dim"), plain(text))
+    return table
+
+
+def _grid() -> Table:
+    """Return a table of two columns; a cursor is copied by people, so it is folded and not cut."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(overflow="fold")
     return table
 
 
@@ -141,7 +146,10 @@ class List(Table):
     below names them. Where that is not enough, each row is printed as lines of name and value.
     """
 
-    def __init__(self, title: str | None, columns: Sequence[str], optional: Sequence[str] = ()) -> None:
+    def __init__(
+        self, columns: Sequence[str], rows: Iterable[Sequence[str]] = (), *, title: str | None = None,
+        optional: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         super().__init__(
             title=plain(title, style="bold") if title else None,
             title_justify="left",
@@ -152,6 +160,8 @@ class List(Table):
         self.optional = optional
         for column in columns:
             self.add_column(plain(column), overflow="ellipsis", no_wrap=True)
+        for cells in rows:
+            add(self, *cells)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         columns, omitted = self.columns, list[str]()
@@ -205,9 +215,7 @@ def _blocks(table: Table) -> Iterator[RenderableType]:
     if table.title:
         yield table.title
     for row in zip(*(list(column.cells) for column in table.columns), strict=True):
-        block = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-        block.add_column()
-        block.add_column(overflow="fold")
+        block = _grid()
         for column, cell in zip(table.columns, row, strict=True):
             if str(cell):
                 block.add_row(plain(str(column.header), "dim"), cell)
@@ -217,6 +225,11 @@ def _blocks(table: Table) -> Iterator[RenderableType]:
 
 def _texts_of(column: Column) -> list[str]:
     return [str(column.header), *map(str, column.cells)]
+
+
+def who(row: Row) -> tuple[str, str, str]:
+    """Return the cells that say which entity it is."""
+    return row["entity_id"], row["entity_type"], row["canonical_name"]
 
 
 def add(table: Table, *cells: str, style: str = "") -> None:

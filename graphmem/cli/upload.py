@@ -201,7 +201,7 @@ def print_rows(
 
 def _draw(rows: Sequence[dict[str, Any]], counts: Mapping[str, int], not_imported: Sequence[str]) -> None:
     columns = "file", "outcome", "bytes", "type", "interpretation", "entities", "source"
-    table = List(None, columns, optional=("type", "interpretation"))
+    table = List(columns, optional=("type", "interpretation"))
     for row in rows:
         status = _started(row).get("status", "")
         entities = str(_started(row)["entities_created"]) if status == "completed" else ""

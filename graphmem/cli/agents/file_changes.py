@@ -10,7 +10,7 @@ from typing import Any
 from graphmem.cli.agents.agent_table import Agent, AgentFile, agents
 from graphmem.cli.agents.config_files import FileChange, apply, plan, plan_undo
 from graphmem.cli.session import Session, console, show, tell, tell_progress
-from graphmem.cli.tables import List, add, plain
+from graphmem.cli.tables import List, plain
 from graphmem.errors import ConfigurationInvalid, GraphmemError, InvalidInput
 
 
@@ -61,10 +61,7 @@ def print_files(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def _draw(rows: Sequence[Mapping[str, Any]]) -> None:
     columns = ["agent", "result", "file", *(["answers"] if any("answers" in row for row in rows) else [])]
-    table = List(None, tuple(columns))
-    for row in rows:
-        add(table, *(str(row.get(column, "")) for column in columns))
-    console.print(table)
+    console.print(List(columns, ([str(row.get(column, "")) for column in columns] for row in rows)))
     for row in rows:
         if row.get("diff"):
             console.print(plain(f"\n{row['file']}", "bold"))
