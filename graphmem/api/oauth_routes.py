@@ -133,6 +133,12 @@ async def _parameters(request: Request) -> tuple[dict[str, str], bool]:
     return sent, is_json
 
 
+def _needed(sent: dict[str, str], name: str) -> str:
+    if name not in sent:
+        raise OAuthRefused(f"{name} is missing", error="invalid_request")
+    return sent[name]
+
+
 def requested_scopes(scope: str | None) -> list[str]:
     """Return the scopes of a request that are known here, read and write where there is none."""
     known: list[str] = [each for each in Scope if each in (scope or "").split()]
@@ -217,9 +223,7 @@ async def authorize(request: Request) -> Response:
     if "response_type" not in query and {"code", "state"} <= query.keys():
         return await _finish(request, oauth, query["code"], query["state"])
     client = await oauth.client(query.get("client_id"))
-    redirect_uri = query.get("redirect_uri")
-    if redirect_uri is None:
-        raise OAuthRefused("redirect_uri is missing", error="invalid_request")
+    redirect_uri = _needed(query, "redirect_uri")
     _check_redirect(client, redirect_uri)
     try:
         new = _new_request(oauth, client, query, redirect_uri)
@@ -275,25 +279,21 @@ async def token(request: Request) -> Response:
     oauth = oauth_of(request)
     sent, is_json = await _parameters(request)
     grant_type = sent.get("grant_type") or ("authorization_code" if is_json and "code" in sent else "")
-    client_id = sent.get("client_id")
-    if client_id is None and not is_json:
-        raise OAuthRefused("client_id is missing", error="invalid_request")
+    client_id = sent.get("client_id") if is_json else _needed(sent, "client_id")
     await _check_client(oauth, client_id)
     resource = sent.get("resource")
     if resource is not None:
         resource = client_rules.check_resource(resource, oauth.resources, oauth.base)
     if grant_type == "authorization_code":
-        if "code" not in sent:
-            raise OAuthRefused("code is missing", error="invalid_request")
+        code = _needed(sent, "code")
         challenge = client_rules.challenge_of_sent(sent.get("code_verifier"))
         presented = Presented(client_id, resource, None)
-        issued = await oauth.grants.redeem(sent["code"], challenge, sent.get("redirect_uri"), presented)
+        issued = await oauth.grants.redeem(code, challenge, sent.get("redirect_uri"), presented)
     elif grant_type == "refresh_token":
-        if "refresh_token" not in sent:
-            raise OAuthRefused("refresh_token is missing", error="invalid_request")
+        refresh_token = _needed(sent, "refresh_token")
         scopes: list[str] = sorted(each for each in Scope if each in sent.get("scope", "").split())
         presented = Presented(client_id, resource, scopes or None)
-        issued = await oauth.grants.rotate(sent["refresh_token"], presented, oauth.refresh_grace_seconds)
+        issued = await oauth.grants.rotate(refresh_token, presented, oauth.refresh_grace_seconds)
     else:
         supported = " or ".join(client_rules.GRANT_TYPES)
         raise OAuthRefused(f"grant_type must be {supported}", error="unsupported_grant_type")
@@ -338,10 +338,9 @@ async def revoke(request: Request) -> Response:
     """Revoke a token (RFC 7009). A token that is unknown, or of another client, answers the same."""
     oauth = oauth_of(request)
     sent, _ = await _parameters(request)
-    if "token" not in sent:
-        raise OAuthRefused("token is missing", error="invalid_request")
+    revoked = _needed(sent, "token")
     await _check_client(oauth, sent.get("client_id"))
-    await oauth.grants.revoke_token(sent["token"], sent.get("client_id"))
+    await oauth.grants.revoke_token(revoked, sent.get("client_id"))
     return _json({})
 
 

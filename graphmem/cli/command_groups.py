@@ -49,32 +49,8 @@ def proposals(word: str, group: Sequence[str], known: Sequence[str]) -> list[str
     return [line for line, words in commands.items() if word in words][:PROPOSALS_LIMIT]
 
 
-@contextlib.contextmanager
-def proposing(word: str, group: Sequence[str], known: Sequence[str]) -> Iterator[None]:
-    """Name the commands that a word may mean which is none. Typer names those that are spelled like it."""
-    try:
-        yield
-    except UsageError as exc:
-        if lines := proposals(word, group, known):
-            vars(exc)["message"] = f"No such command {word!r}: {' or '.join(f'`{line}`' for line in lines)}"
-        raise
-
-
-@contextlib.contextmanager
-def telling_usage(root: TyperGroup, words: Sequence[str]) -> Iterator[None]:
-    """Say what to do in place of an option that a command lacks; with ``--json``, answer in the envelope."""
-    try:
-        yield
-    except UsageError as exc:
-        error: Any = exc
-        if text := _instead(error, root):
-            error.message += text
-        if "--json" in words and type(exc).__name__ != "NoArgsIsHelpError":
-            tell_error(InvalidInput(error.format_message()), secrets.token_hex(16), as_json=True)
-        raise
-
-
 def _instead(exc: Any, root: TyperGroup) -> str:
+    """Return what to do in place of an option that a command lacks."""
     if not hasattr(exc, "possibilities"):
         return ""
     name: str = exc.option_name
@@ -257,17 +233,27 @@ def group_of(*words: str) -> type[TyperGroup]:
             inner = self.commands.get(args[0]) if args[0] in SHORT and not words else None
             if isinstance(inner, TyperGroup) and args[1:] and args[1] not in (*inner.commands, "--help"):
                 return args[0], operation_command(args[0], listed()[SHORT[args[0]]]), args[1:]
-            with proposing(args[0], words, [*self.commands]):
+            try:
                 return super().resolve_command(ctx, args)
+            except UsageError as exc:
+                # Typer names those that are spelled like it.
+                if lines := " or ".join(f"`{line}`" for line in proposals(args[0], words, [*self.commands])):
+                    vars(exc)["message"] = f"No such command {args[0]!r}: {lines}"
+                raise
 
         @contextlib.contextmanager
         def _refusals(self) -> Iterator[None]:
             """Tell what is wrong with the command line; the outermost group tells it of every group."""
-            with contextlib.nullcontext() if words else telling_usage(self, self._line):
-                try:
-                    yield
-                except typer.BadParameter as exc:
-                    exc.message = validation_message(exc.message)
-                    raise
+            try:
+                yield
+            except UsageError as exc:
+                error: Any = exc
+                if isinstance(exc, typer.BadParameter):
+                    error.message = validation_message(error.message)
+                if not words:
+                    error.message += _instead(error, self)
+                    if "--json" in self._line and type(exc).__name__ != "NoArgsIsHelpError":
+                        tell_error(InvalidInput(error.format_message()), secrets.token_hex(16), as_json=True)
+                raise
 
     return Group

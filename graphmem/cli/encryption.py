@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
 
-from graphmem.cli.session import Draw, Session, console, tell, tell_progress
+from graphmem.cli.session import Draw, Session, console, tell
 from graphmem.cli.tables import List
 from graphmem.errors import ConfigurationInvalid, EncryptionKeyInvalid
 from graphmem.model import times
@@ -50,12 +50,16 @@ def new_keys(chosen: Settings, place: KeyPlace) -> tuple[RootKey, str]:
     return root, kept
 
 
-def tell_words(root: RootKey, kept: str) -> None:
+def words_told(session: Session, root: RootKey, kept: str) -> dict[str, Any]:
+    """Tell a person the words of a new root key; return them for the answer to a program."""
+    if session.as_json:
+        return {"root_key_words": root.words}
     tell(WRITE_DOWN.format(kept), "bold")
     words = root.words.split()
     for start in range(0, len(words), 6):
         numbered = (f"{start + place:>2} {word:<9}" for place, word in enumerate(words[start : start + 6], 1))
         tell("  " + " ".join(numbered))
+    return {}
 
 
 def status(session: Session) -> dict[str, Any] | None:
@@ -145,21 +149,17 @@ def rotate(
     instance.rewrap(root)
     forget_root_key(chosen, old)
     answer = {"root_key": root.id, "replaces": old, "kept_in": kept, "data_keys": len(instance.record().keys)}
-    if session.as_json:
-        return {**answer, "root_key_words": root.words}
-    tell_words(root, kept)
-    return answer
+    return answer | words_told(session, root, kept)
 
 
 def enable(
     session: Session, directory: Path | None = None, key_place: KeyPlace = "file"
 ) -> dict[str, Any] | None:
-    from graphmem.cli import instance_conversion, instance_files
+    from graphmem.cli import instance_conversion
 
     chosen = session.local_settings(reads=False)
-    if instance_files.end_move(chosen.data_path, tell_progress):
+    if instance_conversion.is_ended(chosen):
         return {"data_directory": str(chosen.data_path)}
-    instance_conversion.refuse_elsewhere(chosen)
     if chosen.bearer_token is not None:
         raise ConfigurationInvalid("a sealed instance derives its token: unset SERVICE_BEARER_TOKEN")
     if chosen.root_key is not None and os.path.exists(chosen.keys_path):
@@ -169,23 +169,17 @@ def enable(
         )
     path = instance_conversion.other_directory(chosen, directory, "sealed")
     target = session.settings(data_dir=path)
-    words = None
-    if not target.keys_path.exists():
-        words, kept = new_keys(target, key_place)
-        if not session.as_json:
-            tell_words(words, kept)
+    told = {} if target.keys_path.exists() else words_told(session, *new_keys(target, key_place))
     source = chosen if os.path.exists(chosen.keys_path) else chosen.model_copy(update={"root_key": None})
-    done = instance_conversion.convert(source, target, "encryption enable")
-    return {**done, "root_key_words": words.words} if words and session.as_json else done
+    return instance_conversion.convert(source, target, "encryption enable") | told
 
 
 def disable(session: Session, directory: Path | None = None) -> dict[str, Any] | None:
-    from graphmem.cli import instance_conversion, instance_files
+    from graphmem.cli import instance_conversion
 
     chosen = session.local_settings(reads=False)
-    if instance_files.end_move(chosen.data_path, tell_progress):
+    if instance_conversion.is_ended(chosen):
         return {"data_directory": str(chosen.data_path)}
-    instance_conversion.refuse_elsewhere(chosen)
     keys_here(chosen)
     path = instance_conversion.other_directory(chosen, directory, "clear")
     target = session.settings(data_dir=path).model_copy(update={"root_key": None})

@@ -14,7 +14,7 @@ import typer
 from graphmem import environment_file
 from graphmem.cli.agents.agent_table import agents
 from graphmem.cli.agents.file_changes import chosen_agents, print_files
-from graphmem.cli.encryption import KeyPlace, new_keys, tell_words
+from graphmem.cli.encryption import KeyPlace, new_keys, words_told
 from graphmem.cli.session import Draw, Session, console, open_instance, run_async, tell, telling
 from graphmem.cli.tables import pairs, plain
 from graphmem.errors import ConfigurationInvalid
@@ -185,10 +185,7 @@ def _seal(session: Session, chosen: Settings, place: KeyPlace) -> dict[str, Any]
         )
     root, kept = new_keys(chosen, place)
     done = {"result": "sealed", "key_file": str(chosen.keys_path), "root_key": root.id, "kept_in": kept}
-    if session.as_json:
-        return {**done, "root_key_words": root.words}
-    tell_words(root, kept)
-    return done
+    return done | words_told(session, root, kept)
 
 
 def _has_data(chosen: Settings) -> bool:

@@ -59,8 +59,13 @@ def convert(chosen: Settings, target: Settings, command: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def refuse_elsewhere(chosen: Settings) -> None:
-    """Refuse an instance whose data is not all in its directory; ConfigurationInvalid."""
+def is_ended(chosen: Settings) -> bool:
+    """Return whether only old files were left to remove of a conversion, which are gone now.
+
+    Raises ConfigurationInvalid: not all data of the instance is in its directory.
+    """
+    if instance_files.end_move(chosen.data_path, tell_progress):
+        return True
     refuse_in_sandbox(chosen, "encryption")
     if chosen.neo4j_uri is not None or chosen.objects_bucket is not None or chosen.key_file is not None:
         raise ConfigurationInvalid(
@@ -68,6 +73,7 @@ def refuse_elsewhere(chosen: Settings) -> None:
             "write a backup, make another instance with a database and a bucket of its own, and restore the "
             "backup there"
         )
+    return False
 
 
 def _restore(chosen: Settings, target: Settings) -> None:

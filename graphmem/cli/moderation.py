@@ -14,7 +14,7 @@ from graphmem.model import times
 
 if TYPE_CHECKING:
     from graphmem.context import Services
-    from graphmem.sandbox.reports import Report
+    from graphmem.sandbox.reports import Report, Reports
 
 T = TypeVar("T")
 SHOWN_LIMIT = 200
@@ -38,6 +38,12 @@ def _on_sandbox(session: Session, work: Callable[[Services], Awaitable[T]]) -> T
     return on_services(chosen, work)
 
 
+def _on_reports(session: Session, work: Callable[[Reports], Awaitable[T]]) -> T:
+    from graphmem.sandbox.reports import Reports
+
+    return _on_sandbox(session, lambda services: work(Reports(services.database)))
+
+
 def _report_row(report: Report) -> dict[str, Any]:
     decided_at = report.decided_at and times.render(report.decided_at)
     return {**report._asdict(), "submitted_at": times.render(report.submitted_at), "decided_at": decided_at}
@@ -56,9 +62,7 @@ def reset_sandbox(session: Session, yes: bool = False) -> dict[str, Any]:
 
 
 def list_reports(session: Session, status: Status = "received") -> tuple[dict[str, Any], Draw]:
-    from graphmem.sandbox.reports import Reports
-
-    listed = _on_sandbox(session, lambda services: Reports(services.database).all(status, SHOWN_LIMIT))
+    listed = _on_reports(session, lambda reports: reports.all(status, SHOWN_LIMIT))
     rows = [_report_row(report) for report in listed]
 
     def draw() -> List | str:
@@ -74,9 +78,7 @@ def list_reports(session: Session, status: Status = "received") -> tuple[dict[st
 
 
 def show_report(session: Session, report_id: str) -> dict[str, Any]:
-    from graphmem.sandbox.reports import Reports
-
-    return _report_row(_on_sandbox(session, lambda services: Reports(services.database).get(report_id)))
+    return _report_row(_on_reports(session, lambda reports: reports.get(report_id)))
 
 
 def confirm_report(
@@ -99,8 +101,4 @@ def confirm_report(
 
 
 def reject_report(session: Session, report_id: str, notes: str | None = None) -> dict[str, Any]:
-    from graphmem.sandbox.reports import Reports
-
-    return _report_row(
-        _on_sandbox(session, lambda services: Reports(services.database).decide(report_id, "rejected", notes))
-    )
+    return _report_row(_on_reports(session, lambda reports: reports.decide(report_id, "rejected", notes)))

@@ -80,9 +80,8 @@ class Front:
         self._app.set_result(app)
 
     def fail(self, error: GraphmemError, trace_id: str) -> None:
-        self._error = error.envelope(trace_id)
-        body = orjson.dumps(self._error, default=str)
-        self._app.set_result(lambda scope, receive, send: _answer(send, error.status, body))
+        self._error = envelope = error.envelope(trace_id)
+        self._app.set_result(lambda scope, receive, send: _answer(send, error.status, envelope))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -90,16 +89,16 @@ class Front:
         secret = self._secret.get(wire.SECRET_HEADER, "").encode()
         sent = dict(scope["headers"]).get(wire.SECRET_HEADER.lower().encode(), b"")
         if scope["path"] == greeting.PATH:
-            await _answer(send, 200, orjson.dumps(self.greeting(), default=str))
+            await _answer(send, 200, self.greeting())
             if self._error:
                 self.failure_read.set()
         elif scope["path"] == greeting.STOP_PATH and scope["method"] == "POST":
             if self._identity["serves"] is None:
                 self.stopped.set()
-            await _answer(send, 200, orjson.dumps(self.greeting(), default=str))
+            await _answer(send, 200, self.greeting())
         elif not (secret and hmac.compare_digest(sent, secret)):
             error = AuthRequired(f"this socket wants the secret beside it in the header {wire.SECRET_HEADER}")
-            await _answer(send, error.status, orjson.dumps(error.envelope(new_trace_id()), default=str))
+            await _answer(send, error.status, error.envelope(new_trace_id()))
         else:
             self.requests += 1
             try:
@@ -141,7 +140,8 @@ def create_local_app(services: Services) -> Application:
     return create_app(services, authenticate, limited=False, face=Face.CLI)
 
 
-async def _answer(send: Send, status: int, body: bytes) -> None:
+async def _answer(send: Send, status: int, answer: Mapping[str, Any]) -> None:
+    body = orjson.dumps(answer, default=str)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

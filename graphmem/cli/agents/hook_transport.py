@@ -73,11 +73,10 @@ class Reach:
             headers[ACCOUNT_HEADER] = quote(self.account, safe="")
         sign = None
         if os.environ.get("GRAPHMEM_AGENT_KEY"):
-            from graphmem.client.agent_signing import AgentSigner
+            from graphmem.service.calling import signing
             from graphmem.settings import load
 
-            agent = AgentSigner.configured(load())
-            sign = agent and agent.headers
+            sign = signing(load())
         request = wire.request_of(route, arguments)
         try:
             status, body = wire.send(Path(socket or os.devnull), request, headers, sign=sign)

@@ -253,8 +253,7 @@ def _add_message(builder: Builder, message: Message, number: int, level: int | N
     if body:
         fields.append(PartField("body", normal(body), builder.add(body, "\n\n")))
     end = max((field.span.end or start for field in fields), default=start)
-    spans = [FileSpan(line=f.span.line, message=number, start=f.span.start, end=f.span.end) for f in fields]
-    fields = [PartField(field.name, field.value, place) for field, place in zip(fields, spans, strict=True)]
+    fields = [field._replace(span=field.span._replace(message=number)) for field in fields]
     builder.count_cells(len(fields))
     span = FileSpan(line=line, message=number, start=start, end=end)
     builder.part("message", span, fields, level=level)
