@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 import shlex
-import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +16,10 @@ import typer
 from typer.testing import CliRunner, Result
 
 from graphmem.auth import Scope, accounts
-from graphmem.cli import command_groups, commands, in_process, session
+from graphmem.cli import commands, in_process, session
 from graphmem.cli.main import app
 from graphmem.context import Services
+from graphmem.model import tables
 from graphmem.observability.logs import FILE
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings
@@ -758,7 +758,7 @@ def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(
 
 
 def test_every_proposed_command_exists_and_no_synonym_hides_one() -> None:
-    table = tomllib.loads(command_groups.SYNONYMS.read_text())
+    table = tables.read("cli/synonyms")
     root: Any = typer.main.get_command(app)
     for line, synonyms in table["commands"].items():
         found = root
