@@ -183,7 +183,7 @@ EntityType = Annotated[
 ]
 At = Annotated[
     Moment | None,
-    Field(description="The state at this time, by `observed_at` or dates such as `since`."),
+    Field(description="The state at this time, by `observed_at` and `since`."),
     ReadAs("until"),
 ]
 AtIngested = Annotated[

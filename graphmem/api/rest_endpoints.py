@@ -127,6 +127,10 @@ async def describe(request: Request) -> Response:
     return Response(openapi.as_yaml(), media_type="application/yaml")
 
 
+async def describe_as_json(request: Request) -> Response:
+    return Response(orjson.dumps(openapi.document()), media_type=JSON)
+
+
 async def describe_signing(request: Request) -> Response:
     document = signed_requests.resource_document(services_of(request).settings)
     return Response(orjson.dumps(document), media_type=JSON)

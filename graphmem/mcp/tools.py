@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, cast
@@ -35,11 +36,19 @@ _LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _TRIVIAL = (
     ("minLength", 1), ("additionalProperties", True),
     ("minimum", -items.PRIORITY_LIMIT), ("maximum", items.PRIORITY_LIMIT), ("maximum", OFFSET_LIMIT),
-    ("pattern", TYPE_PATTERN), ("minimum", 0), ("maxLength", 200), ("maxLength", 255), ("maxLength", 2_000),
+    ("pattern", TYPE_PATTERN), ("minimum", 0), ("minimum", 1), ("minimum", 500), ("maxItems", 100),
+    *(("maxLength", length) for length in (64, 200, 255, 1_000, 2_000, 4_096, 10_000)),
 )  # fmt: skip
 """Keywords that tell a client nothing: texts are not empty, no sensible value is that large or long, and
 types have the form of the examples.
 """
+SAID_BY_NAME: Final = frozenset({
+    "limit", "offset", "max_characters", "include_total_count", "entity_id", "entity_type", "find_duplicates",
+    "unit", "include_snapshots", "include_deleted", "include_merged", "include_entities", "original_filename",
+    "mime_type", "field", "metadata", "op", "relationships",
+})  # fmt: skip
+"""Arguments whose descriptions tell no more than their names."""
+_EXAMPLE_ID: Final = re.compile(r"\b(ent_)[0-9a-f]{24}\b")
 _NULL = {"type": "null"}
 
 
@@ -47,13 +56,16 @@ def shortened(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON Schema of arguments in fewer words.
 
     Left out are titles, the descriptions of whole models and of the items of lists, that a text is not
-    empty, defaults that are null or empty, and null as an alternative: an argument that may be null may also
-    be left out.
+    empty, what a name says, defaults that are null, empty, zero or false, and null as an alternative: an
+    argument that may be null may also be left out.
     """
     short = {name: part for name, part in _reduced(schema, _short).items() if name != "description"}
     for model in short.get("$defs", {}).values():
         # What refers to the model is described.
         model.pop("description", None)
+    for model in (short, *short.get("$defs", {}).values()):
+        for name in model.get("properties", {}).keys() & SAID_BY_NAME:
+            model["properties"][name].pop("description", None)
     return short
 
 
@@ -83,7 +95,7 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
         for keyword, value in _without_null(schema).items()
         if keyword != "title"
         and (keyword, value) not in _TRIVIAL
-        and not (keyword == "default" and (value is None or value == [] or isinstance(value, dict)))
+        and not (keyword == "default" and (value in (None, [], False) or isinstance(value, dict)))
     }
     if isinstance(kept.get("items"), dict):
         # The list is described; its items are of one plain type or have a model of their own.
@@ -137,7 +149,8 @@ def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
         schema["properties"][name]["default"] = value
     description = operation.description
     if operation.name in CORE:
-        example = orjson.dumps(operation.example).decode()
+        # A model may send a whole id of an example as if it were one of this memory.
+        example = _EXAMPLE_ID.sub(r"\1…", orjson.dumps(operation.example).decode())
         description += f"\n\n{CORE[operation.name]}\n\nExample: {example}"
     return types.Tool(
         name=operation.tool,

@@ -41,6 +41,7 @@ class ListSchemas(Paged):
         ]
         | None
     ) = None
+    entity_type: EntityType | None = None
     include_shipped: Annotated[
         bool, Field(description="Whether shipped types without entities are listed too.")
     ] = False
@@ -66,9 +67,12 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     query = cursors.fingerprint(context, "schemas.list", arguments)
     start, _ = start_of(arguments, query, {"type": str}, NOW)
     keyword = arguments.keyword.strip().lower() if arguments.keyword else ""
-    matching_types = [name for name in schema.shipped_types() if _matches(keyword, name)]
+    of_type = arguments.entity_type
+    matching_types = [
+        name for name in schema.shipped_types() if _matches(keyword, name) and of_type in (None, name)
+    ]
     page, truncated, more, total = await context.graph.only(
-        "schema.page", schema_rows.SchemaPage, keyword=keyword or None, named=matching_types,
+        "schema.page", schema_rows.SchemaPage, keyword=keyword or None, type=of_type, named=matching_types,
         shipped=matching_types if arguments.include_shipped else [],
         after="" if start is None else start["type"], offset=arguments.offset, limit=arguments.limit,
     )  # fmt: skip

@@ -20,7 +20,7 @@ from graphmem.model import canonical, comparison, identity, times
 
 Cursor = Annotated[
     Annotated[str, Field(max_length=2_000)] | None,
-    Field(description="`next_cursor` of the last page; same arguments."),
+    Field(description="`next_cursor` of the last page."),
 ]
 
 Query = Callable[[], str]

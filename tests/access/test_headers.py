@@ -174,7 +174,7 @@ def test_origins_are_separated_by_commas() -> None:
 
 PATHS = sorted(
     {url(path) for operation in REGISTRY.values() for _, path in operation.routes}
-    | {"/", "/openapi.yaml", "/metrics", "/mcp"}
+    | {"/", "/openapi.yaml", "/openapi.json", "/metrics", "/mcp"}
     | {f"/mcp/{name}" for name in TOOLSETS}
 )
 

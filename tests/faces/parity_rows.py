@@ -297,6 +297,7 @@ SPECIAL = [
     Row("schemas.list", {"limit": "501"}, "VALIDATION_INVALID_FORMAT"),
     Row("schemas.get", {"entity_type": "people"}),
     Row("schemas.list", {"keyword": "attendee", "include_shipped": True}),
+    Row("schemas.list", {"entity_type": "person", "include_shipped": True}),
     Row("schemas.get", {"entity_type": "invoice"}),
     Row("schemas.get", {"entity_type": "unicorn"}, "RESOURCE_NOT_FOUND"),
     Row("schemas.analyze", {"entity_type": "person", "min_frequency": 1, "min_confidence": 0.5}),

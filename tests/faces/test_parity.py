@@ -374,8 +374,8 @@ def world_of(world: World, source_id: str) -> World:
 @pytest.mark.parametrize("prefix", mostly_long(["", "/api"], "/api"))
 def test_the_description_is_served(world: World, prefix: str) -> None:
     with world.service.http() as http:
-        answer = http.get(f"{prefix}/openapi.yaml")
-    assert yaml.safe_load(answer.content) == openapi.document()
+        answer, as_json = http.get(f"{prefix}/openapi.yaml"), http.get(f"{prefix}/openapi.json")
+    assert yaml.safe_load(answer.content) == openapi.document() == as_json.json()
 
 
 def test_tools_are_listed_with_their_schemas(world: World) -> None:

@@ -80,6 +80,10 @@ def test_schemas_are_listed_by_type(run: Call) -> None:
     assert page(keyword=" ALPHA ") == (["alpha", "alphabet"], 2)
     assert page(keyword="of_GAM") == (["gamma"], 1)
     assert page(keyword="zeta") == ([], 0)
+    assert page(entity_type="alpha") == (["alpha"], 1)
+    assert page(entity_type="alpha", keyword="beta") == ([], 0)
+    assert page(entity_type="event") == ([], 0)
+    assert page(entity_type="event", include_shipped=True) == (["event"], 1)
 
 
 def test_shipped_types_are_listed_where_they_are_stored_or_asked_for(run: Call) -> None:

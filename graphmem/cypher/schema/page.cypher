@@ -1,6 +1,7 @@
 // schema.page: one page of an owner's schemas, by type, each with the number of its entities, and the total.
 //
-// params  keyword: STRING, named: LIST<STRING>, shipped: LIST<STRING>, after: STRING, offset: INTEGER, limit: INTEGER
+// params  keyword: STRING, type: STRING, named: LIST<STRING>, shipped: LIST<STRING>, after: STRING, offset: INTEGER,
+//         limit: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   schema_head (owner, head)
@@ -11,6 +12,7 @@ CALL () {
   MATCH (schema:Schema)
   USING INDEX SEEK schema:Schema(owner, head)
   WHERE schema.owner = $owner AND schema.head IS NOT NULL
+    AND ($type IS NULL OR schema.head = $type)
     AND ($keyword IS NULL OR schema.head CONTAINS $keyword
       OR any(name IN schema.fields WHERE toLower(name) CONTAINS $keyword)
       OR any(name IN schema.declared WHERE toLower(name) CONTAINS $keyword)
