@@ -64,21 +64,21 @@ async def file_answer(request: Request, objects: ObjectStore, owner: str, row: S
         return Response(status_code=304, headers=headers)
     headers |= {
         "Content-Type": row.mime_type if _MEDIA_TYPE.fullmatch(row.mime_type) else "application/octet-stream",
-        "Content-Disposition": disposition(row.name, row.id),
+        "Content-Disposition": disposition(row.name, row.source_id),
         "Content-Security-Policy": CONTENT_POLICY,
     }
     if request.method == "HEAD":
         size = await objects.size(owner, row.content_hash)
-        if size != row.size:
-            raise ObjectDamaged(sha256=row.content_hash, size=size, expected_size=row.size)
+        if size != row.file_size:
+            raise ObjectDamaged(sha256=row.content_hash, size=size, expected_size=row.file_size)
         return Response(headers=headers | {"Content-Length": str(size)})
     # A range of another version of the file would be useless to the caller.
     is_same = request.headers.get("if-range", tag).strip() == tag
-    requested = requested_range(request.headers.get("range"), row.size) if is_same else None
-    start, end = requested or (0, row.size)
+    requested = requested_range(request.headers.get("range"), row.file_size) if is_same else None
+    start, end = requested or (0, row.file_size)
     if requested is not None:
-        headers["Content-Range"] = f"bytes {start}-{end - 1}/{row.size}"
-    chunks = objects.read(owner, row.content_hash, start, end, size=row.size)
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{row.file_size}"
+    chunks = objects.read(owner, row.content_hash, start, end, size=row.file_size)
     # The first chunk is read before the answer begins: a file that is missing is an error like any other.
     first = await anext(chunks, b"")
     headers["Content-Length"] = str(end - start)

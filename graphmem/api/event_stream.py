@@ -25,7 +25,8 @@ from graphmem.auth.credentials import CHECK_SECONDS
 from graphmem.changes import change_cursors, wanted_changes
 from graphmem.changes.change import Change
 from graphmem.changes.change_cursors import Place
-from graphmem.changes.change_feed import ChangeFeed, Part, StandingFeed
+from graphmem.changes.change_feed import ChangeFeed, Part
+from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context
 from graphmem.errors import GraphmemError
@@ -67,7 +68,7 @@ async def stream(request: Request) -> Response:
 
 async def _chunks(
     holds: Callable[[], Awaitable[None]], context: Context, filters: WantedChanges, place: Place | None,
-    standing: StandingFeed | None, *, values: bool,
+    standing: StandingAnswers | None, *, values: bool,
 ) -> AsyncIterator[bytes]:  # fmt: skip
     """Yield what the stream sends: several events at once where there are several."""
     feed, checked = context.services.of(ChangeFeed), time.monotonic()

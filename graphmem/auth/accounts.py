@@ -51,7 +51,7 @@ class ApiKey(NamedTuple):
     this machine (None).
     """
 
-    id: str
+    key_id: str
     name: str
     scopes: list[str]
     created_at: int
@@ -266,7 +266,7 @@ class Accounts:
         if outcome == "children":
             now = times.now()
             made = [each for each in await self.keys(account_id) if each.made_by == key_id]
-            named = [{"key_id": each.id, "name": each.name} for each in made if each.is_valid(now)]
+            named = [{"key_id": each.key_id, "name": each.name} for each in made if each.is_valid(now)]
             raise KeyHasChildren(key_id=key_id, keys=named)
         if outcome == "last":
             raise AccountConflict(

@@ -36,7 +36,7 @@ class Capability(NamedTuple):
 class AgentGrant(NamedTuple):
     """A row of ``account/_agent_grant.cypher``: of one key, or of a subject for which its issuer vouches."""
 
-    id: str
+    grant_id: str
     label: str
     thumbprint: str | None
     issuer: str | None

@@ -141,7 +141,7 @@ class Authenticator:
         if account is None or account.disabled or key is None or not key.is_valid(now):
             raise AuthInvalid
         self._note_use("account.use_key", key.last_used_at, digest=digest, used_at=now - now % _MINUTE)
-        actor = actor_of(account, "rest", Method.KEY, key.scopes, key.id, key.name)
+        actor = actor_of(account, "rest", Method.KEY, key.scopes, key.key_id, key.name)
         return Credential(actor, key.expires_at)
 
     def _note_use(

@@ -70,7 +70,7 @@ class Grant(NamedTuple):
     ``made_by`` is the id of the API key by which a person allowed it, None for another proof.
     """
 
-    id: str
+    connection_id: str
     client_id: str
     client_name: str
     scopes: list[str]
@@ -209,7 +209,7 @@ class Grants:
         code, now = secrets.token_urlsafe(32), times.now()
         row = await self._writes.one(
             "oauth.grant", AuthorizationRequest, digest=tokens.digest(secret), account_id=proof.account.id,
-            key_id=proof.key and proof.key.id,
+            key_id=proof.key and proof.key.key_id,
             grant_id=f"con_{secrets.token_hex(8)}", scopes=sorted(scopes), code_digest=tokens.digest(code),
             browser=tokens.digest(browser), now=now, expires_at=now + CODE_SECONDS * times.SECOND,
             client_expires_at=now + USED_CLIENT_SECONDS * times.SECOND,

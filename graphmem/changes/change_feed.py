@@ -13,7 +13,7 @@ import contextvars
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import structlog
 
@@ -28,6 +28,9 @@ from graphmem.errors import GraphmemError, ServiceBusy
 from graphmem.model import times
 from graphmem.writing import Writers
 from graphmem.writing.state import LockedOwner
+
+if TYPE_CHECKING:
+    from graphmem.changes.standing_changes import StandingAnswers
 
 INTERVAL_SECONDS: Final = 0.3
 """Seconds between two reads of how far the watched owners have written."""
@@ -57,16 +60,6 @@ class Part:
 
 
 Stretch = tuple[list[Part], Place]
-
-
-class StandingFeed(Protocol):
-    """Tells how the answers of a standing query change."""
-
-    def is_due(self, place: Place) -> bool:
-        """Return whether it is time to look what the clock alone changed."""
-        ...
-
-    async def after(self, place: Place, head: Head) -> Stretch: ...
 
 
 @dataclass(slots=True)
@@ -166,7 +159,7 @@ class ChangeFeed:
         return await asyncio.shield(stretches[key])
 
     async def stretch(
-        self, context: Context, place: Place, head: Head, standing: StandingFeed | None
+        self, context: Context, place: Place, head: Head, standing: StandingAnswers | None
     ) -> Stretch | None:
         """Return the next changes after a place, up to a head, with the place after them; None: none came.
 
@@ -180,7 +173,7 @@ class ChangeFeed:
         return await self.after(context, place, head.sequence)
 
     async def follow(
-        self, context: Context, place: Place | None, standing: StandingFeed | None = None
+        self, context: Context, place: Place | None, standing: StandingAnswers | None = None
     ) -> AsyncGenerator[Stretch]:
         """Yield changes after a place (None: the newest) until the process ends, with the place after them.
 

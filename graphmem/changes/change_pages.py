@@ -10,10 +10,11 @@ from typing import Final
 from graphmem.changes import change_cursors, recorded_transactions
 from graphmem.changes.change import ON_REQUEST, Change
 from graphmem.changes.change_cursors import Place
-from graphmem.changes.change_feed import ChangeFeed, Head, StandingFeed
+from graphmem.changes.change_feed import ChangeFeed, Head
 from graphmem.changes.derived_changes import changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction, Touched
 from graphmem.changes.shown_states import SUBJECTS_PER_READ
+from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context
 from graphmem.database.driver import round_trips
@@ -179,7 +180,7 @@ async def after(
     filters: WantedChanges,
     count: int,
     wait_seconds: float,
-    standing: StandingFeed | None = None,
+    standing: StandingAnswers | None = None,
 ) -> tuple[list[Change], Place, bool, str, bool]:
     """Return up to ``count`` changes after a place, as ``ChangeFeed.stretch`` does; wait for the first.
 
@@ -208,7 +209,7 @@ async def _up_to(
     filters: WantedChanges,
     count: int,
     head: Head,
-    standing: StandingFeed | None,
+    standing: StandingAnswers | None,
 ) -> tuple[list[Change], Place, bool]:
     collected: list[Change] = []
     scanned = place.sequence

@@ -71,19 +71,16 @@ class StandingQuery(Protocol):
 
 @dataclass(slots=True)
 class StandingAnswers:
-    """The answers of a standing query: a :class:`~graphmem.changes.change_feed.StandingFeed`."""
+    """The answers of a standing query, and how they change."""
 
     context: Context
     query: StandingQuery
     read: Callable[[], Awaitable[StandingQuery]]
     _read_at: float = field(default_factory=time.monotonic)
 
-    @property
-    def is_timed(self) -> bool:
-        return self.query.is_timed
-
     def is_due(self, place: Place) -> bool:
-        return self.is_timed and times.now() - (place.clock or 0) > LOOK_MICROSECONDS
+        """Return whether it is time to look what the clock alone changed."""
+        return self.query.is_timed and times.now() - (place.clock or 0) > LOOK_MICROSECONDS
 
     async def after(self, place: Place, head: Head) -> Stretch:
         if time.monotonic() - self._read_at > READ_SECONDS:

@@ -152,7 +152,9 @@ class _Delivery:
             else:
                 place = following
         wakes_at = (
-            _in(LOOK_MICROSECONDS / times.SECOND) if standing is not None and standing.is_timed else None
+            _in(LOOK_MICROSECONDS / times.SECOND)
+            if standing is not None and standing.query.is_timed
+            else None
         )
         await self._note(**_at(place, head.node_key), due_at=0, wakes_at=wakes_at)
 

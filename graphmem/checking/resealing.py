@@ -7,7 +7,7 @@ again: what is sealed with the newest key stays. What is looked up stays with th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, LiteralString
 
 import structlog
@@ -17,6 +17,7 @@ from graphmem.checking.unused_objects import content_hashes
 from graphmem.cypher.declared_sealing import shape_of
 from graphmem.database import instance_kind
 from graphmem.database.driver import Database
+from graphmem.database.typed_rows import Row
 from graphmem.errors import DecryptionFailed, KeyDestroyed, ObjectDamaged, ObjectMissing
 from graphmem.model import times
 from graphmem.objects import ObjectStore
@@ -72,8 +73,12 @@ async def reseal(database: Database, store: ObjectStore, keys: InstanceKeys, *, 
         return done
     if sealer is not None:
         done += await reseal_accounts(database, sealer)
+
+        def seal(row: Row) -> Row:
+            return sealer.anew(row["properties"], row["places"], row["bounds"] or [])
+
         for read, write in zip(_READS, _WRITES, strict=True):
-            changed, written = await _rows(database, sealer, owners, read, write)
+            changed, written = await _rows(database, seal, read, write, owners=owners)
             done, missed = done + written, missed + changed - written
     for owner in owners:
         done += await _files(database, store, owner)
@@ -88,37 +93,33 @@ async def reseal_accounts(database: Database, sealer: RowSealer) -> int:
     Earlier versions sealed it with the key of the instance, or not at all."""
     declared = {label: cypher.query(name).sealing.params for label, name in _WRITTEN_BY.items()}
     declared["Subscription"] = shape_of("subscription").members
-    rows: list[dict[str, Any]] = []
-    async for row in database.stream(_OF_ACCOUNTS, PAGE_ROWS):
-        properties, how = row["properties"], declared[row["label"]]
-        try:
-            new = await asyncio.to_thread(sealer.as_declared, row["owner"], properties, how, row["node_id"])
-        except (DecryptionFailed, KeyDestroyed) as exc:
-            _log.error("a sealed value does not open", reason=str(exc))
-            continue
-        if new:
-            rows.append({"id": row["id"], "was": {name: properties[name] for name in new}, "new": new})
-    for start in range(0, len(rows), PAGE_ROWS):
-        await database.script(_WRITES[0], rows=rows[start : start + PAGE_ROWS])
-    return len(rows)
+
+    def seal(row: Row) -> Row:
+        return sealer.as_declared(row["owner"], row["properties"], declared[row["label"]], row["node_id"])
+
+    changed, _ = await _rows(database, seal, _OF_ACCOUNTS, _WRITES[0])
+    return changed
 
 
 async def _rows(
-    database: Database, sealer: RowSealer, owners: list[str], read: LiteralString, write: LiteralString
+    database: Database, seal: Callable[[Row], Row], read: LiteralString, write: LiteralString, **params: Any
 ) -> tuple[int, int]:
-    """Seal the rows of a read anew; return how many had to be, and how many did not change meanwhile."""
+    """Seal the rows of a read anew; return how many had to be, and how many did not change meanwhile.
+
+    ``seal`` returns those properties of a row that change.
+    """
     changed = written = 0
-    page: list[dict[str, Any]] = []
+    page: list[Row] = []
 
     async def finish() -> None:
         nonlocal changed, written
-        rows = await asyncio.to_thread(_anew, sealer, page)
+        rows = await asyncio.to_thread(_anew, seal, page)
         page.clear()
         if rows:
             answer = await database.script(write, rows=rows)
             changed, written = changed + len(rows), written + answer[0]["done"]
 
-    async for row in database.stream(read, PAGE_ROWS, owners=owners):
+    async for row in database.stream(read, PAGE_ROWS, **params):
         page.append(row)
         if len(page) == PAGE_ROWS:
             await finish()
@@ -126,18 +127,17 @@ async def _rows(
     return changed, written
 
 
-def _anew(sealer: RowSealer, page: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _anew(seal: Callable[[Row], Row], page: Iterable[Row]) -> list[Row]:
+    rows: list[Row] = []
     for row in page:
-        properties = row["properties"]
         try:
-            new = sealer.anew(properties, row["places"], row["bounds"] or [])
+            new = seal(row)
         except (DecryptionFailed, KeyDestroyed) as exc:
             # Who reads it is answered an error. The others are sealed anew.
             _log.error("a sealed value does not open", reason=str(exc))
             continue
         if new:
-            rows.append({"id": row["id"], "was": {name: properties[name] for name in new}, "new": new})
+            rows.append({"id": row["id"], "was": {name: row["properties"][name] for name in new}, "new": new})
     return rows
 
 

@@ -80,7 +80,7 @@ def _receive(session: Session, source_id: str, received: Received) -> None:
                 services.database, services.settings, session.account, "cli", Method.PROCESS
             )
             row = await read_source(Context(actor, services), source_id)
-            async for chunk in services.objects.read(actor.owner, row.content_hash, size=row.size):
+            async for chunk in services.objects.read(actor.owner, row.content_hash, size=row.file_size):
                 received.write(chunk)
 
         on_services(chosen, work)

@@ -9,7 +9,7 @@ import abc
 import math
 import time
 from collections.abc import Mapping
-from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Final, Generic, TypeVar
 
 from graphmem.database.driver import Database
 
@@ -61,13 +61,8 @@ class OwnerCache(abc.ABC, Generic[T]):
         self._known.pop(owner, None)
 
 
-class _Alias(NamedTuple):
-    name: str
-    type: str
-
-
 class TypeAliases(OwnerCache[Mapping[str, str]]):
     """Owners' types by their other names."""
 
     async def read(self, owner: str) -> Mapping[str, str]:
-        return dict(await self._database.reads(owner).only("schema.aliases", list[_Alias]))
+        return dict(await self._database.reads(owner).only("schema.aliases", list[tuple[str, str]]))

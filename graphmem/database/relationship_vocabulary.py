@@ -31,14 +31,8 @@ OWNERS_LIMIT = 10_000
 """Owners whose own types a process remembers; beyond it they are forgotten."""
 
 
-class _TypeCount(NamedTuple):
-    type: str
-    total: int
-
-
-class _Renamed(NamedTuple):
-    name: str
-    type: str
+_TypesOfOwner = tuple[int, list[RelationshipKind], list[tuple[str, int]], list[tuple[str, str]]]
+"""The revision, the registered types, how many relationships of each type, and the names of renamed types."""
 
 
 class _OwnTypes(NamedTuple):
@@ -113,7 +107,7 @@ class Vocabulary:
         """
         started = time.monotonic()
         revision, types, counts, renamings = await self._database.reads(owner).only(
-            "relationship_type.of_owner", tuple[int, list[RelationshipKind], list[_TypeCount], list[_Renamed]]
+            "relationship_type.of_owner", _TypesOfOwner
         )
         known = self._read(started, revision, types)
         totals = dict(counts)

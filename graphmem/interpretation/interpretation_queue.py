@@ -73,7 +73,9 @@ async def renew(database: Database, claim: Claim, lease: float) -> None:
     try:
         await _set(database, claim, times.now() + int(lease * times.SECOND), Status.RUNNING, None)
     except GraphmemError as exc:
-        _log.warning("a lease was not renewed", id=claim.interpretation.id, reason=str(exc)[:500])
+        _log.warning(
+            "a lease was not renewed", id=claim.interpretation.interpretation_id, reason=str(exc)[:500]
+        )
 
 
 async def postpone(database: Database, claim: Claim, reason: str) -> None:
@@ -85,6 +87,6 @@ async def postpone(database: Database, claim: Claim, reason: str) -> None:
 
 async def _set(database: Database, claim: Claim, due_at: int, status: Status, error: str | None) -> None:
     await database.writes(claim.owner).rows(
-        "interpretation.postpone", id=claim.interpretation.id, token=claim.token, due_at=due_at,
-        status=status, error=error,
+        "interpretation.postpone", id=claim.interpretation.interpretation_id, token=claim.token,
+        due_at=due_at, status=status, error=error,
     )  # fmt: skip

@@ -153,7 +153,7 @@ async def _file(context: Context, source: SourceRow) -> AsyncIterator[BinaryIO]:
     """Yield an open file with the bytes of a source. It has no name, so a kill leaves nothing of it."""
     owner, objects = context.actor.owner, context.services.objects
     with tempfile.TemporaryFile() as file:
-        async for chunk in objects.read(owner, source.content_hash, size=source.size):
+        async for chunk in objects.read(owner, source.content_hash, size=source.file_size):
             await asyncio.to_thread(file.write, chunk)
         await asyncio.to_thread(file.flush)
         yield cast("BinaryIO", file)

@@ -73,11 +73,11 @@ async def interpret(
     Raises IdempotencyMismatch: another request had it. It raises :data:`READING_ERRORS` too.
     """
     config = dict(config or {})
-    request = (source.id, interpreter, config, again)
-    runs = await read_runs(context, source.id)
+    request = (source.source_id, interpreter, config, again)
+    runs = await read_runs(context, source.source_id)
     reading, reason = None, None
     try:
-        if source.size > PROMPT_BYTES or may_ask_model(context, interpreter):
+        if source.file_size > PROMPT_BYTES or may_ask_model(context, interpreter):
             reader = await reader_of(context, source, interpreter)
         else:
             reading = await read(context, source, interpreter, config)
@@ -89,7 +89,7 @@ async def interpret(
     if reason is None:
         earlier = [row for row in alike if row.status != Status.FAILED and not row.withdrawn]
     else:
-        earlier = [row for row in alike if row.error == reason]
+        earlier = [row for row in alike if row.error_message == reason]
     if earlier and not again:
         return Outcome(earlier[0], unchanged=True)
     if (replayed := await _of_key(context, interpretation, request, key)) is not None:
@@ -141,10 +141,12 @@ async def run_next(services: Services) -> int:
         reason = str(exc)[:500]
         if (row.attempts or 1) >= interpretation_queue.ATTEMPTS_LIMIT or isinstance(exc, NotFound):
             await _end_failed(context, _of_row(context, row), reason)
-            _log.warning("the last attempt of an interpretation failed", id=row.id, reason=reason)
+            _log.warning(
+                "the last attempt of an interpretation failed", id=row.interpretation_id, reason=reason
+            )
         else:
             await interpretation_queue.postpone(services.database, claim, reason)
-            _log.warning("an interpretation is tried again later", id=row.id, reason=reason)
+            _log.warning("an interpretation is tried again later", id=row.interpretation_id, reason=reason)
     return 1
 
 
@@ -160,8 +162,8 @@ async def _run(context: Context, row: InterpretationRow) -> None:
     except ReadingFailed as exc:
         await _end_failed(context, interpretation, exc.reason)
         return
-    if reading.reader.version != row.version:
-        reason = f"it was asked for version {row.version} of {row.interpreter}, and this is another version"
+    if reading.reader.version != (version := row.interpreter_version):
+        reason = f"it was asked for version {version} of {row.interpreter}, and this is another version"
         await _end_failed(context, interpretation, reason)
         return
     await _write(context, source, interpretation, reading)
@@ -177,7 +179,7 @@ async def _write(
         model=reading.reader.model,
         warnings=reading.warnings[: writing.WARNINGS_LIMIT],
     )
-    await source_passages.store_at_once(context, source.id, reading.document)
+    await source_passages.store_at_once(context, source.source_id, reading.document)
     try:
         await writing.write(context, source, interpretation, reading)
     except StoreRefused as exc:
@@ -218,13 +220,13 @@ def _new_interpretation(
 ) -> Interpretation:
     """Return the next run of a reader over a source, which replaces the earlier ones of interpreters."""
     interpretation = Interpretation(
-        owner=context.actor.owner, source_id=source.id, interpreter=reader.interpreter,
+        owner=context.actor.owner, source_id=source.source_id, interpreter=reader.interpreter,
         version=reader.version,
         config=canonical.encode(dict(config if reader.config is None else reader.config)), model=reader.model,
         parser=reader.parser, started_at=times.now(),
     )  # fmt: skip
     replaces = tuple(
-        row.id for row in runs
+        row.interpretation_id for row in runs
         # A caller names no parser.
         if row.status == Status.COMPLETED and not row.withdrawn and row.parser
     )  # fmt: skip
@@ -233,9 +235,9 @@ def _new_interpretation(
 
 def _of_row(context: Context, row: InterpretationRow) -> Interpretation:
     return Interpretation(
-        owner=context.actor.owner, source_id=row.source_id, interpreter=row.interpreter, version=row.version,
-        config=row.config, run=row.run, replaces=tuple(row.replaces or ()), created_at=row.created_at,
-        started_at=row.started_at or row.created_at,
+        owner=context.actor.owner, source_id=row.source_id, interpreter=row.interpreter,
+        version=row.interpreter_version, config=row.config, run=row.run, replaces=tuple(row.replaces or ()),
+        created_at=row.created_at, started_at=row.started_at or row.created_at,
     )  # fmt: skip
 
 
@@ -275,7 +277,7 @@ async def interpret_stored(context: Context, receipt: Receipt) -> InterpretedFil
     try:
         source = await read_source(context, receipt.result["source"]["source_id"])
         # A request that is sent again changes nothing, not even where the interpretation failed.
-        runs = await read_runs(context, source.id) if receipt.replayed else []
+        runs = await read_runs(context, source.source_id) if receipt.replayed else []
         row = runs[0] if runs else (await interpret(context, source)).row
     except GraphmemError as exc:
         _log.warning("a stored file is not interpreted", reason=str(exc)[:500])
@@ -285,12 +287,12 @@ async def interpret_stored(context: Context, receipt: Receipt) -> InterpretedFil
         )
         return {"interpretation": failure}
     started: StartedInterpretation = {
-        "interpretation_id": row.id,
+        "interpretation_id": row.interpretation_id,
         "interpreter": row.interpreter,
         "status": row.status,
-        "error_message": row.error,
-        "observations_created": row.observations or 0,
-        "entities_created": row.entities or 0,
+        "error_message": row.error_message,
+        "observations_created": row.observations_created,
+        "entities_created": row.entities_created,
     }
     if row.warnings:
         started["warnings"] = row.warnings
@@ -305,15 +307,15 @@ async def _understood(context: Context, row: InterpretationRow) -> StartedInterp
             types, passages, source_id, missing, total = await context.graph.only(
                 "interpretation.understood",
                 tuple[list[tuple[str, int]], int, str | None, list[tuple[str, str]], int],
-                interpretation_id=row.id, source_id=row.source_id,
+                interpretation_id=row.interpretation_id, source_id=row.source_id,
             )  # fmt: skip
-            understood["relationships_created"] = row.relationships or 0
+            understood["relationships_created"] = row.relationships_created
             understood["entities_by_type"] = dict(types)
             understood["passages"] = passages
             if total:
                 names = ", ".join(name[:60] for _, name in missing)
                 understood["warnings"] = [
-                    *(row.warnings or ()),
+                    *row.warnings,
                     f"ROWS_MISSING: {total:,} of the rows of {source_id}, an earlier version of this table, "
                     f"are not in it, and stay as they were: {names}.",
                 ]

@@ -105,7 +105,7 @@ async def make_passages(services: Services, only_owner: str | None = None) -> in
                     document = await document_of(context, source)
                 except ParseFailed:
                     document = None
-                await store(context, source.id, document)
+                await store(context, source.source_id, document)
                 done += 1
         except GraphmemError as exc:
             _log_delay(source_id, exc)

@@ -97,7 +97,7 @@ class _ObservationWriter:
     ) -> None:
         self._context, self._interpretation, self._text = context, interpretation, text
         self._defaults = items.Defaults(
-            observed_at=source.recorded_at,
+            observed_at=source.created_at,
             priority=PRIORITY,
             specificity=SPECIFICITY,
             observation_source=observation_source,

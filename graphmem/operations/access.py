@@ -222,7 +222,7 @@ async def list_keys(context: Context, arguments: Paged) -> Keys:
     """List the API keys of the caller's account, with their last use to the minute."""
     keys = await Accounts(context.services.database).keys(context.actor.account)
     query = cursors.fingerprint(context, "keys.list", arguments)
-    page = page_of(arguments, query, keys, lambda key: key.id)
+    page = page_of(arguments, query, keys, lambda key: key.key_id)
     return {"keys": [_shown(key) for key in page.items], **page.envelope(arguments, query)}
 
 
@@ -243,12 +243,12 @@ async def rotate_key(context: Context, arguments: OneKey) -> CreatedKey:
     key rotates itself, and what it made.
     """
     actor, accounts = context.actor, Accounts(context.services.database)
-    keys = {key.id: key for key in await accounts.keys(actor.account)}
+    keys = {key.key_id: key for key in await accounts.keys(actor.account)}
     old = keys.get(arguments.key_id)
     if old is not None and (lacking := sorted(set(old.scopes) - actor.scopes)):
         message = f"who rotates a key gets its scopes, and the caller lacks {', '.join(lacking)}"
         raise Forbidden(message, needs=lacking[0], operation="keys.rotate")
-    makers = [old.id] if old is not None else []
+    makers = [old.key_id] if old is not None else []
     while makers and (maker := keys[makers[-1]].made_by) in keys:
         makers.append(maker)
     if makers and actor.method is Method.KEY and actor.credential not in makers:
@@ -287,20 +287,10 @@ async def revoke_key(context: Context, arguments: RevokeKey) -> RevokedKey:
         actor.account, arguments.key_id, arguments.children or "",
         spares_admin=actor.method in (Method.KEY, Method.OAUTH),
     )  # fmt: skip
-    context.services.credentials.end(key.id)
+    context.services.credentials.end(key.key_id)
     return {"key": _shown(key)}
 
 
 def _shown(key: ApiKey) -> Key:
-    state: Literal["active", "expired", "revoked"] = "active" if key.is_valid(times.now()) else "expired"
-    return {
-        "key_id": key.id,
-        "name": key.name,
-        "state": "revoked" if key.revoked_at is not None else state,
-        "scopes": key.scopes,
-        "created_at": times.render(key.created_at),
-        "expires_at": answers.when(key.expires_at),
-        "last_used_at": answers.when(key.last_used_at),
-        "revoked_at": answers.when(key.revoked_at),
-        "made_by": key.made_by,
-    }
+    state = "active" if key.is_valid(times.now()) else "expired"
+    return {**answers.of_row(Key, key), "state": state if key.revoked_at is None else "revoked"}

@@ -11,9 +11,8 @@ from graphmem.arguments import EXAMPLE_GRANT_ID, Arguments, NotBlank, invalid
 from graphmem.auth.agent_grants import AgentGrant, Capability, GrantStatus
 from graphmem.context import Context
 from graphmem.errors import NotFound
-from graphmem.model import times
 from graphmem.model.identity import normalise_type
-from graphmem.reading import cursors
+from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.registry import REGISTRY, Scope, operation
@@ -111,7 +110,7 @@ async def list_grants(context: Context, arguments: Paged) -> AgentGrantPage:
     """List what agents may do for the caller's account."""
     grants = await context.services.agent_grants.of_account(context.actor.account)
     query = cursors.fingerprint(context, "agents.grants", arguments)
-    page = page_of(arguments, query, grants, lambda grant: grant.id)
+    page = page_of(arguments, query, grants, lambda grant: grant.grant_id)
     return {"grants": [_grant(grant) for grant in page.items], **page.envelope(arguments, query)}
 
 
@@ -147,13 +146,4 @@ async def revoke_grant(context: Context, arguments: NameGrant) -> GrantAnswer:
 
 
 def _grant(grant: AgentGrant) -> Grant:
-    return {
-        "grant_id": grant.id,
-        "label": grant.label,
-        "status": grant.status,
-        "thumbprint": grant.thumbprint,
-        "issuer": grant.issuer,
-        "subject": grant.subject,
-        "capabilities": [each._asdict() for each in grant.allowed],
-        "created_at": times.render(grant.created_at),
-    }
+    return {**answers.of_row(Grant, grant), "capabilities": [each._asdict() for each in grant.allowed]}

@@ -82,17 +82,9 @@ class ConnectionOrOwn(Arguments):
 
 
 def _connection(grant: Grant) -> Connection:
-    named = {
-        "connection_id": grant.id,
-        "client_name": grant.client_name,
-        "client_id": grant.client_id,
-        "created_at": answers.when(grant.created_at),
-        "last_used_at": answers.when(grant.last_used_at),
-        "expires_at": answers.when(grant.expires_at),
-    }
+    named = answers.of_row(Connection, grant)
     in_camel_case = {re.sub("_(.)", lambda match: match[1].upper(), name): named[name] for name in named}
-    shared = {"scopes": grant.scopes, "resource": grant.resource}
-    return cast("Connection", {**named, **shared, **in_camel_case})
+    return cast("Connection", {**named, **in_camel_case})
 
 
 @operation(
@@ -104,7 +96,7 @@ async def list_connections(context: Context, arguments: Paged) -> Connections:
     """List the programs that may use the caller's account by OAuth."""
     grants = await Grants(context.services.database).connections(context.actor.account)
     query = cursors.fingerprint(context, "connections.list", arguments)
-    page = page_of(arguments, query, grants, lambda grant: grant.id)
+    page = page_of(arguments, query, grants, lambda grant: grant.connection_id)
     return {"connections": [_connection(grant) for grant in page.items], **page.envelope(arguments, query)}
 
 
@@ -116,7 +108,7 @@ async def connection_status(context: Context, arguments: ConnectionOrOwn) -> Con
     """Say whether a program's connection is active, pending or expired."""
     grants, actor = Grants(context.services.database), context.actor
     active = await grants.connections(actor.account)
-    own = [grant for grant in active if grant.id == actor.credential] or active
+    own = [grant for grant in active if grant.connection_id == actor.credential] or active
     if arguments.connection_id is not None:
         own = [await grants.connection(actor.account, arguments.connection_id)]
     if not own:
@@ -127,7 +119,7 @@ async def connection_status(context: Context, arguments: ConnectionOrOwn) -> Con
     return {
         "status": status,
         "connections": len(active),
-        "connection_id": grant.id,
+        "connection_id": grant.connection_id,
         "connection": _connection(grant),
     }
 
@@ -141,4 +133,4 @@ async def revoke_connection(context: Context, arguments: NameConnection) -> Remo
     """End the connection of a program, with all its tokens. They stop working within 5 seconds."""
     grants = Grants(context.services.database, context.services.credentials)
     grant = await grants.revoke(context.actor.account, arguments.id)
-    return {"success": True, "connection_id": grant.id, "connectionId": grant.id}
+    return {"success": True, "connection_id": grant.connection_id, "connectionId": grant.connection_id}

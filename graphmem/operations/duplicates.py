@@ -213,14 +213,7 @@ def _candidate(pair: Pair, dismissed: DismissedPair | None) -> DuplicatePair:
         },
     }
     if dismissed is not None:
-        candidate["dismissed"] = {
-            "dismissal_id": dismissed.dismissal_id,
-            "entity_a": dismissed.entity_a,
-            "entity_b": dismissed.entity_b,
-            "dismissed_at": times.render(dismissed.recorded_at),
-            "reason": dismissed.reason,
-            "agent": dismissed.agent,
-        }
+        candidate["dismissed"] = answers.of_row(Dismissed, dismissed)
     return candidate
 
 

@@ -116,9 +116,9 @@ async def create_interpretation(context: Context, arguments: CreateInterpretatio
     `last_write` the newest value wins, whoever read it.
     """
     source = await read_source(context, arguments.source_id)
-    defaults = items.Defaults(observed_at=source.recorded_at, priority=PRIORITY, specificity=SPECIFICITY)
+    defaults = items.Defaults(observed_at=source.created_at, priority=PRIORITY, specificity=SPECIFICITY)
     interpretation = NewInterpretation(
-        owner=context.actor.owner, source_id=source.id, interpreter=arguments.interpreter,
+        owner=context.actor.owner, source_id=source.source_id, interpreter=arguments.interpreter,
         version=arguments.interpreter_version, config=canonical.encode(arguments.interpretation_config),
         model=arguments.model, started_at=times.now(),
     )  # fmt: skip
@@ -127,7 +127,7 @@ async def create_interpretation(context: Context, arguments: CreateInterpretatio
         "success": True,
         "replayed": receipt.replayed,
         "interpretation_id": receipt.result["interpretation_id"],
-        "source_id": source.id,
+        "source_id": source.source_id,
         "transaction_id": receipt.transaction_id,
         "recorded_at": times.render(receipt.recorded_at),
         **created_counts(receipt),
@@ -214,7 +214,9 @@ async def list_interpretations(context: Context, arguments: ListInterpretations)
         interpretations, total = await context.graph.only(
             "interpretation.page_by_source", InterpretationPage, source_id=arguments.source_id, **window
         )
-    page = newest_page(arguments, interpretations, total, lambda each: (each.created_at, each.id))
+    page = newest_page(
+        arguments, interpretations, total, lambda each: (each.created_at, each.interpretation_id)
+    )
     return {
         "interpretations": [as_interpretation(each) for each in page.items],
         **page.envelope(arguments, query),
@@ -295,6 +297,6 @@ async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted
     )
     answer = as_interpretation(row)
     if source.withdrawn:
-        answer["warnings"] = [*answer["warnings"], withdrawn_message(source.id)]
+        answer["warnings"] = [*answer["warnings"], withdrawn_message(source.source_id)]
     success = row.status != "failed"
     return {"success": success, "unchanged": unchanged, "replayed": replayed, **answer}

@@ -14,7 +14,7 @@ from graphmem.errors import NotFound
 from graphmem.model import ids, times
 from graphmem.reading import answers
 from graphmem.registry import REGISTRY, Scope, operation
-from graphmem.sandbox.reports import Report, Reports, redacted
+from graphmem.sandbox.reports import Reports, redacted
 from graphmem.sandbox.terms import Terms, terms_of
 
 DESCRIPTION_LIMIT: Final = 8_000
@@ -153,12 +153,5 @@ class ReportStatus(TypedDict):
 async def report_status(context: Context, arguments: AskReport) -> ReportStatus:
     """Return what became of a report, for whoever has its access token."""
     _check_sandbox(context)
-    report: Report = await Reports(context.services.database).of_token(arguments.access_token)
-    return {
-        "report_id": report.id,
-        "status": report.status,
-        "reason": report.reason,
-        "submitted_at": times.render(report.submitted_at),
-        "decided_at": answers.when(report.decided_at),
-        "resolution_notes": report.notes,
-    }
+    report = await Reports(context.services.database).of_token(arguments.access_token)
+    return answers.of_row(ReportStatus, report)

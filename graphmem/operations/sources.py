@@ -156,7 +156,7 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
         mime_type=arguments.mime_type.lower() if arguments.mime_type else None,
         interpreted=arguments.interpreted, **newest_window(arguments, query),
     )  # fmt: skip
-    page = newest_page(arguments, sources, total, lambda source: (source.recorded_at, source.id))
+    page = newest_page(arguments, sources, total, lambda source: (source.created_at, source.source_id))
     return {"sources": [as_source(each) for each in page.items], **page.envelope(arguments, query)}
 
 
@@ -264,7 +264,7 @@ def _add_text(answer: OneSource, document: ParsedDocument, row: SourceRow, argum
     """Add the page of the text that fits into the answer, so that `next_offset` goes on after its end."""
 
     def is_within(limit: int) -> bool:
-        answer["document"] = text_page(document, row.content_hash, row.size, arguments.offset, limit)
+        answer["document"] = text_page(document, row.content_hash, row.file_size, arguments.offset, limit)
         return arguments.max_characters is None or size({**answer}) <= arguments.max_characters
 
     if not is_within(arguments.limit):
@@ -317,7 +317,7 @@ async def get_file_url(context: Context, arguments: GetFileUrl) -> FileUrl:
     source = await _named_source(context, arguments.path)
     second = 1_000_000
     expires_at = (times.now() // second + arguments.expires_in) * second
-    path = await FileUrls(context.services.database).signed(context.actor.owner, source.id, expires_at)
+    path = await FileUrls(context.services.database).signed(context.actor.owner, source.source_id, expires_at)
     return {
         "url": f"{context.services.settings.advertised_url()}{path}",
         "expires_at": times.render(expires_at),

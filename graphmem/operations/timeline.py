@@ -178,10 +178,10 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
         raise Stale([stale_id])
     if not is_listed:
         message = (
-            f"the field {event.field} of {event.entity_id} no longer has this date, or the entity was "
+            f"the field {event.source_field} of {event.entity_id} no longer has this date, or the entity was "
             "deleted or merged: give as `at` (or `at_ingested`) a time at which the field had the date"
         )
-        raise NotFound(message, event_id=event.id, entity_id=event.entity_id, field=event.field)
+        raise NotFound(message, event_id=event.id, entity_id=event.entity_id, field=event.source_field)
     return {"event": timeline_pages.event(event)}
 
 

@@ -234,13 +234,18 @@ async def _made_by(context: Context, key: str) -> tuple[str, ...]:
     keys, connections = await asyncio.gather(
         Accounts(database).keys(account), Grants(database).connections(account)
     )
-    made = {each.id for each in keys if key in (each.id, each.name)}
+    made = {each.key_id for each in keys if key in (each.key_id, each.name)}
     # Keys are listed newest first, and the maker of a key is older.
     for each in reversed(keys):
         if each.made_by in made:
-            made.add(each.id)
-    writers = [writer_key("key", each.id) for each in keys if each.id in made and each.made_by in made]
-    return (*writers, *(writer_key("client", each.id) for each in connections if each.made_by in made))
+            made.add(each.key_id)
+    writers = [
+        writer_key("key", each.key_id) for each in keys if each.key_id in made and each.made_by in made
+    ]
+    return (
+        *writers,
+        *(writer_key("client", each.connection_id) for each in connections if each.made_by in made),
+    )
 
 
 def _caller(context: Context) -> dict[str, Any]:

@@ -6,7 +6,8 @@ Values are canonical JSON in the database. An answer contains these texts as the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NotRequired
+from functools import cache
+from typing import Any, Final, NotRequired, TypeVar, cast
 
 import orjson
 from typing_extensions import TypedDict
@@ -27,6 +28,7 @@ from graphmem.reading.shared_rows import (
 )
 
 Fields = dict[str, Any]
+T = TypeVar("T")
 ANSWER_CHARACTERS: Final = 8_000_000
 """Characters of values in one answer; one item at least. ``entity/_fitting.cypher`` has the same limit."""
 
@@ -171,6 +173,18 @@ def when(micros: int | None) -> str | None:
     return None if micros is None else times.render(micros)
 
 
+def of_row(answer: type[T], row: Any) -> T:
+    """Return those members of an answer that are columns of a row; times (``…_at``) are rendered."""
+    values = ((name, is_time, getattr(row, name)) for name, is_time in _columns(answer, type(row)))
+    return cast("T", {name: when(value) if is_time else value for name, is_time, value in values})
+
+
+@cache
+def _columns(answer: type, row_class: Any) -> list[tuple[str, bool]]:
+    names = (name for name in answer.__annotations__ if name in row_class._fields)
+    return [(name, name.endswith("_at")) for name in names]
+
+
 def decoded(part: Any) -> Any:
     """Return a part of an answer that is stored JSON as a value."""
     return canonical.decode(orjson.dumps(part).decode())
@@ -243,25 +257,11 @@ def observation(row: ObservationRow) -> Observation:
     """Return the answer for an observation, with all fields that it was stored with, nulls too."""
     fields = {n: stored_json(v) for n, v in zip(row.fields, row.values, strict=True)}
     name = fields.pop(CANONICAL_NAME, None)
-    recorded_at = times.render(row.recorded_at)
     answer: Observation = {
-        "id": row.id,
-        "entity_id": row.entity_id,
-        "entity_type": row.entity_type,
-        "kind": row.kind,
-        "observed_at": times.render(row.observed_at),
-        "recorded_at": recorded_at,
-        "created_at": recorded_at,
+        **of_row(Observation, row),
+        "created_at": times.render(row.recorded_at),
         "fields": fields,
-        "source_priority": row.priority,
-        "specificity_score": row.specificity,
-        "observation_source": row.observation_source,
-        "source_id": row.source_id,
-        "interpretation_id": row.interpretation_id,
         "schema_version": None,
-        "identity_basis": row.identity_basis,
-        "transaction_id": row.transaction_id,
-        "idempotency_key": row.idempotency_key,
         "provenance": writer(row.agent, row.client, row.by),
     }
     if row.places is not None:
@@ -277,16 +277,8 @@ def observation(row: ObservationRow) -> Observation:
 
 def relationship_observation(row: ObservationRow) -> RelationshipObservation:
     return {
-        "id": row.id,
-        "kind": row.kind,
-        "observed_at": times.render(row.observed_at),
-        "recorded_at": times.render(row.recorded_at),
+        **of_row(RelationshipObservation, row),
         "metadata": {n: stored_json(v) for n, v in zip(row.fields, row.values, strict=True)},
-        "source_priority": row.priority,
-        "specificity_score": row.specificity,
-        "observation_source": row.observation_source,
-        "source_id": row.source_id,
-        "transaction_id": row.transaction_id,
         "provenance": writer(row.agent, row.client, row.by),
     }
 

@@ -57,8 +57,8 @@ class ObservationRow(NamedTuple):
     recorded_at: int
     fields: list[str]
     values: list[Json]
-    priority: float
-    specificity: float
+    source_priority: float
+    specificity_score: float
     observation_source: str
     agent: str
     source_id: str | None

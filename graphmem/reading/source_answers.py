@@ -71,8 +71,8 @@ class NameRow(NamedTuple):
     """A store of a file, as ``source/_row.cypher`` reads it; times are microseconds."""
 
     name: str | None
-    declared_type: str | None
-    recorded_at: int
+    mime_type: str | None
+    stored_at: int
     transaction_id: str
     client: str
     agent: str
@@ -80,13 +80,13 @@ class NameRow(NamedTuple):
 
 
 class SourceRow(NamedTuple):
-    """The columns of ``source/_row.cypher``. ``recorded_at``: microseconds, of the first store."""
+    """The columns of ``source/_row.cypher``. ``created_at``: microseconds, of the first store."""
 
-    id: str
+    source_id: str
     content_hash: str
-    size: int
+    file_size: int
     mime_type: str
-    recorded_at: int
+    created_at: int
     observation_count: int
     withdrawn: bool
     names: list[NameRow]
@@ -101,7 +101,7 @@ class SourceRow(NamedTuple):
 
     @property
     def declared_type(self) -> str | None:
-        return next((each.declared_type for each in self.names if each.declared_type is not None), None)
+        return next((each.mime_type for each in self.names if each.mime_type is not None), None)
 
 
 async def sealed_sources_named(context: Context, fits: Callable[[str], bool]) -> list[str]:
@@ -134,34 +134,22 @@ async def read_source(context: Context, source_id: str) -> SourceRow:
 
 
 def as_reference(row: SourceRow) -> SourceReference:
-    return {
-        "source_id": row.id,
-        "content_hash": row.content_hash,
-        "mime_type": row.mime_type,
-        "original_filename": row.name,
-        "created_at": times.render(row.recorded_at),
-    }
+    return {**answers.of_row(SourceReference, row), "original_filename": row.name}
 
 
 def as_source(row: SourceRow) -> Source:
     return {
-        **as_reference(row),
-        "id": row.id,
-        "file_size": row.size,
+        **answers.of_row(Source, row),
+        "original_filename": row.name,
+        "id": row.source_id,
         "names": [
             {
-                "name": each.name,
-                "mime_type": each.declared_type,
-                "stored_at": times.render(each.recorded_at),
-                "transaction_id": each.transaction_id,
-                "client": each.client,
+                **answers.of_row(StoredName, each),
                 "provenance": answers.writer(each.agent, each.client, each.by),
             }
             for each in row.names
         ],
-        "storage_url": f"{URL_SCHEME}{row.id}",
-        "observation_count": row.observation_count,
-        "withdrawn": row.withdrawn,
+        "storage_url": f"{URL_SCHEME}{row.source_id}",
     }
 
 
@@ -206,25 +194,25 @@ class Interpretation(TypedDict):
 class InterpretationRow(NamedTuple):
     """An interpretation as ``interpretation/_row.cypher`` reads it; times are microseconds."""
 
-    id: str
+    interpretation_id: str
     source_id: str
     interpreter: str
-    version: str
+    interpreter_version: str
     config: Json
     config_hash: str
     run: int
     model: str | None
     parser: str | None
     status: str
-    error: str | None
-    warnings: list[str] | None
-    attempts: int | None
+    error_message: str | None
+    warnings: list[str]
+    attempts: int
     created_at: int
     started_at: int | None
-    recorded_at: int | None
-    observations: int | None
-    entities: int | None
-    relationships: int | None
+    completed_at: int | None
+    observations_created: int
+    entities_created: int
+    relationships_created: int
     replaces: list[str] | None
     withdrawn: bool
     transaction_id: str | None
@@ -232,7 +220,7 @@ class InterpretationRow(NamedTuple):
     @property
     def key(self) -> tuple[str, str, str]:
         """What the runs of one reading share: interpreter, version and hash of the configuration."""
-        return self.interpreter, self.version, self.config_hash
+        return self.interpreter, self.interpreter_version, self.config_hash
 
 
 InterpretationPage = tuple[list[InterpretationRow], int]
@@ -262,31 +250,14 @@ async def read_runs(context: Context, source_id: str) -> list[InterpretationRow]
 
 def as_interpretation(row: InterpretationRow) -> Interpretation:
     answer: Interpretation = {
-        "interpretation_id": row.id,
-        "id": row.id,
-        "source_id": row.source_id,
-        "interpreter": row.interpreter,
-        "interpreter_version": row.version,
+        **answers.of_row(Interpretation, row),
+        "id": row.interpretation_id,
         "interpretation_config": canonical.decode(row.config),
-        "config_hash": row.config_hash,
-        "run": row.run,
-        "status": row.status,
-        "withdrawn": row.withdrawn,
-        "error_message": row.error,
-        "warnings": row.warnings or [],
-        "attempts": row.attempts or 0,
-        "created_at": answers.when(row.created_at),
-        "started_at": answers.when(row.started_at),
-        "completed_at": answers.when(row.recorded_at),
-        "observations_created": row.observations or 0,
-        "entities_created": row.entities or 0,
-        "relationships_created": row.relationships or 0,
-        "transaction_id": row.transaction_id,
     }
-    if row.model is not None:
-        answer["model"] = row.model
-    if row.parser:
-        answer["parser"] = row.parser
+    if row.model is None:
+        del answer["model"]
+    if not row.parser:
+        del answer["parser"]
     return answer
 
 

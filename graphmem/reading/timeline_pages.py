@@ -56,14 +56,14 @@ class EventRow(NamedTuple):
 
     id: str
     event_type: str
-    field: str
+    source_field: str
     at: int
     text: str
     entity_id: str
     entity_type: str
     entity_name: str
     observation_id: str
-    recorded_at: int
+    created_at: int
     source_id: str | None
     agent: str
     written: tuple[str, str | None]
@@ -119,20 +119,11 @@ def event(row: EventRow) -> Event:
     if written is None:
         raise ValueError(f"{row.id} has no date")
     return {
-        "id": row.id,
-        "event_type": row.event_type,
+        **answers.of_row(Event, row),
         "event_timestamp": written.iso,
         "instant": times.render(row.at),
         "precision": written.precision,
         "utc_offset": written.offset,
-        "text": row.text,
-        "source_field": row.field,
-        "entity_id": row.entity_id,
-        "entity_type": row.entity_type,
-        "entity_name": row.entity_name,
-        "observation_id": row.observation_id,
-        "source_id": row.source_id,
-        "created_at": times.render(row.recorded_at),
         "provenance": answers.writer(row.agent, *row.written),
     }
 
@@ -300,7 +291,7 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
     stored = await answers.stored_observations(context, (event.observation_id for event in rows))
     by_id = {
         each.id: {
-            "recorded_at": each.recorded_at, "source_id": each.source_id, "agent": each.agent,
+            "created_at": each.recorded_at, "source_id": each.source_id, "agent": each.agent,
             "written": (each.client, each.by),
         }
         for each in stored

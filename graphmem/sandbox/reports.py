@@ -75,7 +75,7 @@ _SECRET_NAME: Final = "sandbox_reports"
 class Report(NamedTuple):
     """A row of ``sandbox/_report.cypher``. Times are microseconds; ``address`` is a keyed hash."""
 
-    id: str
+    report_id: str
     status: Status
     reason: str
     description: str
@@ -85,7 +85,7 @@ class Report(NamedTuple):
     address: str | None
     submitted_at: int
     decided_at: int | None
-    notes: str | None
+    resolution_notes: str | None
 
 
 class Reports:

@@ -32,7 +32,7 @@ class DismissedPair(NamedTuple):
     survivor_a: str
     survivor_b: str
     dismissal_id: str
-    recorded_at: int  # microseconds
+    dismissed_at: int  # microseconds
     reason: str | None
     agent: str | None  # the thumbprint of the writer
 

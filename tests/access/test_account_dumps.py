@@ -192,7 +192,7 @@ def test_a_dump_has_the_hash_of_a_password_and_no_other_secret(
         )
     with verifying.open_file(path) as file:
         lines = b"\n".join(record.line() for record in verifying.read(file)).decode()
-    (key_id,) = [row.id for row in instance.loop.run(instance.accounts.keys(ada.id))]
+    (key_id,) = [row.key_id for row in instance.loop.run(instance.accounts.keys(ada.id))]
     secrets = instance.rows(
         "MATCH (n:InstanceSecret) UNWIND keys(n) AS name RETURN toString(n[name]) AS text"
     )

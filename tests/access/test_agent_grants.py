@@ -257,7 +257,7 @@ def test_a_read_that_waits_answers_nothing_after_its_grant_or_its_key_has_ended(
         reading = asyncio.create_task(http._send("GET", f"/changes?{query}", headers=sent))
         while not (instance.services.of(ChangeFeed)._watched or reading.done()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        path = f"/agents/grants/{grant}" if ended == "grant" else f"/keys/{key.id}"
+        path = f"/agents/grants/{grant}" if ended == "grant" else f"/keys/{key.key_id}"
         assert (await http._send("DELETE", path, headers=person)).status_code == 200
         await http._send("POST", "/store", json=item("task", "y"), headers=person)
         return await reading

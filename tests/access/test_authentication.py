@@ -45,7 +45,7 @@ def test_a_key_opens_the_data_of_its_account_and_of_no_other_over_rest_and_mcp(i
     assert totals == [1, 0]
     me = http("GET", "/me", ada).json()
     (key,) = instance.loop.run(instance.accounts.keys(me["user_id"]))
-    assert (me["account"], me["authentication"], me["credential"]) == ("ada", "key", key.id)
+    assert (me["account"], me["authentication"], me["credential"]) == ("ada", "key", key.key_id)
     assert (me["owner"], me["scopes"]) == (me["user_id"], ["read", "write"])
 
 
@@ -84,7 +84,8 @@ def test_a_revoked_key_ends_in_another_process_within_5_s(instance: Instance) ->
     assert [each("GET", "/stats", keys[0]).status_code for each in (here, there)] == [200, 200]
     revoked = instance.loop.run(instance.accounts.keys(account.id))[1]
     again = [
-        instance.loop.run(instance.accounts.revoke_key(account.id, revoked.id)).revoked_at for _ in range(2)
+        instance.loop.run(instance.accounts.revoke_key(account.id, revoked.key_id)).revoked_at
+        for _ in range(2)
     ]
     assert again[0] == again[1]
     assert seconds_until_401(there, "GET", "/stats", keys[0]) < WITHIN_SECONDS
@@ -96,7 +97,7 @@ def test_a_key_of_another_account_is_not_revoked(instance: Instance) -> None:
     key = instance.key(ada)
     (record,) = instance.loop.run(instance.accounts.keys(ada.id))
     with pytest.raises(NotFound):
-        instance.loop.run(instance.accounts.revoke_key(bob.id, record.id))
+        instance.loop.run(instance.accounts.revoke_key(bob.id, record.key_id))
     assert instance.application()("GET", "/stats", key).status_code == 200
 
 

@@ -93,7 +93,7 @@ def test_a_code_gives_tokens_of_the_grant(loop: Loop, grants: Grants, account: A
         assert row.is_valid(times.now())
         assert (row.account, row.scopes, row.resource) == (account, ["read", "write"], f"{BASE}/mcp")
         [grant] = await grants.connections(account.id)
-        assert (grant.id, grant.client_name) == (row.grant_id, "Client A")
+        assert (grant.connection_id, grant.client_name) == (row.grant_id, "Client A")
 
     loop.run(run())
 
@@ -357,13 +357,13 @@ def test_a_connection_is_that_of_its_account_alone(
         assert await grants.connections(stranger.id) == []
         for look in (grants.connection, grants.revoke):
             with pytest.raises(NotFound):
-                await look(stranger.id, grant.id)
-        assert (await grants.connection(account.id, grant.id)).id == grant.id
-        await grants.revoke(account.id, grant.id)
+                await look(stranger.id, grant.connection_id)
+        assert (await grants.connection(account.id, grant.connection_id)).connection_id == grant.connection_id
+        await grants.revoke(account.id, grant.connection_id)
         assert not await is_valid(grants, new.access_token)
         assert await refusal(grants.rotate(str(new.refresh_token), NOTHING)) == "invalid_grant"
         with pytest.raises(NotFound):
-            await grants.revoke(account.id, grant.id)
+            await grants.revoke(account.id, grant.connection_id)
         assert await grants.connections(account.id) == []
 
     loop.run(run())

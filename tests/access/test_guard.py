@@ -51,7 +51,7 @@ def test_what_turns_authentication_on(instance: Instance, later: Callable[[float
         instance.loop.run(instance.accounts.set_disabled("ada", True))
     if what == "revoked key":
         (record,) = instance.loop.run(instance.accounts.keys(account.id))
-        instance.loop.run(instance.accounts.revoke_key(account.id, record.id))
+        instance.loop.run(instance.accounts.revoke_key(account.id, record.key_id))
     later(WITHIN_SECONDS)
     expected = 401 if what in ("key", "password") else 200
     assert http("GET", "/stats").status_code == expected

@@ -283,7 +283,9 @@ def test_what_a_person_allows_by_a_key_is_no_wider_than_the_key_and_ends_with_it
 
     async def steps() -> list[bool]:
         _, root = await accounts.create_key(account.id, account.owner, "root", ["read", "write"], None)
-        secret, child = await accounts.create_key(account.id, account.owner, "child", ["read"], None, root.id)
+        secret, child = await accounts.create_key(
+            account.id, account.owner, "child", ["read"], None, root.key_id
+        )
         proof = await accounts.prove("", secret)
         assert proof is not None
         assert granted_scopes(["read", "write"], proof) == ["read"]
@@ -293,13 +295,13 @@ def test_what_a_person_allows_by_a_key_is_no_wider_than_the_key_and_ends_with_it
         presented = Presented("client-a", None, None)
         issued = await grants.redeem(code, request.code_challenge, REDIRECT, presented)
         (connection,) = await grants.connections(account.id)
-        assert connection.made_by == child.id
+        assert connection.made_by == child.key_id
         valid: list[bool] = []
         for _ in range(2):
             row = await grants.of_token(tokens.digest(issued.access_token))
             assert row is not None
             valid.append(row.is_valid(times.now()))
-            await accounts.revoke_key(account.id, root.id, "end")
+            await accounts.revoke_key(account.id, root.key_id, "end")
         assert await grants.connections(account.id) == []
         return valid
 

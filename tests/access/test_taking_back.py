@@ -57,7 +57,7 @@ def studio(instance: Instance) -> Iterator[Studio]:
     for name in ("ada", "bot"):
         create = instance.accounts.create_key(account.id, account.owner, name, ["read", "write"], None)
         keys[name], key = instance.loop.run(create)
-        key_ids[name] = key.id
+        key_ids[name] = key.key_id
     made = Studio(instance.application(), keys, key_ids)
     yield made
     made.audit()

@@ -295,7 +295,7 @@ def test_a_subscription_ends_with_what_made_it(
     account = loop.run(accounts.by_name("ada"))
     _, key = loop.run(accounts.create_key(account.id, account.owner, "k", ["read", "write"], None))
     signer = SignedAgent("thumbprint", "Ed25519", "software")
-    with_key = calling(instance, actor_of(account, "rest", Method.KEY, credential=key.id))
+    with_key = calling(instance, actor_of(account, "rest", Method.KEY, credential=key.key_id))
     signed = calling(instance, ada.signed(signer))
     agents = instance.services.agent_grants
     of_agent = "thumbprint", None, None
@@ -309,8 +309,8 @@ def test_a_subscription_ends_with_what_made_it(
     by_key, by_agent = (each("subscriptions.add", webhook_url=URL) for each in (with_key, signed))
     store(call, "a")
     deliver(instance, lambda: len(receiver.accepted) == 2)
-    loop.run(accounts.revoke_key(account.id, key.id))
-    loop.run(agents.change(account.id, grant.id, "revoked"))
+    loop.run(accounts.revoke_key(account.id, key.key_id))
+    loop.run(agents.change(account.id, grant.grant_id, "revoked"))
     store(call, "b")
     instance.loop.run(subscriptions.deliver(instance.services))
     assert len(receiver.got) == 2

@@ -192,9 +192,9 @@ class World:
 
         def key(title: str, *scopes: Scope, expires_at: int | None = None) -> str:
             secret, made = instance.loop.run(create(title, scopes, expires_at))
-            child, _ = instance.loop.run(create(f"child of {title}", scopes, None, made.id))
+            child, _ = instance.loop.run(create(f"child of {title}", scopes, None, made.key_id))
             self.bearers |= {title: secret, f"child of {title}": child}
-            return made.id
+            return made.key_id
 
         key("reader", READ)
         key("writer", READ, WRITE)

@@ -41,7 +41,7 @@ def test_what_a_key_wrote_names_the_key_and_lists_filter_by_it(instance: Instanc
 
     by = read("/observations", entity_id=ada)["observations"][0]["provenance"]
     assert by["by"] == {
-        "account": studio.id, "account_name": "studio", "method": "key", "credential": key.id,
+        "account": studio.id, "account_name": "studio", "method": "key", "credential": key.key_id,
         "credential_name": "ada-laptop",
     }  # fmt: skip
     assert (by["agent"], by["client"]) == ("anonymous", "notes-app")
@@ -50,7 +50,7 @@ def test_what_a_key_wrote_names_the_key_and_lists_filter_by_it(instance: Instanc
         "POST", "/get_entity_snapshot", laptop, json={"entity_id": ada, "provenance": "full"}
     ).json()
     assert next(iter(snapshot["provenance_observations"].values()))["provenance"] == by
-    for value in ("ada-laptop", key.id):
+    for value in ("ada-laptop", key.key_id):
         assert names(read("/observations", by_key=value, include_total_count=True)) == [
             "Ada Lovelace",
             "Lord Byron",
@@ -59,7 +59,7 @@ def test_what_a_key_wrote_names_the_key_and_lists_filter_by_it(instance: Instanc
     assert names(read("/observations", by_client="notes-app", entity_type="person")) == names(
         read("/observations", by_key="ada-laptop")
     )
-    assert names(read("/observations", by_account="studio", by_key=phone_key.id)) == ["Charles Babbage"]
+    assert names(read("/observations", by_account="studio", by_key=phone_key.key_id)) == ["Charles Babbage"]
     assert names(read("/observations", by_account=other.id)) == []
     assert names(read("/observations", entity_id=ada, by_key="phone")) == []
     since = {"by_key": "phone", "created_since": "2020-01-01", "include_total_count": True}
@@ -70,10 +70,10 @@ def test_what_a_key_wrote_names_the_key_and_lists_filter_by_it(instance: Instanc
         assert read(path, by_key="phone", include_total_count=True)["total"] == 0
     refused = application("GET", "/relationships", laptop, params={"by_key": "phone", "at": "2026-01-01"})
     assert refused.status_code == 400
-    named = application("POST", "/keys", laptop, json={"name": phone_key.id})
+    named = application("POST", "/keys", laptop, json={"name": phone_key.key_id})
     assert (named.status_code, named.json()["details"]["issues"][0]["path"]) == (400, "$.name")
     # A revoked key stays named in what it wrote.
-    assert application("DELETE", f"/keys/{phone_key.id}", laptop).status_code == 200
+    assert application("DELETE", f"/keys/{phone_key.key_id}", laptop).status_code == 200
     assert names(read("/observations", by_key="phone")) == ["Charles Babbage"]
     writers = {each["written_by"]: each["transactions"] for each in read("/stats")["writers"]}
     assert writers == {"key `ada-laptop` of studio, by notes-app": 1, "key `phone` of studio, by rest": 1}
@@ -87,7 +87,7 @@ def test_sources_say_who_stored_them_and_filter_by_it(instance: Instance) -> Non
     application = instance.application(bearer_token=None)
     file = {"file_content": "U29tZSB3b3Jkcy4=", "mime_type": "text/plain", "original_filename": "words.txt"}
     stored(application, laptop, "rest", ADA, **file)
-    (source,) = application("GET", "/sources", laptop, params={"by_key": key.id}).json()["sources"]
+    (source,) = application("GET", "/sources", laptop, params={"by_key": key.key_id}).json()["sources"]
     assert source["names"][0]["provenance"]["by"]["credential_name"] == "laptop"
     assert application("GET", "/sources", laptop, params={"by_key": "phone"}).json()["sources"] == []
 
@@ -100,7 +100,7 @@ def test_a_caller_reads_what_the_next_write_would_carry(instance: Instance) -> N
     application = instance.application()
     said = application("GET", "/session", laptop, headers={"X-Client-Name": "notes"}).json()
     assert said["written_by"] == "key `laptop` of studio, by notes"
-    assert (said["tier"], said["provenance"]["by"]["credential"]) == ("unverified_client", key.id)
+    assert (said["tier"], said["provenance"]["by"]["credential"]) == ("unverified_client", key.key_id)
     assert "no agent signed" in said["why"]
     assert application("GET", "/me", laptop, headers={"X-Client-Name": "notes"}).json()["next_write"] == said
     assert (

@@ -131,15 +131,15 @@ async def write_account(services: Services) -> None:
     await accounts.set_password(name, "a password of the tests")
     key, record = await accounts.create_key(account.id, account.owner, "a key", ["read"], 1)
     await services.database.write("account.use_key", None, digest=tokens.digest(key), used_at=1)
-    for maker_id in (record.id, grant_id):
+    for maker_id in (record.key_id, grant_id):
         await accounts.create_key(account.id, account.owner, "a key that it made", ["read"], 1, maker_id)
-    await accounts.revoke_key(account.id, record.id)
+    await accounts.revoke_key(account.id, record.key_id)
     of_subject = None, "https://issuer.example", "aauth:bot@issuer.example"
     actor = full_actor(account.owner)
     grant = await services.agent_grants.create(actor, "bot", of_subject, [Capability("store", ["task"])])
     of_key = "thumbprint", None, None
     await services.agent_grants.create(actor, "bot", of_key, [Capability("*", [])])
-    await services.agent_grants.change(account.id, grant.id, "revoked")
+    await services.agent_grants.change(account.id, grant.grant_id, "revoked")
     code, _ = await accounts.create_code(account.id)
     assert await accounts.prove("", code) is None
     await write_subscription(services, account)
