@@ -12,8 +12,7 @@ from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.database.availability import Availability
 from graphmem.database.driver import Database
 from graphmem.database.left_out import refuse_unopened
-from graphmem.database.owner_cache import TypeAliases
-from graphmem.database.pending_refolds import PendingRefolds
+from graphmem.database.owner_cache import PendingRefolds, TypeAliases
 from graphmem.database.queries import Queries
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.database.typed_rows import typed

@@ -18,8 +18,7 @@ from graphmem.context import Services
 from graphmem.database import instance_kind, migrations
 from graphmem.database.availability import Availability, wait_until_up
 from graphmem.database.driver import Database, OnNotification
-from graphmem.database.owner_cache import TypeAliases
-from graphmem.database.pending_refolds import PendingRefolds
+from graphmem.database.owner_cache import PendingRefolds, TypeAliases
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder

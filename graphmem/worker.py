@@ -20,7 +20,7 @@ import structlog
 
 from graphmem.checking.resealing import reseal
 from graphmem.context import Services
-from graphmem.database.halving import in_halves
+from graphmem.database.jobs import in_halves
 from graphmem.embedding import meaning
 from graphmem.errors import EmbeddingRefused, GraphmemError
 from graphmem.interpretation import make_passages, run_next

@@ -149,7 +149,7 @@ class Accounts:
     async def by_name(self, name: str) -> Account:
         account, _ = await self._with_password(name)
         if account is None:
-            raise _no_account(name)
+            raise NotFound(f"there is no account {name!r}: `graphmem account list` lists them", name=name)
         return account
 
     async def _with_password(self, name: str) -> tuple[Account | None, str | None]:
@@ -328,7 +328,3 @@ def being_erased(name: str) -> AccountConflict:
 
 def _no_key(key_id: str) -> NotFound:
     return NotFound(f"there is no key {key_id}: the list of keys has the ids", key_id=key_id)
-
-
-def _no_account(name: str) -> NotFound:
-    return NotFound(f"there is no account {name!r}: `graphmem account list` lists them", name=name)

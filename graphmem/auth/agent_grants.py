@@ -55,11 +55,6 @@ class AgentGrant(NamedTuple):
         return agent.issuer is not None and (self.issuer, self.subject) == (agent.issuer, agent.subject)
 
 
-class _Document(NamedTuple):
-    entity_type: str
-    document: str
-
-
 class AgentGrants:
     """The grants of agents. A process remembers those of an account for 4 seconds."""
 
@@ -169,8 +164,8 @@ class AgentGrants:
         fields = {name for item in (*items, sent.get("corrections") or {}) for name in item} | {
             sent.get("field")
         }
-        documents = await graph.only("schema.documents", list[_Document], types=sorted(types))
-        references = [each for row in documents for each in SchemaDocument.read(row.document).references]
+        documents = await graph.only("schema.documents", list[tuple[str, str]], types=sorted(types))
+        references = [each for _, text in documents for each in SchemaDocument.read(text).references]
         # Also what a value names is stored: an entity of another type.
         return types | {
             aliases.get(each.entity_type, each.entity_type) for each in references if each.field in fields

@@ -18,12 +18,11 @@ import structlog
 
 from graphmem.checking import fact_check
 from graphmem.checking.deriving import Seen, derive
-from graphmem.checking.report import Report
 from graphmem.checking.stamps import StampCheck
-from graphmem.checking.stretch import AuditDifference, StoredNodes, Stretch
+from graphmem.checking.stretch import AuditDifference, Report, StoredNodes, Stretch
 from graphmem.checking.subjects import Kind, Place, kinds_of, stretches
 from graphmem.database.driver import Database
-from graphmem.database.halving import in_halves
+from graphmem.database.jobs import in_halves
 from graphmem.database.left_out import MET_DAMAGE, keeping_unopened, refused, without_wrong_types
 from graphmem.database.queries import Queries
 from graphmem.errors import DatabaseFull, DataDamaged, TransactionTooLarge

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from graphmem.context import Services
     from graphmem.dump import CreateResult, RestoreResult, VerifyResult
-    from graphmem.dump.file_chunks import MissingFiles
+    from graphmem.dump.records import MissingFiles
     from graphmem.sealing import InstanceKeys
     from graphmem.settings import Settings
 

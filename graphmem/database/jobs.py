@@ -14,10 +14,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from graphmem.database.driver import Database
-from graphmem.errors import GraphmemError, ServiceBusy
+from graphmem.errors import DatabaseFull, GraphmemError, ServiceBusy, TransactionTooLarge
 from graphmem.model import times
 
 LEASE_SECONDS: Final = 30.0
@@ -26,6 +26,8 @@ _RENEWALS: Final = 3
 """How often a lease is renewed before it would run out: one renewal that fails loses nothing."""
 _LOOKS: Final = 12
 """How often who waits for a lease asks for it in that time."""
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 async def _waits() -> bool:
@@ -130,3 +132,22 @@ async def _take(database: Database, owner: str, former: str, holder: str, second
         "owner.lease", bool, former=former, holder=holder, now=now,
         until=now + round(seconds * times.SECOND),
     )  # fmt: skip
+
+
+async def in_halves(
+    items: list[T],
+    work: Callable[[list[T]], Awaitable[R]],
+    too_much: tuple[type[Exception], ...] = (DatabaseFull, TransactionTooLarge),
+) -> list[R]:
+    """Call ``work`` with all items; if they are too many, with each half, and so on.
+
+    ``too_much`` are the errors that ``work`` raises for too many items; that of a single item is raised.
+    It returns the results of the parts, in the order of the items.
+    """
+    try:
+        return [await work(items)]
+    except too_much:
+        if len(items) < 2:
+            raise
+    half = len(items) // 2
+    return [*await in_halves(items[:half], work, too_much), *await in_halves(items[half:], work, too_much)]

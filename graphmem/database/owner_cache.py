@@ -6,9 +6,11 @@ Writes are decided on the names that the writer looked at. Reads that name a typ
 from __future__ import annotations
 
 import abc
+import asyncio
+import contextvars
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import ClassVar, Final, Generic, TypeVar
 
 from graphmem.database.driver import Database
@@ -17,6 +19,7 @@ OWNERS_LIMIT: Final = 10_000
 """Owners in a cache; beyond it the cache is emptied."""
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class OwnerCache(abc.ABC, Generic[T]):
@@ -66,3 +69,38 @@ class TypeAliases(OwnerCache[Mapping[str, str]]):
 
     async def read(self, owner: str) -> Mapping[str, str]:
         return dict(await self._database.reads(owner).only("schema.aliases", list[tuple[str, str]]))
+
+
+class PendingRefolds(OwnerCache[tuple[int, int]]):
+    """How many things of each owner wait after withdrawals, and at most how many for changed schemas.
+
+    Lists may show them as before. A process remembers that nothing waits, and counts beside a read.
+    """
+
+    remembered_seconds = 2.0
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._checks: set[asyncio.Task[tuple[int, int]]] = set()
+
+    async def read(self, owner: str) -> tuple[int, int]:
+        return await self._database.reads(owner).only("exclusion.pending", tuple[int, int])
+
+    def keeps(self, answer: tuple[int, int]) -> bool:
+        return not any(answer)
+
+    async def withdrawn(self, owner: str) -> int:
+        """Return how many wait after withdrawals; see :meth:`of`."""
+        return (await self.of(owner))[0]
+
+    async def beside(self, owner: str, read: Awaitable[R]) -> tuple[R, int]:
+        """Run a read, and count meanwhile what waits, for the process; return the answer and the count."""
+        if self.known(owner) is not None:
+            return await read, 0
+        check = asyncio.create_task(self.of(owner), context=contextvars.Context())
+        self._checks.add(check)
+        check.add_done_callback(self._checks.discard)
+        # The read may fail first: then nobody asks for the error of the check.
+        check.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        answered = await read
+        return answered, sum(await asyncio.shield(check))

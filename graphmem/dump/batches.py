@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from graphmem.dump.file_chunks import decoded
-from graphmem.dump.records import AccountRecord, FileChunk, Owner, RelationshipTypeRecord
+from graphmem.dump.records import AccountRecord, FileChunk, Owner, RelationshipTypeRecord, decoded
 from graphmem.model import fact_records, facts
 from graphmem.model.fact_records import (
     ObservationRecord,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from graphmem.database.driver import Database
 from graphmem.dump import container, records
-from graphmem.dump.file_chunks import FILE_CHUNK_BYTES, Contents, MissingFile, MissingFiles
+from graphmem.dump.records import FILE_CHUNK_BYTES, Contents, MissingFile, MissingFiles
 from graphmem.errors import DatabaseFull, DumpRefused, ObjectDamaged, ObjectMissing
 from graphmem.model import canonical
 from graphmem.model.fact_records import SourceRecord, columns, line

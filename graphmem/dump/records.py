@@ -6,14 +6,16 @@ not declare. Values stay the canonical JSON texts that the database holds.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from graphmem.dump.file_chunks import FILE_CHUNK_BYTES, Contents, decoded
 from graphmem.errors import validation_message
 from graphmem.model import fact_table, ids
 from graphmem.model.fact_records import (
@@ -30,6 +32,53 @@ _ACCOUNT_NAME: Final = r"^[a-z0-9][a-z0-9._@+-]{0,63}$"
 _SCRYPT: Final = r"^scrypt\$[1-9][0-9]{1,6}\$[1-9][0-9]?\$[1-9]\$([0-9a-f]{2}){8,32}\$([0-9a-f]{2}){32,64}$"
 SCRYPT_BYTES_LIMIT: Final = 48 << 20
 """Memory that one comparison of a password may take; :mod:`graphmem.auth.passwords` gives it 64 MiB."""
+FILE_CHUNK_BYTES: Final = 3 << 18
+"""Bytes of a file in one record: 1 MiB in base64. Never change it: it decides the lines of a dump."""
+LISTED_FILES_LIMIT: Final = 200
+"""Missing files that a result lists; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingFile:
+    owner: str
+    source_id: str
+    content_hash: str
+    name: str | None
+    reason: str
+
+
+@dataclass(slots=True)
+class MissingFiles:
+    count: int = 0
+    listed: list[MissingFile] = field(default_factory=list)
+
+    def add(self, file: MissingFile) -> None:
+        self.count += 1
+        if len(self.listed) < LISTED_FILES_LIMIT:
+            self.listed.append(file)
+
+
+class Contents:
+    """Which contents of one owner were met: 16 bytes of each hash, so that millions fit in memory."""
+
+    def __init__(self) -> None:
+        self._met: set[bytes] = set()
+
+    def meet(self, content_hash: str) -> bool:
+        size = len(self._met)
+        self._met.add(bytes.fromhex(content_hash[:32]))
+        return len(self._met) > size
+
+
+def decoded(data: str) -> bytes:
+    """Return the bytes of a chunk. Raises ValueError: it is no base64 in its canonical form."""
+    try:
+        chunk = base64.b64decode(data, validate=True)
+    except binascii.Error as exc:
+        raise ValueError("the bytes of a file are no base64") from exc
+    if base64.b64encode(chunk).decode() != data:
+        raise ValueError("the bytes of a file are not in canonical base64")
+    return chunk
 
 
 class RelationshipTypeRecord(Record):

@@ -17,13 +17,12 @@ from typing import Any, Final
 
 from graphmem.checking.audit import Audit
 from graphmem.database.driver import Database
-from graphmem.database.halving import in_halves
+from graphmem.database.jobs import in_halves
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, BatchPart, FileContent, OwnerStart, batches
 from graphmem.dump.conflicts import Conflict, Missing, Present, PresentRow, find_missing, present_params
-from graphmem.dump.file_chunks import Contents, MissingFile, MissingFiles
-from graphmem.dump.records import StoredAccount
+from graphmem.dump.records import Contents, MissingFile, MissingFiles, StoredAccount
 from graphmem.dump.restore_request import DumpedTransaction, RestoreRequest
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.errors import ObjectMissing

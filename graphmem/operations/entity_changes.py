@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired, TypeVar, cast
 
 import orjson
 from pydantic import Field
@@ -31,6 +31,7 @@ from graphmem.writing import Receipt
 from graphmem.writing.demoting import NOT_HELD
 
 CORRECTION_PRIORITY = 1_000.0
+T = TypeVar("T")
 
 
 class CreateObservation(Observing, Sized):
@@ -83,16 +84,17 @@ async def create_observation(context: Context, arguments: CreateObservation) -> 
         )
     stored = entries(receipt)[0]
     return {
-        "observation_id": stored["observation_id"],
-        "entity_id": stored["entity_id"],
-        "entity_type": stored["entity_type"],
-        "canonical_name": stored["canonical_name"],
-        "version": stored["version"],
+        **_of_entry(CreatedObservation, stored),
         "snapshot": stored.get("entity_snapshot_after", {}),
         "replayed": receipt.replayed,
         "transaction_id": receipt.transaction_id,
         "store_warnings": receipt.warnings,
     }
+
+
+def _of_entry(answer: type[T], stored: StoredEntity) -> T:
+    """Return those members of an answer that a stored entity has."""
+    return cast("T", {name: value for name, value in stored.items() if name in answer.__annotations__})
 
 
 async def _target(context: Context, arguments: CreateObservation) -> str:
@@ -182,12 +184,8 @@ async def correct(context: Context, arguments: Correct) -> Corrected:
     values = {name: orjson.Fragment(canonical.encode(value)) for name, value in fields.items()}
     answer: Corrected = {
         "success": True,
-        "entity_id": stored["entity_id"],
-        "entity_type": stored["entity_type"],
-        "canonical_name": stored["canonical_name"],
-        "observation_id": stored["observation_id"],
+        **_of_entry(Corrected, stored),
         "transaction_id": receipt.transaction_id,
-        "version": stored["version"],
         "snapshot": snapshot,
         "replayed": receipt.replayed,
         "store_warnings": receipt.warnings,
@@ -263,12 +261,8 @@ async def _turn(context: Context, name: str, arguments: Turn, kind: facts.Kind) 
     receipt, stored = await _observe(context, name, arguments, kind, fields)
     return {
         "success": True,
-        "entity_id": stored["entity_id"],
-        "entity_type": stored["entity_type"],
-        "canonical_name": stored["canonical_name"],
+        **_of_entry(DeletionResult, stored),
         "state": "deleted" if kind == "delete" else "live",
-        "observation_id": stored["observation_id"],
-        "version": stored["version"],
         "replayed": receipt.replayed,
     }
 

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from graphmem import __version__
 from graphmem.arguments import Nothing
-from graphmem.checking.report import Report
+from graphmem.checking.stretch import Report
 from graphmem.context import Context, Services
 from graphmem.database.left_out import Json
 from graphmem.errors import DatabaseUnavailable

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphmem.checking.audit import Audit
-from graphmem.checking.report import Report
+from graphmem.checking.stretch import Report
 from graphmem.context import Context
 from graphmem.database.jobs import single_flight, within
 

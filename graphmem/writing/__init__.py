@@ -15,8 +15,7 @@ from graphmem.writing.dismissing_duplicates import DismissalRequest, DismissedPa
 from graphmem.writing.merging import MergeRequest
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
-from graphmem.writing.renaming import RenamingRequest
-from graphmem.writing.schema_changes import UNKNOWN_TYPE, SchemaRequest
+from graphmem.writing.schema_changes import UNKNOWN_TYPE, RenamingRequest, SchemaRequest
 from graphmem.writing.splitting import SplitRequest, UnsplitRequest
 from graphmem.writing.store_request import StoreRequest
 from graphmem.writing.turn import TurnLimits

@@ -1,12 +1,14 @@
-"""Schemas in a turn: what the schema of a type finds in an item, and the request that changes a schema."""
+"""Schemas in a turn: what the schema of a type finds in an item, names near to others, and changes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from graphmem.model import canonical, dates, facts, identity, schema, timeline_fields
+from graphmem.model import canonical, dates, facts, identity, ids, schema, timeline_fields
+from graphmem.model.fact_records import Renaming
 from graphmem.model.items import Item
+from graphmem.text import identifiers, spelling
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.transaction import TransactionRequest
@@ -18,6 +20,9 @@ WARNED_VALUE_CHARACTERS: Final = 200
 """A warning cuts the JSON of a longer value: it is kept with the answer of the transaction."""
 _VISIBILITY_CODES: Final = frozenset({"TYPE_MISMATCH", "UNKNOWN_FIELD"})
 """Findings that say how a snapshot shows a value, or that it hides it."""
+FIELDS_COMPARED: Final = 50  # new fields of one item that are compared with those in use
+FIELDS_IN_USE_LIMIT: Final = 2_000  # fields in use of a type beyond which new ones are not compared
+_CONTACTS: Final = ("email", "phone", "url")  # kinds of identifiers that have fields of several names
 
 
 def check(draft: Draft, item: Item) -> None:
@@ -150,3 +155,70 @@ def _answer(entity_type: str, active: schema.Active) -> dict[str, Any]:
         "added": list(active.added),
         "removed": list(active.removed),
     }
+
+
+def warn_of_new_names(draft: Draft, item: Item, entity_type: str) -> None:
+    """Warn of a type and of fields that are new and near to a name in use, before the item is observed."""
+    if item.kind == "correction":
+        _warn_of_second_field(draft, item)
+    head = draft.head(entity_type)
+    document = document_of(draft, entity_type)
+    if document is None and entity_type not in draft.heads and entity_type not in draft.state.heads:
+        _warn_of_type(draft, item, entity_type)
+        return
+    declared = document.fields if document else {}
+    usual = {*head.seen, *declared, *identity.NAMING, *identifiers.FIELDS}
+    new = [name for name in item.shapes if name not in usual]
+    if not new or len(head.seen) > FIELDS_IN_USE_LIMIT:
+        return
+    in_use = head.seen.keys() | declared.keys()
+    for name in new[:FIELDS_COMPARED]:
+        if near := spelling.nearest(name, in_use):
+            _warn_of_field(draft, item, name, near, f"the type {entity_type}")
+
+
+def _warn_of_field(draft: Draft, item: Item, name: str, near: str, subject: str) -> None:
+    message = f"{name} is a new field of {subject}: did you mean {near}?"
+    draft.warn("NEW_FIELD", message, item.index, field=name, nearest=near)
+
+
+def _warn_of_second_field(draft: Draft, item: Item) -> None:
+    """Warn where a correction sets an identifier that its entity has under another name."""
+    entity = draft.survivor_view(item.entity_id)
+    known = {name for name, winner in entity.fold.items() if winner.value != "null"} if entity else set[str]()
+    for name in item.fields.keys() & identifiers.FIELDS.keys() - known:
+        kind = identifiers.FIELDS[name]
+        alike = sorted(
+            other for other in known if kind in _CONTACTS and identifiers.FIELDS.get(other) == kind
+        )
+        if alike:
+            _warn_of_field(draft, item, name, alike[0], f"the entity {item.entity_id}")
+
+
+def _warn_of_type(draft: Draft, item: Item, entity_type: str) -> None:
+    state = draft.state
+    near = spelling.nearest(
+        entity_type, {*schema.shipped_types(), *state.read.types_in_use, *state.heads, *draft.heads}
+    )
+    if near:
+        message = f"{entity_type} is a new type: did you mean {near}?"
+        draft.warn("NEW_TYPE", message, item.index, nearest=near)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenamingRequest(TransactionRequest):
+    """A relationship type of the owner's own has another name as well; nothing stored changes."""
+
+    relationship_type: str
+    name: str
+
+    @property
+    def content(self) -> dict[str, Any]:
+        return {"renaming": [self.relationship_type, self.name]}
+
+    def apply(self, draft: Draft) -> Receipt:
+        fact = Renaming.model_construct(
+            id=ids.renaming_id(self.transaction_id), relationship_type=self.relationship_type, name=self.name
+        )
+        draft.add(fact, self.transaction_id)
+        return Receipt(self.transaction_id, draft.recorded_at)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from graphmem.model import facts, identity, merged_arrays, shared_addresses, times
 from graphmem.model.items import Item
 from graphmem.model.reduction import Observation, Winner
-from graphmem.writing import namesakes, schema_changes, spellings
+from graphmem.writing import namesakes, schema_changes
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import StoredItem
 from graphmem.writing.things import Thing
@@ -40,7 +40,7 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
     if repeated:
         draft.repeat(observation.id, request.transaction_id)
     else:
-        spellings.warn(draft, item, entity_type)
+        schema_changes.warn_of_new_names(draft, item, entity_type)
         draft.observe_entity(observation)
     survivor_id = draft.entities.root(item.entity_id)
     after = draft.survivor_view(item.entity_id)

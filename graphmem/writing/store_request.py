@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 from graphmem.errors import IdempotencyMismatch
 from graphmem.ingest.media_types import types_contradict
@@ -25,12 +25,53 @@ from graphmem.writing import (
 )
 from graphmem.writing.draft import Draft
 from graphmem.writing.new_interpretation import ENDED, Interpretation
-from graphmem.writing.observation_order import RequestOrder
 from graphmem.writing.receipt import Receipt, StoredItem, StoredLink
 from graphmem.writing.state import State
 from graphmem.writing.things import evidence_of
 from graphmem.writing.transaction import TransactionRequest
 from graphmem.writing.write_requests import Touched
+
+
+class _Claims(NamedTuple):
+    """Of one field: value and id of the greatest observation, and the greatest id of another value."""
+
+    value: str
+    observation_id: str
+    other_id: str = ""
+
+
+@dataclass(slots=True)
+class RequestOrder:
+    """The observations of one request that have a time of their own, in the order of the request.
+
+    Ids decide between equal times. An observation that contradicts an earlier one of its request takes a
+    greater id, if its own is not greater: so its place is part of what was observed, and the later one wins.
+    """
+
+    _claims: dict[tuple[str, int, facts.Kind], dict[str, _Claims]] = field(default_factory=dict)
+
+    def next_id(self, part: Part, subject_id: str, unplaced: str) -> str:
+        """Return the id of the observation that the next part makes; ``unplaced``: without a place."""
+        if part.observed_at is None or part.kind not in facts.VALUE_KINDS:
+            return unplaced
+        claims = self._claims.setdefault((subject_id, part.observed_at, part.kind), {})
+        known = [(claims[name], value) for name, value in part.fields.items() if name in claims]
+        earlier = max(
+            (each.observation_id if each.value != value else each.other_id for each, value in known),
+            default="",
+        )
+        observation_id = ids.placed_observation_id(unplaced, earlier) if unplaced < earlier else unplaced
+        for name, value in part.fields.items():
+            claims[name] = _next(claims.get(name), value, observation_id)
+        return observation_id
+
+
+def _next(claims: _Claims | None, value: str, observation_id: str) -> _Claims:
+    if claims is None:
+        return _Claims(value, observation_id)
+    if claims.value == value:
+        return claims._replace(observation_id=max(claims.observation_id, observation_id))
+    return _Claims(value, observation_id, claims.observation_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +139,8 @@ class StoreRequest(TransactionRequest):
         yield from TransactionRequest.expectations(self)
         for part in (*self.items, *self.links):
             if part.expected_version is not None:
-                yield self._subject_id(part), part.expected_version, {"index": part.index}
+                subject_id = part.entity_id if isinstance(part, Item) else self.link_key(part)
+                yield subject_id, part.expected_version, {"index": part.index}
 
     def touch(self, touched: Touched) -> None:
         TransactionRequest.touch(self, touched)
@@ -234,9 +276,6 @@ class StoreRequest(TransactionRequest):
         ends = link.source.resolve(self.items), link.target.resolve(self.items)
         key = ids.relationship_key(link.relationship_type, *ends)
         return parting.moved_subject(key, self.spoken) if self.spoken else key
-
-    def _subject_id(self, part: Item | Link) -> str:
-        return part.entity_id if isinstance(part, Item) else self.link_key(part)
 
     def _stored_subject(self, part: Item | Link) -> str:
         """Return what the observation that a part makes is stored for."""

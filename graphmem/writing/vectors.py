@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from graphmem.database.halving import in_halves
+from graphmem.database.jobs import in_halves
 from graphmem.embedding import meaning
 from graphmem.embedding.meaning import WAITING, Embedder, Vector
 from graphmem.errors import EmbeddingRefused

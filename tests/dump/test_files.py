@@ -18,8 +18,7 @@ from typer.testing import CliRunner, Result
 from graphmem.cli.main import app
 from graphmem.context import Services
 from graphmem.dump import container
-from graphmem.dump.file_chunks import FILE_CHUNK_BYTES
-from graphmem.dump.records import FileChunk
+from graphmem.dump.records import FILE_CHUNK_BYTES, FileChunk
 from graphmem.errors import DumpDamaged, ObjectMissing, ObjectStoreUnavailable
 from graphmem.model.fact_records import Record, SourceRecord
 from graphmem.objects import ObjectStore, new_object_store

@@ -9,8 +9,7 @@ import os
 import pytest
 
 from graphmem.dump.batches import Batch, FileContent, OwnerStart, batches
-from graphmem.dump.file_chunks import FILE_CHUNK_BYTES
-from graphmem.dump.records import FileChunk, Owner, RecordOrder
+from graphmem.dump.records import FILE_CHUNK_BYTES, FileChunk, Owner, RecordOrder
 from graphmem.model import ids
 from graphmem.model.fact_records import Record, SourceRecord
 from tests.support.walks import walk_over

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from graphmem.database.driver import Database, round_trips
-from graphmem.database.pending_refolds import PendingRefolds
+from graphmem.database.owner_cache import PendingRefolds
 from graphmem.errors import DatabaseUnavailable, NotFound
 
 
