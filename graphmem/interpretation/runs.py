@@ -25,6 +25,7 @@ from graphmem.interpretation.readings import (
     reader_of,
 )
 from graphmem.model import canonical, times
+from graphmem.reading import answers
 from graphmem.reading.source_answers import (
     InterpretationRow,
     SourceRow,
@@ -286,16 +287,10 @@ async def interpret_stored(context: Context, receipt: Receipt) -> InterpretedFil
             status="failed", error_message=message, observations_created=0, entities_created=0
         )
         return {"interpretation": failure}
-    started: StartedInterpretation = {
-        "interpretation_id": row.interpretation_id,
-        "interpreter": row.interpreter,
-        "status": row.status,
-        "error_message": row.error_message,
-        "observations_created": row.observations_created,
-        "entities_created": row.entities_created,
-    }
-    if row.warnings:
-        started["warnings"] = row.warnings
+    started = answers.of_row(StartedInterpretation, row)
+    del started["relationships_created"]  # of a completed one alone
+    if not row.warnings:
+        del started["warnings"]
     return {"interpretation": started | await _understood(context, row)}
 
 

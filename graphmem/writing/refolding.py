@@ -27,7 +27,7 @@ HISTORY_OBSERVATIONS_LIMIT: Final = 200  # a longer history is read by itself, i
 
 
 class _ReplayedObservation(NamedTuple):
-    observation_id: str
+    id: str
     kind: facts.Kind
     observed_at: int
     recorded_at: int
@@ -35,24 +35,15 @@ class _ReplayedObservation(NamedTuple):
     values: list[Json]
     priority: float
     specificity: float
-    source: str
+    observation_source: str
     basis: str | None
 
     def of(self, subject_id: str) -> Observation:
+        members = self._asdict()
+        fields = dict(zip(members.pop("fields"), members.pop("values"), strict=True))
         return Observation(
-            id=self.observation_id,
-            subject_id=subject_id,
-            entity_type="",
-            kind=self.kind,
-            observed_at=self.observed_at,
-            recorded_at=self.recorded_at,
-            fields=dict(zip(self.fields, self.values, strict=True)),
-            transaction_id="",
-            priority=self.priority,
-            specificity=self.specificity,
-            observation_source=self.source,
-            basis=self.basis,
-        )
+            **members, subject_id=subject_id, entity_type="", fields=fields, transaction_id=""
+        )  # fmt: skip
 
 
 class History(NamedTuple):
