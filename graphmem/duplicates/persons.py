@@ -36,15 +36,10 @@ Values = Mapping[str, tuple[str, str]]
 Agreement = Literal["equal", "near", "different"]
 
 
-class Bits(NamedTuple):
-    """The bits of a field by the agreement of its values."""
-
-    equal: float
-    near: float
-    different: float
-
-
-BITS: Final = {kind: Bits(*bits) for kind, bits in TABLES["bits"].items()}
+BITS: Final[Mapping[str, Mapping[Agreement, float]]] = {
+    kind: dict(zip(get_args(Agreement), bits, strict=True)) for kind, bits in TABLES["bits"].items()
+}
+"""The bits of each kind of field by the agreement of its values."""
 ANCHORS: Final = frozenset({"born", "official_id", "email", "phone", "address", "postcode"})
 """An equal value of one of these makes a block. Nothing else lifts a score above that of the names."""
 IDENTIFYING: Final = frozenset({"official_id", "email", "external_id", "url"})
@@ -177,7 +172,7 @@ class Comparison(NamedTuple):
     @property
     def bits(self) -> float:
         """How much the comparison says for, or against, one person."""
-        return getattr(BITS[self.kind], self.agreement)
+        return BITS[self.kind][self.agreement]
 
 
 def compare(kind: str, first: Values, second: Values) -> Comparison | None:

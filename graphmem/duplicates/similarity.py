@@ -39,14 +39,8 @@ COMPARED_FIELDS: dict[str, str] = {
 """The kind of value of each compared field: the fields of look-up, and some more."""
 
 
-class Weight(NamedTuple):
-    """The weight of an equal value: if the names agree or one is missing, and if they disagree."""
-
-    agreeing: float
-    disagreeing: float
-
-
-WEIGHTS = {kind: Weight(*weights) for kind, weights in TABLES["weights"].items()}
+WEIGHTS: Mapping[str, tuple[float, float]] = TABLES["weights"]
+"""The weights of an equal value: if the names agree or one is missing, and if they disagree."""
 PROVING_KINDS = frozenset({"email", "external_id", "official_id", "url", "phone"})
 
 
@@ -109,8 +103,8 @@ class Profile:
     name: str
     texts: Mapping[str, str]
     weight: tuple[int, int] = (0, 0)
-    kinds: Mapping[str, str] = field(default_factory=lambda: COMPARED_FIELDS)
     """Sort key of :func:`survivor`: the number of observations, and the negated time of creation."""
+    kinds: Mapping[str, str] = field(default_factory=lambda: COMPARED_FIELDS)
 
     @property
     def rule(self) -> Rule:
@@ -187,11 +181,11 @@ def score(a: Profile, b: Profile) -> Score:
     doubts = [1.0 - names_score] if names_score is not None and not disagreeing else []
     equal_kinds: set[str] = set()
     limit = 1.0
-    for kind, weight in WEIGHTS.items():
+    for kind, weights in WEIGHTS.items():
         equal = _equal(kind, a, b) if kind in common else None
         if equal:
             reasons.append(equal)
-            doubts.append(1.0 - (weight.disagreeing if disagreeing else weight.agreeing))
+            doubts.append(1.0 - weights[disagreeing])
             equal_kinds.add(kind)
     if a.kinds is not COMPARED_FIELDS:
         limit = _declared(common, a, b, reasons, doubts)
