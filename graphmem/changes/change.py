@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from graphmem.changes.recorded_transactions import RecordedObservation, RecordedTransaction
 from graphmem.model import canonical
+from graphmem.model.reduction import Winner
 
 KINDS: Final = (
     "entity.created", "entity.updated", "entity.corrected", "entity.deleted", "entity.restored",
@@ -20,14 +21,8 @@ KINDS: Final = (
 ON_REQUEST: Final = frozenset({"observation.created"})
 
 
-class ShownValue(NamedTuple):
-    """The value of a field, canonical JSON, and the observation that set it."""
-
-    value: str
-    observation_id: str
-
-
-Fields = Mapping[str, ShownValue]
+Fields = Mapping[str, Winner]
+"""Values as they are shown, and the observation that set each; of the winners no rank is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +42,8 @@ class Change:
     entity_type: str | None = None
     name: str | None = None
     observation: RecordedObservation | None = None
-    before: Fields = field(default_factory=dict[str, ShownValue])
-    after: Fields = field(default_factory=dict[str, ShownValue])
+    before: Fields = field(default_factory=dict[str, Winner])
+    after: Fields = field(default_factory=dict[str, Winner])
     ends: tuple[Known, ...] = ()
     details: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     index: int = 0

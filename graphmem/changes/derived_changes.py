@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from graphmem.changes.change import Change, Known, ShownValue
+from graphmem.changes.change import Change, Known
 from graphmem.changes.recorded_transactions import RecordedObservation, RecordedTransaction
 from graphmem.changes.shown_states import (
     State,
@@ -27,6 +27,7 @@ from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.errors import NotFound
 from graphmem.model import facts, identity, ids, period_folds, times
+from graphmem.model.reduction import Winner
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import SchemaDocument
 from graphmem.model.schema.changes import FIRST_VERSION
@@ -302,7 +303,7 @@ class _Deriver:
         return Change(
             transaction, "observation.created", observation.id, observation.entity_type,
             known.name if known else None, observation,
-            after={name: ShownValue(value, observation.id) for name, value in pairs},
+            after={name: Winner("", observation.id, value) for name, value in pairs},
         )  # fmt: skip
 
 

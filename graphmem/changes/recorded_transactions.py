@@ -8,6 +8,7 @@ from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.model import attribution, facts, ids, membership
 from graphmem.model.reduction import Observation
+from graphmem.writing.withdrawing import SubjectChange
 
 
 class RecordedObservation(NamedTuple):
@@ -38,14 +39,6 @@ class RecordedObservation(NamedTuple):
         )  # fmt: skip
 
 
-class RecordedWithdrawal(NamedTuple):
-    """A withdrawal (``exclude``) or its end (``include``)."""
-
-    kind: str
-    subject_kind: membership.SubjectKind
-    subject: str
-
-
 class RecordedSplit(NamedTuple):
     """A split: observations count for ``subjects`` from then on."""
 
@@ -72,7 +65,7 @@ class RecordedTransaction(NamedTuple):
     observations: list[RecordedObservation]
     sources: list[tuple[str, str | None]]
     interpretations: list[tuple[str, str, str | None]]
-    withdrawals: list[RecordedWithdrawal]
+    withdrawals: list[SubjectChange]
     splits: list[RecordedSplit]
     schemas: list[tuple[str, str]]
 

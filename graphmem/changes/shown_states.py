@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from graphmem.changes.change import Fields, ShownValue
+from graphmem.changes.change import Fields
 from graphmem.context import Context
 from graphmem.model import ending, identity, membership, reduction, times
 from graphmem.model.reduction import Fold
@@ -42,8 +42,7 @@ class State:
         if not self.is_shown:
             return _NO_FIELDS
         without = identity.CANONICAL_NAME if self.is_entity else None
-        pairs = reduction.snapshot_fields(self.fold, without)
-        return {name: ShownValue(winner.value, winner.observation_id) for name, winner in pairs}
+        return dict(reduction.snapshot_fields(self.fold, without))
 
 
 States = dict[str, State | None]
