@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from graphmem.auth.accounts import Account, Accounts
     from graphmem.auth.erasing import Erased, Totals
-    from graphmem.context import Services
     from graphmem.settings import Settings
 
 T = TypeVar("T")
@@ -30,16 +29,11 @@ def on_accounts(
 ) -> T:
     """Run ``work`` on the accounts of this machine's instance. ``reads``: whether there has to be one."""
     chosen = session.local_settings(reads=reads)
+    from graphmem.auth.accounts import Accounts
     from graphmem.cli.in_process import on_services, refuse_in_sandbox
 
     refuse_in_sandbox(chosen, "account")
-
-    async def on_their_services(services: Services) -> T:
-        from graphmem.auth.accounts import Accounts
-
-        return await work(Accounts(services.database), chosen)
-
-    return on_services(chosen, on_their_services)
+    return on_services(chosen, lambda services: work(Accounts(services.database), chosen))
 
 
 def tell_first_credential(was_open: bool) -> None:

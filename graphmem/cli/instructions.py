@@ -8,18 +8,17 @@ from typing import Any, Literal
 
 import typer
 
-from graphmem.cli.agents.agent_table import TEXT, AgentFile
+from graphmem.cli.agents.agent_table import TEXT, AgentFile, SetupScope
 from graphmem.cli.agents.config_files import MarkdownBlock
 from graphmem.cli.agents.file_changes import change_file, chosen_agents, print_files
 from graphmem.cli.session import Draw, Session
-from graphmem.cli.setup import Word
 
 
 def instructions(
     session: Session,
     action: Literal["check", "install", "print"],
     agents: list[str] | None = None,
-    scope: Word = "project",
+    scope: SetupScope = "project",
     dry_run: bool = False,
     undo: bool = False,
 ) -> tuple[dict[str, Any], Draw] | None:
@@ -43,7 +42,7 @@ def _state(file: AgentFile) -> str:
     return "as asked" if block == file.edits[0].value else "outdated" if block else "missing"
 
 
-def _files(names: Sequence[str], scope: Word) -> Iterator[tuple[str, AgentFile]]:
+def _files(names: Sequence[str], scope: SetupScope) -> Iterator[tuple[str, AgentFile]]:
     """Yield the files of the agents, each once: several agents read AGENTS.md."""
     seen = set()
     for agent in chosen_agents(names):

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import typer
 
@@ -120,13 +120,11 @@ def _answer(line: list[str] | str) -> str:
 CHECK = "check"
 """The word in place of agents that asks what is set up."""
 
-Word = Literal["user", "project"]
-
 
 def setup(
     session: Session,
     agents: list[str] | None = None,
-    scope: Word = "user",
+    scope: SetupScope = "user",
     hooks: bool = False,
     dry_run: bool = False,
     undo: bool = False,
@@ -175,7 +173,7 @@ def _program(is_shared: bool) -> list[str]:
 
 
 def set_up(
-    agent: Agent, scope: Word, root: Path, start: Launch, hooks: bool, dry_run: bool, undo: bool
+    agent: Agent, scope: SetupScope, root: Path, start: Launch, hooks: bool, dry_run: bool, undo: bool
 ) -> Iterator[dict[str, Any]]:
     if not agent.can(scope, start):
         where = "a service: add its address in the agent's own settings" if start.url else "projects"
@@ -188,7 +186,7 @@ def set_up(
 
 
 def files_of(
-    agent: Agent, scope: Word, root: Path, start: Launch, hooks: bool
+    agent: Agent, scope: SetupScope, root: Path, start: Launch, hooks: bool
 ) -> Iterator[tuple[AgentFile, bool]]:
     """Yield the files of one agent, each once, and whether it was asked for; hooks that are there stay."""
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,7 +73,9 @@ def note(settings: Settings, path: Path, **known: Any) -> Backup:
     backup = Backup(str(inside), now, path.stat().st_size, of=origin(settings), **known)
     with used_as_data(settings.data_path):
         private_directory(settings.data_path)
-        with open(settings.data_path / FILE, "a", encoding="utf-8", opener=_private) as file:
+        with open(
+            settings.data_path / FILE, "a", encoding="utf-8", opener=partial(os.open, mode=0o600)
+        ) as file:
             file.write(json.dumps(asdict(backup)) + "\n")
             flush(file)
         flush_directory(settings.data_path)
@@ -123,7 +126,3 @@ def due_since(settings: Settings, now: datetime) -> datetime | None:
     times += [facts.created_at] if facts and not times else []
     due = [datetime.fromisoformat(time) + timedelta(days=settings.backup_days) for time in times]
     return due[0] if due and due[0] <= now else None
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -29,7 +29,6 @@ from graphmem.registry import REGISTRY
 from graphmem.sandbox.reports import Reports, keyed_hash
 from graphmem.sandbox.terms import last_wipe_time
 from graphmem.search.search_copies import SearchCopies
-from graphmem.settings import Settings
 
 LEASE_SECONDS: Final = 120.0
 """Seconds for which a process has the work. If it is killed, another one goes on after them."""
@@ -51,14 +50,6 @@ class ErasedEntity(NamedTuple):
 
 
 _log = structlog.get_logger("graphmem.sandbox")
-
-
-def seed_folder(settings: Settings) -> Path:
-    """Return the folder of the seed: that of the settings, else the examples.
-
-    In a checkout ``graphmem/examples`` is a link to them; a package has them there.
-    """
-    return settings.sandbox_seed or Path(graphmem.__file__).parent / "examples"
 
 
 async def look_after(services: Services, now: int | None = None) -> int:
@@ -153,7 +144,8 @@ async def _seed(services: Services, account: SharedAccount) -> None:
 
     Raises ConfigurationInvalid: the folder has none. Raises GraphmemError: a file is no valid request.
     """
-    folder = seed_folder(services.settings)
+    # In a checkout ``graphmem/examples`` is a link to the examples; a package has them there.
+    folder = services.settings.sandbox_seed or Path(graphmem.__file__).parent / "examples"
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ConfigurationInvalid(

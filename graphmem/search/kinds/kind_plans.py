@@ -260,7 +260,7 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
         name for name, values in shape.enums.items() if not asked_values.isdisjoint(_plain_values(values))
     )
     meanings = {state.meaning for state in phrase.states}
-    due = _listed(_TIMES["due"], shape.fields) if "overdue" in meanings else []
+    due = measures.listed(_TIMES["due"], shape.fields) if "overdue" in meanings else []
     times: list[str] = []
     if (period := phrase.period) is not None:
         times = (
@@ -293,7 +293,7 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
     texts = sorted(shape.texts - shape.dated - states.keys())
     references = [name for name in texts if name.lower() not in _FREE_TEXT]
     payers, payees = (
-        _listed(_DEBTS[name], shape.fields) if phrase.debts else () for name in ("payers", "payees")
+        measures.listed(_DEBTS[name], shape.fields) if phrase.debts else () for name in ("payers", "payees")
     )
     return TypePlan(
         states if reads_states else {}, tuple(valued), times, due, sorts,
@@ -363,7 +363,7 @@ def _time_fields(shape: TypeShape, period: Period, state: str | None) -> list[st
     if period.direction == "past" and state in ("done", "ended", "paid") and not period.is_due:
         order = [*(["paid"] if state == "paid" else ["done", "paid"]), *order]
     for group in order:
-        if named := _listed(groups[group], shape.fields):
+        if named := measures.listed(groups[group], shape.fields):
             return named
     if period.is_due:
         return []
@@ -374,9 +374,4 @@ def agenda_fields(entity_type: str, fields: Collection[str]) -> list[str]:
     """Return the fields of a type that say when something is on or due; that of an occasion may be any."""
     is_occasion = not _OCCASIONS.isdisjoint(entity_type.split("_"))
     groups = ("due", "start", *(["own"] if is_occasion else []), "end")
-    return _listed((name for group in groups for name in _TIMES[group]), fields)
-
-
-def _listed(names: Iterable[str], fields: Collection[str]) -> list[str]:
-    by_name = {"_".join(words.tokens(name)): name for name in sorted(fields, reverse=True)}
-    return [by_name[name] for name in names if name in by_name]
+    return measures.listed((name for group in groups for name in _TIMES[group]), fields)

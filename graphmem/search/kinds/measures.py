@@ -136,10 +136,14 @@ def measured(
             best, most = Measured(name, telling), count
     if most:
         return best
+    named = [*listed(FIELDS[measure.about or "amount"], fields), *(timed if measure.about == "time" else ())]
+    return Measured(named[0], frozenset()) if named else None
+
+
+def listed(names: Iterable[str], fields: Collection[str]) -> list[str]:
+    """Return the fields of some names as words compare, in the order of the names."""
     by_name = {"_".join(words.tokens(name)): name for name in sorted(fields, reverse=True)}
-    listed = [by_name[name] for name in FIELDS[measure.about or "amount"] if name in by_name]
-    listed += timed if measure.about == "time" else []
-    return Measured(listed[0], frozenset()) if listed else None
+    return [by_name[name] for name in names if name in by_name]
 
 
 def extremes(measure: Measure, quantities: Mapping[str, Quantity]) -> list[str]:
