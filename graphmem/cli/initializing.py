@@ -103,7 +103,7 @@ def _completed(choices: Choices, current: Settings) -> Choices:
 
 def _place(session: Session, data_dir: Path | None) -> Path:
     """Let every command find the data in the directory that is wanted; return it. Data is never moved."""
-    from graphmem import environment_file, neo4j_local
+    from graphmem import neo4j_local
     from graphmem.neo4j_local.private_files import private_directory, used_as_data, write_private
 
     current = session.settings()
@@ -140,13 +140,8 @@ def _database(session: Session, choices: Choices) -> tuple[str, str]:
             password = typer.prompt("Its password", hide_input=True, err=True)
             trial = session.settings(neo4j_uri=choices.database, neo4j_password=password, **choices.login)
         _on_database(trial, lambda database: database.verify())
-        texts = (
-            trial.neo4j_uri,
-            trial.neo4j_username,
-            trial.neo4j_password.get_secret_value(),
-            trial.neo4j_database,
-        )
-        values = dict(zip(map(variable, names), texts, strict=True))
+        values = {variable(name): getattr(trial, name) for name in names}
+        values[variable("neo4j_password")] = trial.neo4j_password.get_secret_value()
     path = current.data_path / environment_file.FILE
     before = path.read_text("utf-8") if path.exists() else None
     kept = environment_file.read(current.data_path)

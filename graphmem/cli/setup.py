@@ -180,25 +180,14 @@ def set_up(
         if not undo:
             yield {"agent": agent.name, "result": "left out", "why": f"it has no file for {where}"}
         return
-    for file, is_asked in files_of(agent, scope, root, start, hooks or undo):
-        if is_asked:
-            yield change_file(agent.name, file, dry_run, undo)
-
-
-def files_of(
-    agent: Agent, scope: SetupScope, root: Path, start: Launch, hooks: bool
-) -> Iterator[tuple[AgentFile, bool]]:
-    """Yield the files of one agent, each once, and whether it was asked for; hooks that are there stay."""
-
-    server = agent.server(scope, root, start)
+    files = [agent.server(scope, root, start)]
     own = agent.hooks(scope, root, start) if agent.has_hooks else None
-    if own is None:
-        yield server, True
-    elif own.path != server.path:
-        yield server, True
-        yield own, hooks or _has(own)
-    else:
-        yield AgentFile(own.path, (*server.edits, *(own.edits if hooks or _has(own) else ()))), True
+    # Hooks that are there stay.
+    if own is not None and (hooks or undo or _has(own)):
+        is_one = own.path == files[0].path
+        files = [AgentFile(own.path, (*files[0].edits, *own.edits))] if is_one else [*files, own]
+    for file in files:
+        yield change_file(agent.name, file, dry_run, undo)
 
 
 def _has(file: AgentFile) -> bool:
