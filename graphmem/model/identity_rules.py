@@ -33,11 +33,9 @@ VALUES_LIMIT: Final = 20
 BORNE_LIMIT: Final = 50
 """Ids of one alternative that an entity bears; where its values make more, it bears none of them."""
 INSTANT: Final = "instant"  # stands in an alternative for the instant of a start that has a time and a zone
-TWIN_LEVEL: Final = 1
-"""The level of an event with such a start, and of the alternative of its title and instant: the events of
-one title and instant are one, the one with the smallest id."""
-RENAMED_LEVEL: Final = 1
-"""The level of a company that says what it was called before; one of that name is merged into it."""
+CALLED_LEVEL: Final = 1
+"""The level of an event with such a start, and of a company that says what it was called before. The events
+of one title and instant are one, that with the smallest id, and a company is the one of its newest name."""
 CONTENT_LEVEL: Final = 50
 """The level of a person that its content made, although the content has a name; and of a thing with a number
 that something else made."""
@@ -57,9 +55,9 @@ def alternatives(entity_type: str, registered: Alternatives | None) -> Alternati
     """Return the alternatives of a type's own rule, without the general order behind a shipped one."""
     own = identity.merging(entity_type) if registered is None else registered
     if registered is None and ("title", "date_start") in own:
-        own = (own[0], ("title", INSTANT), *own[TWIN_LEVEL:])
+        own = (own[0], ("title", INSTANT), *own[CALLED_LEVEL:])
     if registered is None and entity_type == "company":
-        own = (*own[:RENAMED_LEVEL], ("name", identity.FORMER), *own[RENAMED_LEVEL:])
+        own = (*own[:CALLED_LEVEL], ("name", identity.FORMER), *own[CALLED_LEVEL:])
     return () if own == identity.GENERAL[:-1] else own
 
 
@@ -187,6 +185,11 @@ class OwnRule:
         return ("name", identity.FORMER) in self.alternatives
 
     @cached_property
+    def level_of_names(self) -> int:
+        """The level whose ids ``Identified.called`` are."""
+        return CALLED_LEVEL + self.tells_former
+
+    @cached_property
     def is_dated(self) -> bool:
         """Whether what is said beside a number of the type may contradict itself."""
         is_number = shared_addresses.basis_of(self.entity_type) == shared_addresses.NUMBER
@@ -227,8 +230,8 @@ class OwnRule:
     def identified(self, entity_id: str, evidence: Evidence) -> Identified:
         level = self.borne(evidence).get(entity_id)
         called, former = self._names_of_company(evidence)
-        if level == RENAMED_LEVEL + 1 and former and entity_id not in former:
-            level = RENAMED_LEVEL
+        if level == self.level_of_names and former and entity_id not in former:
+            level = CALLED_LEVEL
         number, level_of_number = self.number(evidence) or (None, 0)
         if (level is None or number) and not self.joins and evidence >= BY_CONTENT:
             level = CONTENT_LEVEL
@@ -236,19 +239,16 @@ class OwnRule:
             self.owner, self.entity_type, entity_id, evidence
         )
         level = (CONTENT_LEVEL if number else 0) if is_part else level
-        twin = (
-            self._twin(entity_id, evidence)
-            if level == 0 and ("title", INSTANT) in self.alternatives
-            else None
-        )
-        level = TWIN_LEVEL if twin else level
+        if level == 0 and ("title", INSTANT) in self.alternatives:
+            called = self._twins(entity_id, evidence)
+            level = CALLED_LEVEL if called else level
         is_off = level is not None and (
             level - self.first in self.off or self._is_abbreviated(entity_id, level, evidence)
         )
         same = number if number and level == CONTENT_LEVEL else self._same(entity_id, level, evidence)
         return Identified(
-            level, evidence, is_off, None if is_part else same, twin, number, level_of_number, is_part,
-            *((called, former) if level in (0, RENAMED_LEVEL) else ()),
+            level, evidence, is_off, None if is_part else same, number, level_of_number, is_part,
+            *((called, former) if level in (0, CALLED_LEVEL) else ()),
         )  # fmt: skip
 
     def _names_of_company(self, evidence: Evidence) -> tuple[frozenset[str], frozenset[str]]:
@@ -256,20 +256,25 @@ class OwnRule:
         if not self.tells_former:
             return frozenset(), frozenset()
         former, names = (
-            frozenset(self.id_of_name(RENAMED_LEVEL + 1, value) for name, value in evidence if name == field)
+            frozenset(
+                self.id_of_name(self.level_of_names, value) for name, value in evidence if name == field
+            )
             for field in (identity.FORMER, "name")
         )
         return names - former, former
 
-    def _twin(self, entity_id: str, evidence: Evidence) -> str | None:
-        """Return the id that the title and the instant of an event make."""
+    def _twins(self, entity_id: str, evidence: Evidence) -> frozenset[str]:
+        """Return the id that the title and the instant of an event make, if its start has one."""
         for level, _, (title, *start) in _made(evidence, self.alternatives):
             instant = _instant(start[0]) if level == 0 else None
             if instant and entity_id == ids.entity_id(
                 self.owner, self.entity_type, self.basis(0), [title, *start]
             ):
-                return ids.entity_id(self.owner, self.entity_type, self.basis(TWIN_LEVEL), [title, instant])
-        return None
+                twins = ids.entity_id(
+                    self.owner, self.entity_type, self.basis(CALLED_LEVEL), [title, instant]
+                )
+                return frozenset({twins})
+        return frozenset()
 
     def _same(self, entity_id: str, level: int | None, evidence: Evidence) -> str | None:
         """Return the id that the values which made an id make today, where it is another one."""
@@ -351,9 +356,9 @@ class Identified:
     evidence: Evidence
     is_off: bool = False  # it is merged into nothing: its alternative is off, or its name abbreviated
     same: str | None = None  # the id that its values make today, where another made it
-    twin: str | None = None  # what the events of its title and instant have in common
     number: str | None = None  # the id that its number makes alone
     level_of_number: int = 0
     is_part: bool = False  # it is one of several that share a number
-    called: frozenset[str] = frozenset()  # the ids that the names of a company make, where these decide
-    former: frozenset[str] = frozenset()  # those that its former names make
+    # The ids that the names of a company make, where these decide, or the title and the instant of an event.
+    called: frozenset[str] = frozenset()
+    former: frozenset[str] = frozenset()  # those that the former names of a company make

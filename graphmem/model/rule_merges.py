@@ -13,10 +13,9 @@ from typing import Final, NamedTuple, Protocol
 
 from graphmem.model import person_names
 from graphmem.model.identity_rules import (
+    CALLED_LEVEL,
     CONTENT_LEVEL,
     JOINING_LEVEL,
-    RENAMED_LEVEL,
-    TWIN_LEVEL,
     Evidence,
     Identified,
     in_conflict,
@@ -93,12 +92,10 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
         level."""
         entity = merges.identified(entity_id)
         own = {} if entity is None or entity.level is None else {entity_id: entity.level}
-        if entity is not None and entity.twin is not None:
-            own |= dict.fromkeys(merges.bearers(entity.twin), TWIN_LEVEL)
         if entity is not None and entity.number is not None:
             own |= dict.fromkeys(merges.bearers(entity.number), CONTENT_LEVEL)
-        if entity is not None and above < RENAMED_LEVEL:
-            own |= dict.fromkeys(_renamed(merges, entity_id), RENAMED_LEVEL)
+        if entity is not None and above < CALLED_LEVEL:
+            own |= dict.fromkeys(_connected(merges, entity_id), CALLED_LEVEL)
         for concerned in (merges.borne(entity_id), merges.near(entity_id).weak, own):
             for concerned_id, level in concerned.items():
                 if level > above:
@@ -141,7 +138,7 @@ def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> tuple[set
             entity = merges.identified(entity_id)
             if entity is not None and entity.level == level:
                 decided[entity_id] = merge_of(merges, entity_id)
-                if 0 < level < CONTENT_LEVEL and entity.twin is None:
+                if 0 < level < CONTENT_LEVEL and (entity.former or not entity.called):
                     bearers = {each: merges.identified(each) for each in merges.bearers(entity_id)}
                     by_content |= {n for n, each in bearers.items() if each and each.level == CONTENT_LEVEL}
     merges.read_needs()
@@ -188,9 +185,7 @@ def _possible_merge(merges: Merges, entity_id: str) -> RuleMerge | None:
         # A merge that is a fact beats the rule.
         return None
     if entity.called:
-        return _with_renamed(merges, entity_id, entity)
-    if entity.twin is not None:
-        return _with_twins(merges, entity_id, entity.twin)
+        return _with_called(merges, entity_id, entity)
     same = merges.identified(entity.same) if entity.same else None
     if same and entity.number and in_conflict(entity.evidence, same.evidence):
         same = None
@@ -211,32 +206,17 @@ def _possible_merge(merges: Merges, entity_id: str) -> RuleMerge | None:
     return RuleMerge(min(candidates)[1], level)
 
 
-def _with_twins(merges: Merges, entity_id: str, twin: str) -> RuleMerge | None:
-    bearers = merges.bearers(twin)
+def _bearing(merges: Merges, entity_id: str, names: Iterable[str]) -> dict[str, Identified] | None:
+    """Return the other entities that are, or were, called by a name; ``None`` for too many."""
+    bearers = {each for name in names for each in (name, *merges.bearers(name))} - {entity_id}
     if len(bearers) > BEARERS_LIMIT:
         return None
-    twins = [each for each in bearers if (known := merges.identified(each)) and known.twin == twin]
-    first = min([entity_id, *twins])
-    survivor_id = merges.survivor(first, TWIN_LEVEL)
-    survivor = merges.identified(survivor_id)
-    is_placed = survivor is not None and survivor.level is not None and survivor.level >= TWIN_LEVEL
-    if first == entity_id or survivor_id == entity_id or (survivor_id != first and is_placed):
-        return None
-    return RuleMerge(first, TWIN_LEVEL)
+    every = {each: merges.identified(each) for each in sorted(bearers)}
+    return {each: bearer for each, bearer in every.items() if bearer and bearer.called}
 
 
-def _bearing(merges: Merges, entity_id: str, named: Iterable[str]) -> dict[str, Identified] | None:
-    """Return the other companies that have, or had, a name; ``None`` for too many."""
-    bearers = {each for name in named for each in (name, *merges.bearers(name))} - {entity_id}
-    every = (
-        {each: merges.identified(each) for each in sorted(bearers)} if len(bearers) <= BEARERS_LIMIT else {}
-    )
-    known = {each: bearer for each, bearer in every.items() if bearer and bearer.called}
-    return known if len(bearers) <= BEARERS_LIMIT else None
-
-
-def _renamed(merges: Merges, entity_id: str) -> set[str]:
-    """Return the companies that new and former names join to one, directly or through others."""
+def _connected(merges: Merges, entity_id: str) -> set[str]:
+    """Return what current and former names connect with an entity, directly or through others."""
     reached, waiting = set[str](), [entity_id]
     while waiting and len(reached) <= BEARERS_LIMIT:
         entity = merges.identified(each := waiting.pop())
@@ -247,27 +227,28 @@ def _renamed(merges: Merges, entity_id: str) -> set[str]:
     return reached
 
 
-def _with_renamed(merges: Merges, entity_id: str, entity: Identified) -> RuleMerge | None:
-    """Return the merge of a company that says what it was called before, into the one of its newest name."""
+def _with_called(merges: Merges, entity_id: str, entity: Identified) -> RuleMerge | None:
+    """Return the merge of an event into the first of its title and instant, or of a company that says what it
+    was called before into the one of its newest name."""
     target = _newest(merges, entity_id, entity)
     passed, later = {entity_id}, target
     while later is not None and later not in passed:
         passed.add(later)
         known = merges.identified(later)
-        later = _newest(merges, later, known) if known and known.level == RENAMED_LEVEL else None
-    if target is None or later == entity_id:
-        # Where the newest name is the first one again, nothing says which it is.
-        return None
-    return RuleMerge(target, RENAMED_LEVEL)
+        later = _newest(merges, later, known) if known and known.level == CALLED_LEVEL else None
+    # Where the newest name is the first one again, nothing says which it is.
+    return RuleMerge(target, CALLED_LEVEL) if target is not None and later != entity_id else None
 
 
 def _newest(merges: Merges, entity_id: str, entity: Identified) -> str | None:
-    """Return the company that an entity is called now; of several of one name the first."""
+    """Return what an entity is called now; of several of one name the first."""
     bearing = _bearing(merges, entity_id, entity.called)
+    if bearing is None:
+        return None
     fitting = {
         each: other
-        for each, other in (bearing or {}).items()
-        if not in_conflict(entity.evidence, other.evidence)
+        for each, other in bearing.items()
+        if not entity.former or not in_conflict(entity.evidence, other.evidence)
     }
     later = {each: other for each, other in fitting.items() if _is_later(other, entity)}
     newest = {
@@ -275,16 +256,21 @@ def _newest(merges: Merges, entity_id: str, entity: Identified) -> str | None:
     }
     if not later:
         newest = {n: each for n, each in fitting.items() if each.called & entity.called} | {entity_id: entity}
-    newest = {n: each for n, each in newest.items() if each.level == 0} or newest
-    survivors = sorted({merges.survivor(each, RENAMED_LEVEL) for each in newest})
-    is_one = len(survivors) == 1 or frozenset.intersection(*(each.called for each in newest.values()))
-    survivor = merges.identified(survivors[0]) if survivors and is_one else None
-    is_placed = survivor is None or survivor.level in (None, 0, RENAMED_LEVEL)
-    return survivors[0] if survivors and is_one and is_placed and survivors[0] != entity_id else None
+    strongest = {n: each for n, each in newest.items() if each.level == 0}
+    survivors = {merges.survivor(each, CALLED_LEVEL) for each in strongest or newest}
+    is_one = not strongest and newest and frozenset.intersection(*(each.called for each in newest.values()))
+    if len(survivors) != 1 and not is_one:
+        return None
+    first = min(strongest or newest)
+    survivor_id = merges.survivor(first, CALLED_LEVEL)
+    survivor = merges.identified(survivor_id)
+    is_placed = survivor is not None and survivor.level is not None and survivor.level >= CALLED_LEVEL
+    is_itself = entity_id in (first, survivor_id)
+    return None if is_itself or (survivor_id != first and is_placed) else first
 
 
 def _is_later(company: Identified, other: Identified) -> bool:
-    """Return whether one company says that it was called what another is, and not the other way round too."""
+    """Return whether a company was called what another is, and not the other way round too."""
     return bool(company.former & other.called) and not other.former & company.called
 
 

@@ -25,8 +25,6 @@ from graphmem.model.dismissals import DatedDismissal
 from graphmem.model.identity_rules import (
     CONTENT_LEVEL,
     JOINING_LEVEL,
-    RENAMED_LEVEL,
-    TWIN_LEVEL,
     Evidence,
     Identified,
     OwnRule,
@@ -175,16 +173,13 @@ class EvidenceReader:
 
     def _ask_targets(self, role: _Role, entity_id: str, rule: OwnRule, identified: Identified) -> bool:
         level, ends = identified.level, [entity_id]
-        if identified.twin is not None:
-            level, ends = TWIN_LEVEL, [identified.twin]
-        elif identified.same is not None:
+        if identified.same is not None:
             self._ask(role, identified.same)
             ends.append(identified.same)
         if level == CONTENT_LEVEL and identified.number is not None:
             level, ends = identified.level_of_number, [identified.number]
         if identified.called and level:
-            # The keys of a renamed company are those of its names.
-            level, ends = RENAMED_LEVEL + 1, [*identified.called]
+            level, ends = rule.level_of_names, [*identified.called]
             self._ask(role, *ends)
         if not level or level in (CONTENT_LEVEL, JOINING_LEVEL):
             return True
@@ -218,11 +213,8 @@ class EvidenceReader:
             if level and each != entity_id and (self._joins or rule.is_own(level))
         }
         level, bearers = identified.level, frozenset[str]()
-        if identified.twin is not None:
-            bearers = self._look_up(KEY_KIND + rule.basis(TWIN_LEVEL), identified.twin)
-            members.update(bearers or ())
-        elif identified.called:
-            basis, names = rule.basis(RENAMED_LEVEL + 1), identified.called | identified.former
+        if identified.called:
+            basis, names = rule.basis(rule.level_of_names), identified.called | identified.former
             every = [self._look_up(KEY_KIND + basis, each) for each in sorted(names)]
             members.update(*(each or () for each in every))
             bearers = None if None in every else bearers

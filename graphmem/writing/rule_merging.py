@@ -90,8 +90,6 @@ class _DraftMerges(rule_merges.Merges):
             if entity.rule is None:
                 return Identified(None, entity.evidence)
             identified = entity.rule.identified(entity_id, entity.evidence)
-            if identified.twin is not None:
-                self._near[identified.twin] = entity.rule, identity_rules.TWIN_LEVEL
             self._note_names(entity.rule, identified)
             if identified.number is not None:
                 self._near[identified.number] = entity.rule, identified.level_of_number
@@ -112,9 +110,9 @@ class _DraftMerges(rule_merges.Merges):
             self._note_names(rule, identified)
         return identified
 
-    def _note_names(self, rule: identity_rules.OwnRule, company: Identified) -> None:
-        for named in company.called | company.former:
-            self._near[named] = rule, identity_rules.RENAMED_LEVEL + 1
+    def _note_names(self, rule: identity_rules.OwnRule, identified: Identified) -> None:
+        for name in identified.called | identified.former:
+            self._near[name] = rule, rule.level_of_names
 
     def borne(self, entity_id: str) -> Mapping[str, int]:
         entity = self._draft.entities.get(entity_id)
