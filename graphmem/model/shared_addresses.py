@@ -191,6 +191,12 @@ class Parting:
         return sorted({each for each in self.parts.values() if each})
 
     @property
+    def whole(self) -> str | None:
+        """The part for which all of the forms count, if it is one."""
+        parts = {*self.parts.values()}
+        return next(iter(parts)) if len(parts) == 1 else None
+
+    @property
     def text(self) -> str:
         """It as canonical JSON: ``[[name, birthday, id of the part], …]``, sorted; of a number alike."""
         return canonical.encode(sorted(([*form, each] for form, each in self.parts.items()), key=str))

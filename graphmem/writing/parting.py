@@ -105,9 +105,9 @@ def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
             state.addresses.unparted[address_id] = address
         elif known or parting.is_shared:
             state.addresses.partings[address_id] = parting
-            state.addresses.former[address_id] = parting.former(
-                state.owner, address.entity_type, address.address
-            )
+            former = parting.former(state.owner, address.entity_type, address.address)
+            state.addresses.former[address_id] = former
+            state.addresses.partings |= former
 
 
 def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -> bool:
@@ -152,13 +152,13 @@ def placed(item: Item, state: State) -> Item:
 def placed_items(items: list[Item], state: State) -> tuple[list[Item], dict[str, str]]:
     """Return the items of one transaction, each with the part that it is about as its entity.
 
-    What names the id of an address outright is about the part that speaks alone in the transaction: the
-    second value has these parts, by the id of the address.
+    What names the id of an address outright is about the part that speaks alone in the transaction, and what
+    names a former id of a part is about this part: the second value has these parts, by these ids.
     """
     if not state.addresses.partings:
         return items, {}
     items = [placed(item, state) for item in items]
-    spoken = alone((item.home, item.entity_id) for item in items if item.home)
+    spoken = alone((item.home, item.entity_id) for item in items if item.home) | _now(state)
     outright = (item for item in items if item.basis == "target_id" and item.entity_id in spoken)
     parts = {
         item.index: replace(item, entity_id=spoken[item.entity_id], home=item.entity_id) for item in outright
@@ -174,7 +174,7 @@ def placed_observations(observations: Iterable[Observation], state: State) -> li
     for each in observations:
         if part := _part(state, each.subject_id, each.entity_type, of_observation(each)):
             parts[each.id] = part
-    spoken = alone((each.subject_id, parts.get(each.id)) for each in observations)
+    spoken = alone((each.subject_id, parts.get(each.id)) for each in observations) | _now(state)
     for each in observations:
         if _is_outright(each.subject_id, each.basis, each.kind):
             parts.setdefault(each.id, moved_subject(each.subject_id, spoken))
@@ -184,6 +184,11 @@ def placed_observations(observations: Iterable[Observation], state: State) -> li
         else each
         for each in observations
     ]
+
+
+def _now(state: State) -> dict[str, str]:
+    """Return the parts of today by the ids that they had before."""
+    return {each: part for each, parting in state.addresses.partings.items() if (part := parting.whole)}
 
 
 def _is_outright(subject_id: str, basis: str | None, kind: str) -> bool:
@@ -230,8 +235,9 @@ async def _move(queries: Queries, state: State, address_id: str) -> Placed:
         observation_id: parting.part(state.owner, entity.kind, *each) if each else None
         for observation_id, each in identified.items()
     }
-    targets = _targets(rows, part_of, address_id)
     former = parting.former(state.owner, entity.kind, address)
+    now = {each: each for each in parting.ids} | {each: it.whole or each for each, it in former.items()}
+    targets = _targets(rows, part_of, address_id, now)
     need(state, [*former, *(target for _, target in targets if target)])
     note_former(state, state.entities, entity.kind, former)
     for target in (target for _, target in targets if target and state.thing(target) is None):
@@ -249,7 +255,7 @@ async def _read(
     queries: Queries, entity: Thing, part_ids: Iterable[str]
 ) -> tuple[list[_ObservationRow], dict[str, AddressForm | None]]:
     rows = await queries.only(
-        "parting.observations", list[_ObservationRow], entity_id=entity.subject_id,
+        "parting.observations", list[_ObservationRow],
         entity_ids=[entity.subject_id, *part_ids], fields=list(shared_addresses.fields_of(entity.kind)),
     )  # fmt: skip
     return rows, {
@@ -257,6 +263,7 @@ async def _read(
             entity.kind, row.basis, row.kind, dict(zip(row.names, row.values, strict=True))
         )
         for row in rows
+        if row.subject_id == entity.subject_id
     }
 
 
@@ -297,25 +304,30 @@ def alone(parts: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     return {address_id: next(iter(every)) for address_id, every in spoken.items() if len(every) == 1}
 
 
-def _targets(rows: Iterable[_ObservationRow], part_of: Mapping[str, str | None], address_id: str) -> Placed:
-    """Return the observations that count for another subject than is noted, each with that subject."""
+def _targets(
+    rows: Iterable[_ObservationRow],
+    part_of: Mapping[str, str | None],
+    address_id: str,
+    now: Mapping[str, str],
+) -> Placed:
+    """Return the observations that count for another subject than is noted, each with that subject; ``now``
+    are the parts of today by the ids that they have or had."""
     spoken: dict[str, set[str]] = {}
     for row in rows:
         for transaction in row.transactions:
-            spoken.setdefault(transaction, set()).update(filter(None, [part_of[row.observation_id]]))
+            spoken.setdefault(transaction, set()).update(filter(None, [part_of.get(row.observation_id)]))
     targets: Placed = []
     for row in rows:
-        part = part_of[row.observation_id]
-        if part is None and _is_outright(row.subject_id, row.basis, row.kind):
+        part, is_outright = part_of.get(row.observation_id), _is_outright(row.subject_id, row.basis, row.kind)
+        if part is None and is_outright:
             parts = set[str]().union(*(spoken[each] for each in row.transactions))
             part = next(iter(parts)) if len(parts) == 1 else None
+        by_end = {**(now if is_outright else {}), address_id: part or address_id}
         # The other end of a relationship may be at another address that people share.
         stored, current = row.subject_id.split(":"), (row.part or row.subject_id).split(":")
-        ends = [
-            part or each if each == address_id else now for each, now in zip(stored, current, strict=True)
-        ]
+        ends = [by_end.get(each, other) for each, other in zip(stored, current, strict=True)]
         target = ":".join(ends) if ends != stored else None
-        if target != row.part:
+        if target != row.part and not by_end.keys().isdisjoint(stored):
             targets.append((row.observation_id, target))
     return targets
 

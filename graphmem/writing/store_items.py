@@ -71,7 +71,7 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
 def _warn_of_sharing(draft: Draft, item: Item) -> None:
     home = item.home or item.entity_id
     parting = draft.state.addresses.partings.get(home)
-    if parting is None or not parting.is_shared:
+    if parting is None or not parting.is_shared or parting.whole:
         return
     others = [each for each in parting.ids if each != item.entity_id]
     is_number = item.basis == shared_addresses.NUMBER

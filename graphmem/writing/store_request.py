@@ -151,6 +151,7 @@ class StoreRequest(TransactionRequest):
         if self.interpretation is not None:
             touched.interpretations.update((self.interpretation.id, *self.interpretation.replaces))
             touched.sources.add(self.interpretation.source_id)
+        touched.entities.update(self.spoken)
         for item in self.items:
             touched.add_subjects(filter(None, (item.entity_id, item.home)))
             form = parting.of_item(item)
@@ -188,6 +189,7 @@ class StoreRequest(TransactionRequest):
             request = self
         items, spoken = parting.placed_items(items, state)
         changed = any(new is not old for new, old in zip(items, request.items, strict=True))
+        changed = changed or spoken != request.spoken
         return replace(request, items=items, spoken=spoken) if changed else request
 
     def with_rule(self, item: Item, state: State) -> Item:

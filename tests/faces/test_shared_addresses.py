@@ -10,6 +10,7 @@ import pytest
 from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.model import shared_addresses
+from graphmem.model.ids import entity_id
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.rule_merging import Audited
@@ -158,6 +159,38 @@ def test_a_part_whose_id_changes_says_which_it_is_now(run: Call, audited: Audite
     (nils,) = {each for each, (name, _) in shown(run).items() if name != "Berit Holmvik"}
     for each in told - {nils}:
         assert run("entities.get", entity_id=each)["parted_into"] == [nils]
+    assert audited(False) == {}
+
+
+@pytest.mark.parametrize("is_last_first", [False, True])
+def test_what_is_said_by_the_id_of_a_part_stays_with_the_person_when_the_id_changes(
+    run: Call, audited: Audited, owner: str, is_last_first: bool
+) -> None:
+    given = sorted(
+        ("nils holmvik", "n holmvik", "nills holmvik", "niels holmvik"),
+        key=lambda name: entity_id(owner, "person", "email+name", [ADDRESS, name]), reverse=is_last_first,
+    )  # fmt: skip
+    run("store", entities=[BERIT])
+    (told,) = run("store", entities=[{**NILS, "name": given[0]}])["entities"]
+    acme = {"entity_type": "company", "name": "Acme"}
+    link = {"relationship_type": "WORKS_AT", "source_entity_id": told["entity_id"], "target_index": 0}
+    run("store", entities=[acme], relationships=[link])
+    run("entities.correct", entity_id=told["entity_id"], field="phone", value="+45 99")
+    for name in given[1:]:
+        run("store", entities=[{**NILS, "name": name}])
+    assert {phone for _, phone in shown(run).values()} == {"+45 99", "+45 92"}
+    (nils,) = {each for each, (_, phone) in shown(run).items() if phone == "+45 99"}
+    # So does what is said by an id of the person from then on.
+    corrected = run("entities.correct", entity_id=told["entity_id"], field="city", value="Oslo")
+    run("entities.correct", entity_id=nils, field="phone", value="+45 98")
+    link = {**link, "relationship_type": "OWNS"}
+    run("store", entities=[acme], relationships=[link])
+    page = run("entities.query", entity_type="person", include_snapshots=True)
+    (known,) = (each["snapshot"] for each in page["entities"] if each["entity_id"] == nils)
+    assert (known["phone"], known["city"], corrected["entity_id"]) == ("+45 98", "Oslo", nils)
+    links = run("relationships.list", entity_id=nils)["relationships"]
+    assert {each["relationship_type"] for each in links} == {"WORKS_AT", "OWNS"}
+    assert len(page["entities"]) == 2
     assert audited(False) == {}
 
 

@@ -1,7 +1,7 @@
-// parting.observations: the observations that were stored for an address, and those of relationships at it, with what
-// they say of the person.
+// parting.observations: the observations of an address and its parts, and those of relationships at them, with what they
+// say of the person.
 //
-// params  entity_id: STRING, entity_ids: LIST<STRING>, fields: LIST<STRING>
+// params  entity_ids: LIST<STRING>, fields: LIST<STRING>
 // returns observations: LIST<LIST>
 // mode    read
 // index   observed_in_time (home, at), relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
@@ -29,7 +29,6 @@ CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
   WHERE seen.home = subject_id AND seen.at IS NOT NULL AND observation.owner = $owner
-    AND $entity_id IN split(coalesce(observation.entity_id, observation.relationship_key), ':')
   RETURN collect(DISTINCT observation) AS stored
 }
 UNWIND stored AS observation
