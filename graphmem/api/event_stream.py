@@ -36,6 +36,8 @@ from graphmem.operations.subscriptions import FollowChanges, changes_for
 PING_SECONDS: Final = 25
 SEND_SECONDS: Final = 60
 """Seconds in which a client has to read what was sent."""
+READY: Final = "ready"
+"""The event with which a stream begins. It has data: some clients make an event of a block without."""
 
 
 async def stream(request: Request) -> Response:
@@ -87,7 +89,7 @@ async def _chunks(
                 if sent is None:
                     # So that a client that comes again before the first change misses none.
                     cursor = await change_cursors.at_end(context, at.sequence, at.clock)
-                    yield f"retry: 2000\nid: {cursor}\n\n".encode()
+                    yield b"retry: 2000\n" + _frame(READY, {"event_type": READY, "cursor": cursor}, cursor)
                     sent = at
                 if events:
                     yield events

@@ -87,7 +87,8 @@ class Stream:
         told = []
         for event in self.text.split("\n\n"):
             lines = dict(line.split(": ", 1) for line in event.split("\n") if ": " in line)
-            if "data" in lines:
+            assert "data" in lines or "id" not in lines, "some clients make an event of a block without data"
+            if lines.get("event", "ready") != "ready":
                 told.append(json.loads(lines["data"]))
                 if "id" in lines:
                     assert (lines["id"], lines["event"]) == (told[-1]["cursor"], told[-1]["event_type"])

@@ -176,7 +176,7 @@ export async function follow(after, take, signal) {
         rest = frames.pop() ?? '';
         for (const frame of frames) {
           const lines = Object.fromEntries(frame.split(/\r?\n/).map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]));
-          if (lines.event && lines.event !== 'error' && lines.data) take(JSON.parse(lines.data));
+          if (lines.event && !['ready', 'error'].includes(lines.event) && lines.data) take(JSON.parse(lines.data));
           cursor = lines.id ?? cursor;
         }
       }
