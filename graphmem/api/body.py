@@ -7,10 +7,12 @@ import contextlib
 import hashlib
 import hmac
 import re
+import zlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -28,6 +30,10 @@ DRAIN_SECONDS = 60.0
 MEMBERS_LIMIT: Final = 1_000
 """Members named ``file_content`` of a body among which the file is looked for."""
 _MEMBER: Final = re.compile(rb'"file_content"[ \t\r\n]*+:[ \t\r\n]*+"')
+PART_BYTES: Final = 65_536
+"""Bytes of one part of an inflated body."""
+_WINDOWS: Final = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+"""The codings of bodies that are inflated, with the ``wbits`` of :mod:`zlib`."""
 _UNREAD = "body_is_unread"
 
 
@@ -87,15 +93,8 @@ async def read_bytes(request: Request, settings: Settings, *, holds_file: bool =
 async def parts_of(request: Request, settings: Settings) -> AsyncIterator[bytes]:
     """Yield the parts of a body, within ``Settings.body_timeout`` for every ``max_body_bytes`` of it.
 
-    Raises InvalidJson: the body did not arrive completely in time. Raises UnsupportedMediaType: it is
-    compressed.
+    Raises InvalidJson: the body did not arrive completely in time.
     """
-    coding = request.headers.get("content-encoding", "identity").strip().lower()
-    if coding not in ("", "identity"):
-        raise UnsupportedMediaType(
-            f"the body is sent as {coding[:100]}: send it as it is, without Content-Encoding",
-            content_encoding=coding[:100],
-        )
     seconds, most = settings.body_timeout, settings.max_body_bytes
     loop = asyncio.get_running_loop()
     spent, size = 0.0, 0
@@ -121,6 +120,53 @@ def announced_size(request: Request) -> int:
     """Return the length that a request announces for its body, in bytes; 0 if it announces none."""
     declared = request.headers.get("content-length", "")
     return int(declared[:18]) if declared.isascii() and declared.isdigit() else 0
+
+
+def inflated(scope: Scope, receive: Receive) -> Receive:
+    """Return what receives the body of a request as it was before it was compressed (RFC 9110, 8.4).
+
+    The headers of ``scope`` say then what the body is. Raises UnsupportedMediaType: it has another coding.
+    """
+    coding = Headers(scope=scope).get("content-encoding", "identity").strip().lower()
+    if coding in ("", "identity"):
+        return receive
+    if coding not in _WINDOWS:
+        message = f"the body is sent as {coding[:100]}: send it as gzip, or as it is"
+        raise UnsupportedMediaType(message, content_encoding=coding[:100])
+    left_out = (b"content-encoding", b"content-length")
+    scope["headers"] = [each for each in scope["headers"] if each[0] not in left_out]
+    parts = _inflated_parts(receive, zlib.decompressobj(_WINDOWS[coding]))
+
+    async def next_part() -> Message:
+        return await anext(parts, None) or await receive()
+
+    return next_part
+
+
+async def _inflated_parts(receive: Receive, inflater: Any) -> AsyncIterator[Message]:
+    """Yield the messages of a compressed body, each of at most :data:`PART_BYTES`.
+
+    Raises InvalidJson: the body is damaged, ends too early, or goes on after its end.
+    """
+    more, is_begun = True, False
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            yield message
+            return
+        rest, more = message.get("body", b""), message.get("more_body", False)
+        is_begun = is_begun or bool(rest)
+        is_full = bool(rest)
+        while rest or is_full:
+            try:
+                part = inflater.decompress(rest, PART_BYTES)
+            except zlib.error:
+                raise InvalidJson("the body is not compressed as its Content-Encoding says") from None
+            rest, is_full = inflater.unconsumed_tail, len(part) == PART_BYTES
+            yield {"type": "http.request", "body": part, "more_body": True}
+        if inflater.unused_data or (is_begun and not (more or inflater.eof)):
+            raise InvalidJson("the compressed body ends before or after its last byte")
+    yield {"type": "http.request", "body": b"", "more_body": False}
 
 
 class Drained:

@@ -22,7 +22,7 @@ from typing import Any, Final
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphmem.api.body import Replayed, drained
+from graphmem.api.body import Replayed, drained, inflated
 from graphmem.api.headers import SANDBOX_HEADER, BrowserHeaders, HostCheck, SentHeaders
 from graphmem.api.limits import RateLimits, RequestMeter
 from graphmem.api.refusals import challenged, refusal
@@ -146,13 +146,14 @@ class Gate:
             actor = await self._actor(scope, headers, body, meter)
             scope.setdefault("state", {})["actor"] = actor
             lasts = is_stream(scope["path"], headers.get("mcp-method"))
+            receive = inflated(scope, body.receive)
             if self._turns is None or not actor.account or lasts:
-                await self._app(scope, body.receive, answer.send)
+                await self._app(scope, receive, answer.send)
             else:
                 # Everybody in a sandbox is one account: there the addresses take turns.
                 is_shared = actor.method is Method.SANDBOX
                 async with self._turns.turn(meter.address if is_shared else actor.account):
-                    await self._app(scope, body.receive, answer.send)
+                    await self._app(scope, receive, answer.send)
         except GraphmemError as exc:
             if answer.status:
                 raise
