@@ -101,6 +101,10 @@ class Settings(BaseSettings):
     """Origins whose web pages may call the service, such as https://app.example.org, separated by commas.
     Default: none but the pages of the service's own hosts.
     """
+    webhook_allow: values.Origins = ()
+    """Origins to which webhooks may go whatever their address, such as http://127.0.0.1:9000, separated by
+    commas: whoever may subscribe reaches them. Default: none; every other webhook goes to public addresses.
+    """
     bearer_token: SecretStr | None = _named("SERVICE_BEARER_TOKEN", None)
     """Token that callers must send; at least 32 characters."""
     root_key: SecretStr | None = None

@@ -4,7 +4,8 @@ A client ID metadata document is fetched from a URL that an unauthenticated call
 sent to one that an account names. Neither may reach a host of the internal network, or cost more than a few
 kilobytes and seconds:
 
-- The URL is ``https``, has a host name with a dot, no user information, no fragment, and port 443.
+- The URL is ``https``, has a host name with a dot, no user information, no fragment, and port 443; or it is
+  of an origin that the settings allow by name, and then only what follows holds that is not of addresses.
 - The name is resolved once. Every address of the answer must be public. The connection goes to one of these
   addresses, never to the name, so that a second answer of the resolver (DNS rebinding) changes nothing.
   SNI and the check of the certificate use the name.
@@ -21,7 +22,7 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -92,28 +93,41 @@ class FetchedDocument(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A URL that may be fetched: its host in lower case, and path and query as they were sent."""
+    """A URL that may be fetched: its host in lower case, and path and query as they were sent.
+
+    ``origin``: scheme, host and port, where the settings allow that origin whatever its address.
+    """
 
     host: str
     path: str
+    origin: str = ""
+
+    def at(self, address: str) -> httpx.URL:
+        """Return the URL at an address of its host."""
+        base = httpx.URL(self.origin) if self.origin else httpx.URL(scheme="https", host=address)
+        return base.copy_with(raw_path=self.path.encode("ascii"))
 
 
 Resolve = Callable[[str], Awaitable[list[str]]]
 
 
-def read_url(url: str) -> Target:
-    """Return host and path of a URL that may be fetched. Nothing is resolved."""
+def read_url(url: str, allowed: Collection[str] = ()) -> Target:
+    """Return what of a URL may be fetched; nothing is resolved. Of ``allowed`` origins it may be any URL."""
     try:
         parts = read_uri(url)
     except ValueError as exc:
         raise FetchRefused("url", f"the URL {exc}") from exc
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    origin = f"{parts.scheme}://{parts.host}" + (f":{parts.port}" if parts.port else "")
+    if origin in allowed:
+        return Target(parts.host, path, origin)
     if parts.scheme != "https":
         raise FetchRefused("url", "the URL does not begin with https://")
     if parts.port not in ("", "443"):
         raise FetchRefused("url", "the URL has another port than 443")
     if len(parts.host) > HOST_CHARACTERS_LIMIT or not _HOST.fullmatch(parts.host):
         raise FetchRefused("url", "the URL has no host name with a dot, or has an IP address")
-    return Target(parts.host, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+    return Target(parts.host, path)
 
 
 def is_public(address: str) -> bool:
@@ -184,9 +198,11 @@ class Fetcher:
     async def fetch_json(self, url: str) -> FetchedDocument:
         return await self._exchange(read_url(url), partial(_read, bytes_limit=self._bytes_limit))
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
+    async def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], allowed: Collection[str] = ()
+    ) -> None:
         """Send a JSON body to a URL. Its answer must have a status from 200 to 299; the rest is not read."""
-        await self._exchange(read_url(url), _accepted, "POST", body, headers)
+        await self._exchange(read_url(url, allowed), _accepted, "POST", body, headers)
 
     async def _exchange(
         self, target: Target, read: Callable[[str, httpx.Response], Awaitable[T]], method: str = "GET",
@@ -194,8 +210,9 @@ class Fetcher:
     ) -> T:  # fmt: skip
         try:
             async with asyncio.timeout(self._seconds):
-                addresses = await self._public_addresses(target.host)
-                request = {"headers": {"Host": target.host, **_HEADERS, **headers}, "content": body}
+                addresses = [""] if target.origin else await self._public_addresses(target.host)
+                host = target.origin.partition("//")[2] or target.host
+                request = {"headers": {"Host": host, **_HEADERS, **headers}, "content": body}
                 return await self._send(target, read, addresses, method=method, **request)
         except (TimeoutError, httpx.TimeoutException) as exc:
             raise FetchRefused("time", f"{target.host} did not answer within {self._seconds:g} s") from exc
@@ -213,11 +230,10 @@ class Fetcher:
             timeout=httpx.Timeout(self._seconds, connect=max(CONNECT_SECONDS, self._seconds / 3)),
         ) as client:
             for address in addresses[:ADDRESSES_TRIED_LIMIT]:
-                url = httpx.URL(scheme="https", host=address, raw_path=target.path.encode("ascii"))
                 # SNI and certificate are those of the host, whatever its address.
                 sni = {"sni_hostname": target.host}
                 try:
-                    sent = client.build_request(url=url, extensions=sni, **request)
+                    sent = client.build_request(url=target.at(address), extensions=sni, **request)
                     response = await client.send(sent, stream=True)
                 except (httpx.ConnectError, httpx.ConnectTimeout) as exc:
                     if _is_tls(exc):

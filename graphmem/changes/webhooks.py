@@ -176,7 +176,8 @@ class _Delivery:
             "webhook-signature": Webhook(subscription.secret or "").sign(change.id, now, body.decode()),
         }
         try:
-            await FETCHER.post(subscription.webhook_url or "", body, headers)
+            allowed = self._services.settings.webhook_allow
+            await FETCHER.post(subscription.webhook_url or "", body, headers, allowed)
         except FetchRefused as refused:
             self._failures += 1
             if self._failures >= subscription.max_failures:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Annotated, Any, Final, NotRequired, Self
 
@@ -167,7 +167,7 @@ async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
     if arguments.subscription_id is not None:
         await stored_subscriptions.wake(context, arguments.subscription_id)
         return {"subscription_id": arguments.subscription_id}
-    url = _deliverable(arguments)
+    url = _deliverable(arguments, context.services.settings.webhook_allow)
     kept = None if arguments.query is None else await _kept(context, "", arguments.query)
     await check_entities(context, sorted(arguments.wanted_changes.entity_ids))
     if len(await stored_subscriptions.of_account(context)) >= SUBSCRIPTIONS_LIMIT:
@@ -185,14 +185,14 @@ async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
     return answer
 
 
-def _deliverable(arguments: Subscribe) -> str | None:
+def _deliverable(arguments: Subscribe, allowed: Collection[str]) -> str | None:
     """Return the URL to deliver to."""
     url = arguments.webhook_url
     if (url is None) == (arguments.delivery_method == "webhook"):
         raise InvalidDelivery("give webhook_url with delivery_method webhook, and leave it out with sse")
     if url is not None:
         try:
-            read_url(url)
+            read_url(url, allowed)
         except FetchRefused as refused:
             raise InvalidDelivery(f"webhook_url: {refused}") from refused
     return url

@@ -8,6 +8,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -286,6 +287,31 @@ def test_a_private_address_is_refused_and_the_subscription_sleeps_until_it_is_wo
     deliver(instance, lambda: len(receiver.accepted) == 3)
     assert [each.event_id for each in receiver.accepted] == changed(call)
     assert only(call)["status"] == "active"
+
+
+def test_an_origin_that_is_allowed_is_reached_at_any_address(
+    instance: Instance, ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver = Receiver()
+    server = instance.loop.run(asyncio.start_server(receiver.serve, "127.0.0.1", 0))
+    origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    settings = instance.services.settings.model_copy(update={"webhook_allow": (origin,)})
+    allowing = replace(instance, services=replace(instance.services, settings=settings))
+    call = calling(allowing, ada)
+    for url in (
+        origin.replace("http:", "https:"),
+        "http://127.0.0.1/",
+        origin.replace("127.0.0.1", "localhost"),
+    ):
+        with pytest.raises(InvalidDelivery):
+            call("subscriptions.add", webhook_url=f"{url}/hook")
+    call("subscriptions.add", webhook_url=f"{origin}/hook?a=1")
+    store(call, "Ada")
+    deliver(allowing, lambda: len(receiver.accepted) == 1)
+    # Without the setting it is refused as before.
+    store(call, "Bob")
+    deliver(instance, lambda: only(call)["failures"] == 1)
+    server.close()
 
 
 def test_a_subscription_ends_with_what_made_it(
