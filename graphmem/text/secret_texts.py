@@ -1,0 +1,108 @@
+"""Texts that look like secrets, of all kinds of keys and passwords, taken out of other texts.
+
+By the standard library alone: hooks of agents take them out at every prompt. The rules of
+``secret_rules.json`` are those of gitleaks (``packaging/secret_rules.py``); an expression is compiled when a
+keyword of it occurs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from functools import cache, partial
+from pathlib import Path
+from typing import Final
+
+_FORMS: Final = re.compile(
+    r"""
+    -----BEGIN[ ][A-Z ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----
+        .*?(?:-----END[ ][A-Z ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----|\Z)
+    | \b(?:sk|pk|rk|gm_sk|gh[oprsu]|github_pat|glpat|xox[abeprs]|npm|pypi|hf|tskey|dckr_[a-z]+|do[opr]_v1
+        |lin_(?:api|oauth)|GOCSPX|whsec|shp(?:at|ca|pa|ss)|pscale_tkn|rubygems)[-_][\w-]{16,}
+    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b | \bAIza[\w-]{30,} | \bya29\.[\w-]{20,} | \bSG\.[\w-]{16,}\.[\w-]{16,}
+    | \bAGE-SECRET-KEY-1[A-Z0-9]{20,} | \b\d{8,10}:[\w-]{35}(?![\w-])
+    | \beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*
+    | (?<=://)[^\s/:@]+:[^\s/@]+(?=@)
+    | (?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[\w/-]{16,}
+    | (?<=/api/webhooks/)\d{10,}/[\w-]{20,} | (?<=\.webhook\.office\.com/)webhookb2/[\w@/-]{20,}
+    | (?i:\b(?:bearer|basic)\s+)[\w.~+/=-]{16,}
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""Texts whose form says that they are secrets: keys, JSON Web Tokens, passwords in addresses, webhooks."""
+_NAME: Final = r"""
+    (?<![^\W_])[\w-]{0,60}
+    (?:passw(?:or)?[dt]|kennwort|contraseña|mot[ ]de[ ]passe|passphrase|(?<![^\W_])(?:pass|pwd)
+        |secret|(?:api|access|auth|account|private)[-_ ]?(?:key|token)|token)s?
+    ["']?"""
+_NAMED: Final = re.compile(
+    rf"""({_NAME}\s*(?:[:=]|=>)\s*)(?:"[^"\n]{{4,}}"|'[^'\n]{{4,}}'|[^\s"',;]{{4,}})""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A name that says that what follows is a secret, and the secret."""
+_TOLD: Final = re.compile(
+    rf"""({_NAME}\s+(?:is|ist|lautet|est|es)\s+)
+    (?:"[^"\n]{{4,}}"|'[^'\n]{{4,}}'|(?=[^\s"',;]*[\d#$%&*+@^_~!?])[^\s"',;]{{4,}}[^\s"',;.?!])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""The same in a sentence: the secret is in quotation marks, or has a digit or a sign."""
+_OWN: Final = re.compile(
+    rf"""(\b(?:my|our|mein|unser)\s+{_NAME}\s+(?:is|ist|lautet)\s+)
+    (?!(?:not|too|the|in|expired|wrong|lost|gone|required|needed|changed|nicht|zu|falsch|weg|abgelaufen)\b)
+    [^\s"',;]{{4,}}[^\s"',;.?!]""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""The same where it is the writer's own: the secret may be any word that is no state."""
+_PHRASE: Final = re.compile(
+    r"(\b(?:pass|seed|recovery|backup)[ -]?phrase\b[\"']?\s*(?::|=|\bis\b|\bist\b)\s*)\w+(?:[ -]\w+){2,23}",
+    re.IGNORECASE,
+)
+_CARD: Final = re.compile(r"(?<![\d.-])\d(?:[ -]?\d){12,18}(?![\d-])")
+
+
+def without_secrets(text: str, mark: str) -> tuple[str, int]:
+    """Return a text with ``mark`` in place of what looks like a secret, and how many were replaced."""
+    replaced = 0
+    after_name = partial(_marked, mark=mark)
+    for pattern in (_FORMS, _PHRASE, _NAMED, _TOLD, _OWN):
+        text, count = pattern.subn(mark if pattern is _FORMS else after_name, text)
+        replaced += count
+    for secret in _by_rules(text) | {each[0] for each in _CARD.finditer(text) if _is_card(each[0])}:
+        replaced += text.count(secret)
+        text = text.replace(secret, mark)
+    return text, replaced
+
+
+def _marked(match: re.Match[str], mark: str) -> str:
+    return match[0] if match[0].endswith(mark) else f"{match[1]}{mark}"
+
+
+def _by_rules(text: str) -> set[str]:
+    lower = text.lower()
+    return {
+        secret
+        for keywords, expression, entropy in _rules()
+        if any(keyword in lower for keyword in keywords)
+        for match in re.finditer(expression, text)
+        if _entropy(secret := next(filter(None, match.groups()), match[0])) >= entropy
+    }
+
+
+@cache
+def _rules() -> list[tuple[list[str], str, float]]:
+    return json.loads(Path(__file__).with_name("secret_rules.json").read_text("utf-8"))["rules"]
+
+
+def _entropy(text: str) -> float:
+    """Return the entropy of the characters of a text, in bits for each (Shannon)."""
+    shares = [count / len(text) for count in Counter(text).values()]
+    return -sum(share * math.log2(share) for share in shares)
+
+
+def _is_card(text: str) -> bool:
+    """Return whether a number of 13 to 19 digits is that of a card (ISO/IEC 7812): issuer and check digit."""
+    digits = [int(each) for each in text if each.isdecimal()]
+    doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
+    return digits[0] in (3, 4, 5, 6) and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
