@@ -101,6 +101,7 @@ def test_a_compressed_body_is_read_as_one_that_is_not(http: Http, coding: str) -
         ("gzip", gzip.compress(b"{}") + b"more", 400, "INVALID_JSON"),
         ("gzip", gzip.compress(b" " * 300_000_000, 9), 413, "PAYLOAD_TOO_LARGE"),
     ],
+    ids=["other coding", "not compressed", "cut", "longer", "bomb"],
 )
 def test_a_compressed_body_is_refused_in_words(
     http: Http, coding: str, body: bytes, status: int, error_code: str
