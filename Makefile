@@ -14,11 +14,17 @@ INSTALL := $(if $(UV),$(UV) pip install --python $(BIN)/python,$(BIN)/python -m 
 # The locks hold every package, by its hash. Without a look at what packages ask for, none but these is installed.
 LOCKED := $(INSTALL) --no-deps --require-hashes -r
 
+# The first engine that answers. Podman and Buildah keep the health check of the image in Docker's format alone.
+ENGINE ?= $(firstword $(foreach engine,docker podman buildah,$(shell $(engine) info >/dev/null 2>&1 && echo $(engine))))
+IMAGE_FORMAT = $(if $(filter-out docker,$(ENGINE)),--format docker)
+# More options of the build, such as --build-arg BASE=registry.example.org/python:3.11-slim-bookworm
+IMAGE_OPTIONS ?=
+
 # It checks the JavaScript of the page, and is fetched when it is needed.
 TSC := npx --yes --package typescript@5.9.3 tsc
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-long check packages vendor sbom format snapshots bench lock clean
+.PHONY: help demo run test test-long image image-test check packages vendor sbom format snapshots bench lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -52,6 +58,10 @@ test-long: $(VENV)/installed-dev ## Run everything, the long runs too, and much 
 		$(PYTEST) -m "not long" tests/cypher tests/faces tests/dump
 	@folder=$$(mktemp -d) && env -u GRAPHMEM_TEST_NEO4J_URI GRAPHMEM_TEST_SEALED=$$folder \
 		$(PYTEST) -m "not long" tests/faces tests/reliability tests/dump; status=$$?; rm -rf $$folder; exit $$status
+
+image: ## Build the image graphmem with docker, podman or buildah, whichever is there
+	@test -n "$(ENGINE)" || { echo "No engine answers here: install docker, podman or buildah, or set ENGINE"; exit 1; }
+	@$(ENGINE) build $(IMAGE_FORMAT) $(IMAGE_OPTIONS) --file docker/Dockerfile --tag graphmem .
 
 check: $(VENV)/installed-dev ## Format, lint, types, import contracts, contract snapshots
 	@$(BIN)/ruff format --check .
