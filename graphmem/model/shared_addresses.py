@@ -16,7 +16,7 @@ part.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations, product
@@ -129,6 +129,24 @@ def names_contradict(name: str, other: str) -> bool:
         any(_are_one(word, others_family) for word in given)
         and any(_are_one(family, each) for each in others_given)
     )
+
+
+def is_other_family(name: str, known: Iterable[str]) -> bool:
+    """Return whether a folded name has another family name than all of the known ones, in whatever order.
+
+    A name of one word says no family name.
+    """
+    words = _words(name)
+    wholes = [others for each in known if len(others := _words(each)) > 1]
+    return len(words) > 1 and bool(wholes) and not any(_share_family(words, others) for others in wholes)
+
+
+def _share_family(words: Sequence[str], others: Sequence[str]) -> bool:
+    if _script(words[0]) != _script(others[0]):
+        return True
+    place = 0 if _script(words[0]).startswith(_FAMILY_FIRST) else -1
+    pairs = (words[place], others), (others[place], words)
+    return any(_are_one(family, each) for family, rest in pairs for each in rest)
 
 
 @lru_cache(maxsize=50_000)

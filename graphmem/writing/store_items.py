@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from graphmem.model import facts, identity, merged_arrays, shared_addresses, times
 from graphmem.model.items import Item
 from graphmem.model.reduction import Observation, Winner
-from graphmem.writing import namesakes, schema_changes
+from graphmem.writing import namesakes, parting, schema_changes
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import StoredItem
 from graphmem.writing.things import Thing
@@ -70,16 +70,16 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
 
 def _warn_of_sharing(draft: Draft, item: Item) -> None:
     home = item.home or item.entity_id
-    parting = draft.state.addresses.partings.get(home)
-    if parting is None or not parting.is_shared or parting.whole:
+    shared = draft.state.addresses.partings.get(home)
+    if shared is None or not shared.is_shared or shared.whole:
         return
-    others = [each for each in parting.ids if each != item.entity_id]
+    others = [each for each in shared.ids if each != item.entity_id]
     is_number = item.basis == shared_addresses.NUMBER
-    shared = "the number" if is_number else "the e-mail address"
+    identifier = "the number" if is_number else "the e-mail address"
     what, why = ("things", "days, partners or currencies") if is_number else ("people", "names or birthdays")
     message = (
-        f"{len(parting.ids)} {what} share {shared} of {home}, as their {why} contradict each other, and the "
-        f"observation is about {'one' if item.home else 'none'} of them: if they are one, merge them"
+        f"{len(shared.ids)} {what} share {identifier} of {home}, as their {why} contradict each other, and "
+        f"the observation is about {'one' if item.home else 'none'} of them: if they are one, merge them"
     )
     draft.warn(
         "SHARED_IDENTIFIER", message, item.index, entity_id=item.entity_id, shared_with=others[:_SHARED_LIMIT]
@@ -159,6 +159,19 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
     if before is None:
         namesakes.warn(draft, item, after)
         namesakes.add(draft, after)
+    elif identified := parting.of_item(item):
+        _warn_of_family_name(draft, item, before, identified.form)
+
+
+def _warn_of_family_name(draft: Draft, item: Item, before: Thing, form: shared_addresses.AnyForm) -> None:
+    """Warn where the person at an e-mail address has another family name than in all that was stored."""
+    names = (value for name, value in before.evidence if name == "name")
+    if isinstance(form, shared_addresses.Form) and shared_addresses.is_other_family(form.name or "", names):
+        message = (
+            f"the person of {item.entity_id} had another family name at this e-mail address until now: if "
+            "they are two people, POST /entities/split"
+        )
+        draft.warn("OTHER_FAMILY_NAME", message, item.index, entity_id=item.entity_id)
 
 
 def _lost(

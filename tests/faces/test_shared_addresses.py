@@ -219,6 +219,23 @@ def test_both_ends_of_a_relationship_may_be_at_addresses_that_people_share(
     }
 
 
+def test_another_family_name_is_the_same_person_with_a_warning(run: Call) -> None:
+    def codes(name: str) -> list[str]:
+        person = {"entity_type": "person", "name": name, "email": "ann@schulz.example"}
+        answer = run("store", entities=[person])
+        ids.add(answer["entities"][0]["entity_id"])
+        return [each["code"] for each in answer.get("store_warnings", ())]
+
+    ids = set[str]()
+    assert codes("Ann Schulz") == []
+    for same in ("Schulz, Ann", "Dr. Ann Schulz", "Ann Schultz", "Ann", "Ann Marie Schulz", "A. Schulz"):
+        assert codes(same) == [], same
+    assert codes("Ann Meier") == ["OTHER_FAMILY_NAME"]
+    # From now on it is one of those that the person had.
+    assert codes("Ann Meier-Schulz") == []
+    assert len(ids) == 1
+
+
 def test_the_changes_are_those_of_the_people(run: Call) -> None:
     for item in (NILS, BERIT):
         run("store", entities=[item])
