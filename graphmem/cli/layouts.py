@@ -269,10 +269,6 @@ def _time(name: str) -> Callable[[Row], str]:
     return lambda row: time_text(row[name])
 
 
-def _interpretation_status(row: Row) -> str:
-    return "withdrawn" if row["withdrawn"] and row["status"] == "completed" else row["status"]
-
-
 _EVENTS = _list("events", {
     "when": "event_timestamp", "event": "event_type", "entity": "entity_name", "type": "entity_type",
     "field": "source_field", "id": "id",
@@ -309,7 +305,10 @@ LAYOUTS: dict[str, Layout] = {
     ),
     "interpretations.list": _list("interpretations", {
         "id": "interpretation_id", "source": "source_id", "interpreter": "interpreter",
-        "status": _interpretation_status, "obs.": "observations_created",
+        "status": lambda row: (
+            "withdrawn" if row["withdrawn"] and row["status"] == "completed" else row["status"]
+        ),
+        "obs.": "observations_created",
         "started": lambda row: time_text(row["started_at"])[:10], "error": "error_message",
     }, "started", "source", "error"),
     "interpretations.reinstate": _CHANGES,

@@ -95,7 +95,8 @@ class Planning:
         # Neo4j keeps a plan for each combination of parameter types. All owners' ids have one length.
         nothing = dict.fromkeys(cypher.query(name).params)
         params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
-        text = self._database.query_text(name, relationship.with_builtin(edge_types))
+        # A text holds the types, and each is planned anew: with all built-in ones most queries share one.
+        text = self._database.query_text(name, edge_types.union(relationship.BUILTIN))
         under_way = self._under_way[text] = asyncio.Event()
         try:
             with contextlib.suppress(*DRIVER_ERRORS):

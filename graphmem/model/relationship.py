@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -70,12 +70,6 @@ Nearest = Callable[[str, Collection[str]], str | None]
 
 def no_nearest(spelled: str, names: Collection[str]) -> None:
     """Propose no name."""
-
-
-def with_builtin(types: Iterable[str]) -> frozenset[str]:
-    """Return these types and all built-in ones. A query's text holds the types, and each text is planned
-    anew: this way most queries share one text."""
-    return frozenset(BUILTIN).union(types)
 
 
 class UnknownRelationshipType(ValueError):

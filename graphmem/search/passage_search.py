@@ -47,7 +47,7 @@ CANDIDATES: Final = 4
 """Passages that are read for each one that is answered: some may turn out not to have a name as a whole."""
 FILE_WORDS: Final = lexicon.words("files")
 """Words by which a question asks for what files say: of these none has to be in a passage."""
-_FILES: Final = lexicon.words("files_asked")
+FILES: Final = lexicon.words("files_asked")
 """Those of them that mean files."""
 STILL_READ: Final = "the text of files is still being read into memory: try again in a moment"
 
@@ -120,11 +120,6 @@ class _Text(NamedTuple):
     number: int
     text: str | None
     place: Passage | None
-
-
-def asks_for_files(tokens: Iterable[str]) -> bool:
-    """Return whether a question asks for what documents or files say."""
-    return not _FILES.isdisjoint(tokens)
 
 
 async def find(context: Context, request: PassageRequest, state: OwnerState | None = None) -> FoundPassages:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections import Counter
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -38,19 +38,19 @@ _NAME: Final = r"""
         |secret|(?:api|access|auth|account|private)[-_ ]?(?:key|token)|token)s?
     ["']?"""
 _NAMED: Final = re.compile(
-    rf"""({_NAME}\s*(?:[:=]|=>)\s*)(?:"[^"\n]{{4,}}"|'[^'\n]{{4,}}'|[^\s"',;]{{4,}})""",
+    rf"""({_NAME}\s*(?:[:=]|=>)\s*)(?!\[)(?:"[^"\n]{{4,}}"|'[^'\n]{{4,}}'|[^\s"',;]{{4,}})""",
     re.VERBOSE | re.IGNORECASE,
 )
 """A name that says that what follows is a secret, and the secret."""
 _TOLD: Final = re.compile(
     rf"""({_NAME}\s+(?:is|ist|lautet|est|es)\s+)
-    (?:"[^"\n]{{4,}}"|'[^'\n]{{4,}}'|(?=[^\s"',;]*[\d#$%&*+@^_~!?])[^\s"',;]{{4,}}[^\s"',;.?!])""",
+    (?!\[)(?:"[^"\n]{{4,}}"|'[^'\n]{{4,}}'|(?=[^\s"',;]*[\d#$%&*+@^_~!?])[^\s"',;]{{4,}}[^\s"',;.?!])""",
     re.VERBOSE | re.IGNORECASE,
 )
 """The same in a sentence: the secret is in quotation marks, or has a digit or a sign."""
 _OWN: Final = re.compile(
     rf"""(\b(?:my|our|mein|unser)\s+{_NAME}\s+(?:is|ist|lautet)\s+)
-    (?!(?:not|too|the|in|expired|wrong|lost|gone|required|needed|changed|nicht|zu|falsch|weg|abgelaufen)\b)
+    (?!(?:not|too|the|in|expired|wrong|lost|gone|required|needed|changed|nicht|zu|falsch|weg|abgelaufen)\b|\[)
     [^\s"',;]{{4,}}[^\s"',;.?!]""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -63,20 +63,15 @@ _CARD: Final = re.compile(r"(?<![\d.-])\d(?:[ -]?\d){12,18}(?![\d-])")
 
 
 def without_secrets(text: str, mark: str) -> tuple[str, int]:
-    """Return a text with ``mark`` in place of what looks like a secret, and how many were replaced."""
+    """Return a text with ``mark``, in brackets, in place of what looks like a secret, and how many were."""
     replaced = 0
-    after_name = partial(_marked, mark=mark)
     for pattern in (_FORMS, _PHRASE, _NAMED, _TOLD, _OWN):
-        text, count = pattern.subn(mark if pattern is _FORMS else after_name, text)
+        text, count = pattern.subn(mark if pattern is _FORMS else rf"\g<1>{mark}", text)
         replaced += count
     for secret in _by_rules(text) | {each[0] for each in _CARD.finditer(text) if _is_card(each[0])}:
         replaced += text.count(secret)
         text = text.replace(secret, mark)
     return text, replaced
-
-
-def _marked(match: re.Match[str], mark: str) -> str:
-    return match[0] if match[0].endswith(mark) else f"{match[1]}{mark}"
 
 
 def _by_rules(text: str) -> set[str]:

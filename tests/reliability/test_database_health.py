@@ -163,7 +163,9 @@ def test_a_service_is_ready_once_the_first_statements_are_planned(faulty: Faulty
     assert not faulty.loop.run(plan())
     assert get("/health/ready").status_code == 200
     planned = (
-        database.query_text(name, relationship.with_builtin(())) for names in PLANNED_FIRST for name in names
+        database.query_text(name, frozenset(relationship.BUILTIN))
+        for names in PLANNED_FIRST
+        for name in names
     )
     assert not any(database.first_runs.expects(f"EXPLAIN {text}") for text in planned)
     database.planning.planned.clear()

@@ -128,6 +128,6 @@ def test_what_only_looks_like_a_secret_stays() -> None:
 
 def test_all_of_several_are_taken_out_and_counted() -> None:
     text = f"First {KEYS['Docker']}, then {KEYS['Linear']}; DB_PASS=abc123 and again {KEYS['Docker']}"
-    shown, count = without_secrets(text, "*")
-    assert (shown, count) == ("First *, then *; DB_PASS=* and again *", 4)
+    shown, count = without_secrets(text, "[x]")
+    assert (shown, count) == ("First [x], then [x]; DB_PASS=[x] and again [x]", 4)
     assert not re.search("dckr|lin_api", shown)

@@ -194,7 +194,7 @@ def come_first(
     Args:
         names: the words by which the question names entities. A passage without any of these is about others.
     """
-    if not hits.texts or passage_search.asks_for_files(question):
+    if not hits.texts or not passage_search.FILES.isdisjoint(question):
         return True
     of_entities: dict[str, set[str]] = {}
     for line in lines:
