@@ -164,6 +164,8 @@ async def _inflated_parts(receive: Receive, inflater: Any) -> AsyncIterator[Mess
                 raise InvalidJson("the body is not compressed as its Content-Encoding says") from None
             rest, is_full = inflater.unconsumed_tail, len(part) == PART_BYTES
             yield {"type": "http.request", "body": part, "more_body": True}
+            # The next part is inflated at once: others have their turn before it.
+            await asyncio.sleep(0)
         if inflater.unused_data or (is_begun and not (more or inflater.eof)):
             raise InvalidJson("the compressed body ends before or after its last byte")
     yield {"type": "http.request", "body": b"", "more_body": False}

@@ -15,13 +15,12 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphmem import errors
+from graphmem import errors, tables
 from graphmem.auth import Scope
 from graphmem.auth.rates import RateClass
 from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.mcp.toolsets import TOOLSETS
-from graphmem.model import tables
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"

@@ -13,10 +13,10 @@ from typing import Annotated, Any, Final, NamedTuple, cast
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from graphmem import tables
 from graphmem.cli.commands import AS_JSON, flag, listed, operation_command
 from graphmem.cli.session import current, show, tell_error, telling_errors
 from graphmem.errors import InvalidInput, validation_message
-from graphmem.model import tables
 
 # Typer exports no name of it: the class of all faults of a command line, above that of a wrong value.
 UsageError: type[Exception] = cast("type[Exception]", typer.BadParameter.__mro__[1])

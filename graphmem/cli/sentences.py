@@ -13,7 +13,6 @@ import typer
 from graphmem.cli.session import Session
 from graphmem.errors import InvalidInput
 
-TITLE_CHARACTERS: Final = 80
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?|true|false|null")
 FORGETTING: Final = """\
 say what is meant: `graphmem entities delete "{0}"` hides it, and it can be restored; `graphmem entities \
@@ -68,7 +67,7 @@ def note(session: Session, words: list[str]) -> None:
     query = {"identifier": text[:10_000], "provenance": "none", "limit": 20}
     answer = session.ask("entities.find", query)
     named = [] if answer.get("match") == "resemblance" else answer["entities"]
-    item = {"title": text[:TITLE_CHARACTERS], "content": text, "date": date.today().isoformat()}
+    item = {"title": text[:80], "content": text, "date": date.today().isoformat()}
     link = {"relationship_type": "REFERS_TO", "source_index": 0}
     links = [{**link, "target_entity_id": each["entity_id"]} for each in named]
     stored = ["--entities", json.dumps([{"entity_type": "note", **item}])]

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from graphmem.model import tables
+from graphmem import tables
 
 TABLES: Final[dict[str, dict[str, Any]]] = tables.read("duplicates/comparison")
 """What is compared, and how much it counts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphmem.model import tables
+from graphmem import tables
 
 
 def table(name: str) -> dict[str, Any]:

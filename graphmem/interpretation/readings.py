@@ -167,10 +167,10 @@ async def known_schemas(context: Context) -> list[schema.SchemaDocument]:
     """
     documents = {name: schema.shipped(name) for name in schema.shipped_types()}
     after, more = "", True
-    window = {"keyword": None, "named": [], "shipped": [], "offset": 0, "limit": SCHEMAS_AT_ONCE}
+    every = {"keyword": None, "type": None, "named": [], "shipped": []}
     while more:
         page, _, more, _ = await context.graph.only(
-            "schema.page", schema_rows.SchemaPage, after=after, **window
+            "schema.page", schema_rows.SchemaPage, after=after, offset=0, limit=SCHEMAS_AT_ONCE, **every
         )
         registered = {each.entity_type: each.document for each in page if each.document is not None}
         documents |= {name: schema.SchemaDocument.read(text) for name, text in registered.items()}

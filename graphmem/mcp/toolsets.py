@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from graphmem import tables
 from graphmem.auth import Scope
 from graphmem.mcp import memory_tools
-from graphmem.model import tables
 from graphmem.registry import REGISTRY, Face, Operation
 from graphmem.settings import ToolsetName
 

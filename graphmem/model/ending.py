@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from graphmem.model import canonical, dates, tables, times
+from graphmem import tables
+from graphmem.model import canonical, dates, times
 from graphmem.model.identity import squeezed
 
 _SPANS: Final = {name: frozenset(words.split()) for name, words in tables.read("model/spans").items()}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from graphmem.model import tables
+from graphmem import tables
 
 VENDOR: Final = "vendor"
 CUSTOMER: Final = "customer"

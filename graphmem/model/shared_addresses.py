@@ -22,7 +22,8 @@ from functools import cached_property, lru_cache
 from itertools import combinations, product
 from typing import Any, Final, NamedTuple
 
-from graphmem.model import canonical, dates, identity, ids, near_names, person_names, tables
+from graphmem import tables
+from graphmem.model import canonical, dates, identity, ids, near_names, person_names
 from graphmem.model.numbers import NUMBERED
 
 EMAIL: Final = "email"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from graphmem.model import tables
+from graphmem import tables
 
 SOURCE_ROLE: Final = "source_role"
 TARGET_ROLE: Final = "target_role"

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from graphmem.model import canonical, changed_instances, dates, ids, merged_arrays, tables
+from graphmem import tables
+from graphmem.model import canonical, changed_instances, dates, ids, merged_arrays
 from graphmem.model.dates import Precision
 from graphmem.model.reduction import Fold, Winner
 from graphmem.model.rules import Rules
@@ -30,7 +31,7 @@ NAME_ENDINGS: Final = tuple(_TABLE["endings"].split())  # endings of further fie
 NAME_BEGINNING: Final = "date_"
 BOOKKEEPING_NAMES: Final = frozenset(_TABLE["bookkeeping"].split())
 """Names of bookkeeping: they do not say when something happened."""
-_BY_TYPE: Final = {
+BY_TYPE: Final = {
     (kind, name): event_type
     for kind, event_types in _TABLE["event_types"].items()
     for event_type, names in event_types.items()
@@ -84,12 +85,8 @@ def is_temporal(name: str, rules: Rules) -> bool:
 def event_type(entity_type: str, name: str) -> str:
     """Return the default type of the events of a field, such as ``StartDate``."""
     known = folded(name)
-    type_name = _BY_TYPE.get((entity_type, known)) or _BY_NAME.get(known)
+    type_name = BY_TYPE.get((entity_type, known)) or _BY_NAME.get(known)
     return type_name or "".join(part[:1].upper() + part[1:] for part in known.split("_")) or name
-
-
-def has_event_type(entity_type: str, name: str) -> bool:
-    return (entity_type, folded(name)) in _BY_TYPE
 
 
 @lru_cache(maxsize=4096)

@@ -47,15 +47,16 @@ class Redaction(NamedTuple):
 
 def redacted(text: str) -> Redaction:
     """Replace personal data in a text by its kind in brackets, such as ``[e-mail]``."""
-    text, replaced = without_secrets(text, "[secret]")
+    replaced = 0
     for kind, pattern in _RULES:
         text, count = pattern.subn(f"[{kind}]", text)
         replaced += count
+    text, secret_texts = without_secrets(text, "[secret]")
     matches = list(phonenumbers.PhoneNumberMatcher(text, None, phonenumbers.Leniency.POSSIBLE))
     for match in reversed(matches):
         text = f"{text[: match.start]}[phone]{text[match.end :]}"
     text, suspicious = _BACKSTOP.subn("[removed]", text)
-    return Redaction(text, replaced + len(matches), suspicious)
+    return Redaction(text, replaced + secret_texts + len(matches), suspicious)
 
 
 Status = Literal["received", "resolved", "rejected"]

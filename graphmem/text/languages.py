@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from graphmem.model import tables
+from graphmem import tables
 from graphmem.text import words
 
 if TYPE_CHECKING:

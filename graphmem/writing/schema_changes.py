@@ -62,7 +62,7 @@ def _warn_of_undated(draft: Draft, item: Item, entity_type: str, document: schem
     for name in item.fields.keys() - document.fields.keys():
         text = item.fields[name]
         is_text = text[:1] == '"' and len(text) <= WARNED_VALUE_CHARACTERS
-        if not is_text or not timeline_fields.has_event_type(entity_type, name):
+        if not is_text or (entity_type, timeline_fields.folded(name)) not in timeline_fields.BY_TYPE:
             continue
         value = canonical.decode(text)
         if value and dates.parse(value) is None:

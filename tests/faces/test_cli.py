@@ -16,11 +16,11 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from graphmem import tables
 from graphmem.auth import Scope, accounts
 from graphmem.cli import commands, in_process, session
 from graphmem.cli.main import app
 from graphmem.context import Services
-from graphmem.model import tables
 from graphmem.observability.logs import FILE
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings

@@ -62,7 +62,7 @@ def http(loop: Loop, services: Services, owner: str) -> Http:
     "path",
     ["/nowhere", "/api", "/api/nowhere", "/apistats", "/stats/", "/stats//", "/stats/x",
      "/api/api/stats", "/STATS", "/entities/", "/entities//observations", "/entities/x/y", "/stats%00",
-     "/%00", "/entities/..%2fstats", "/%ff%fe", "/%", "/stats;x=1", "/openapi.json", "/docs", "/redoc",
+     "/%00", "/entities/..%2fstats", "/%ff%fe", "/%", "/stats;x=1", "/openapi.yml", "/docs", "/redoc",
      "/mcp//", "/mcp/x", "/.well-known/", "/.well-known/unknown", "/" + "x" * 9000],
 )  # fmt: skip
 @walk_over("method", ["GET", "POST"])

@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from graphmem import tables
 from graphmem.cli.agents.config_files import Edit, MarkdownBlock, TomlEntry, WholeFile
 from graphmem.cli.agents.jsonc_edit import JsonEntry
-from graphmem.model import tables
 
 SetupScope = Literal["user", "project"]
 NAME = "graphmem"

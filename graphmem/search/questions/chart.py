@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from graphmem.model import tables
+from graphmem import tables
 
 
 class Edge(NamedTuple):

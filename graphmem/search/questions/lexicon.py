@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from graphmem.model import tables
+from graphmem import tables
 
 _FIELDS: Final[Mapping[str, Any]] = tables.read("search/questions/fields")
 _NAMES: Final = sorted(file.stem for file in Path(__file__).with_name("languages").glob("*.toml"))
