@@ -63,6 +63,9 @@ image: ## Build the image graphmem with docker, podman or buildah, whichever is 
 	@test -n "$(ENGINE)" || { echo "No engine answers here: install docker, podman or buildah, or set ENGINE"; exit 1; }
 	@$(ENGINE) build $(IMAGE_FORMAT) $(IMAGE_OPTIONS) --file docker/Dockerfile --tag graphmem .
 
+image-test: $(VENV)/installed-dev ## Build the image, run it and what compose.yaml names without an engine (needs root, buildah, debootstrap)
+	@GRAPHMEM_TEST_PROFILE=long $(BIN)/python -m pytest -ra --timeout 3600 tests/containers
+
 check: $(VENV)/installed-dev ## Format, lint, types, import contracts, contract snapshots
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .

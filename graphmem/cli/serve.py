@@ -49,7 +49,8 @@ class _RestServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.started:
+        # Whoever collects lines of JSON reads nothing else.
+        if self.started and not self._settings.log_json:
             port = self.servers[0].sockets[0].getsockname()[1]
             self._announcing = asyncio.create_task(self._announce(port))
 
@@ -67,8 +68,7 @@ class _RestServer(uvicorn.Server):
         token = "none (loopback only)" if is_open else "send Authorization: Bearer …"
         if self._settings.sandbox:
             token = "none: a public sandbox, wiped every Sunday at 00:00 UTC"
-        first = f"graphmem {__version__} is ready ({self._settings.env})"
-        stderr.print(first, style="bold", highlight=False)
+        stderr.print(f"graphmem {__version__} is ready ({self._settings.env})", style="bold", highlight=False)
         for name, value in (
             ("REST", base), ("MCP", f"{base}/mcp"), ("API description", f"{base}/openapi.yaml"),
             ("Readiness", f"{base}/health/ready"),
