@@ -192,7 +192,7 @@ async def known_lines(
     if past is not None:
         about = set(subjects.named) or {known.entity.id for known in requested[:ORIGINS_LIMIT]}
         lines = context_rows.as_asked(lines, past, focus, about, is_named=bool(subjects.named))
-    if subjects.has_way:
+    if subjects.has_way or subjects.of_kind:
         lines = lines_of.in_order_of_places(lines, focus, range(len(requested) + RELATED_LIMIT))
     elif subjects.is_newest_first:
         lines = lines_of.in_order_of_places(lines, focus, range(len(named), len(requested)))
