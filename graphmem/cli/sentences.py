@@ -22,7 +22,7 @@ correct "{0}" FIELD --value VALUE` mends a value; `graphmem undo` takes back wha
 def _run(session: Session, *words: str) -> None:
     from graphmem.cli.main import app
 
-    typer.main.get_command(app).main(args=[*words], prog_name="graphmem", obj=session)
+    typer.main.get_command(app).main(args=[*words], prog_name="graphmem", obj=session)  # it exits
 
 
 def _saying(*line: str) -> Callable[..., None]:
@@ -64,12 +64,12 @@ def forget(session: Session, words: list[str]) -> None:
 
 def note(session: Session, words: list[str]) -> None:
     text = " ".join(words)
-    query = {"identifier": text[:10_000], "provenance": "none", "limit": 20}
-    answer = session.ask("entities.find", query)
+    if words[0] == "me":  # "Tell me about Ada" is a question.
+        _run(session, "ask", "tell", text)
+    answer = session.ask("entities.find", {"identifier": text[:10_000], "provenance": "none", "limit": 20})
     named = [] if answer.get("match") == "resemblance" else answer["entities"]
     item = {"title": text[:80], "content": text, "date": date.today().isoformat()}
     link = {"relationship_type": "REFERS_TO", "source_index": 0}
     links = [{**link, "target_entity_id": each["entity_id"]} for each in named]
-    stored = ["--entities", json.dumps([{"entity_type": "note", **item}])]
-    stored += ["--relationships", json.dumps(links)] if links else []
+    stored = "--entities", json.dumps([{"entity_type": "note", **item}]), "--relationships", json.dumps(links)
     _run(session, "store", *stored, "--observation-source", "human")

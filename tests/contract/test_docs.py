@@ -39,7 +39,7 @@ UNDESCRIBED = {"GET /metrics", "GET /openapi.yaml"}
 """Paths of the service that OpenAPI leaves out."""
 FOREIGN = {"POST /chat/completions", "POST /embeddings"}
 """Paths of other services."""
-PREFIXES = {"/api", "/app/", "/mcp", "/data", "/tmp", *(f"/mcp/{name}" for name in TOOLSETS)}
+PREFIXES = {"/api", "/app/", "/mcp", "/data", "/tmp", "/opt/graphmem", *(f"/mcp/{name}" for name in TOOLSETS)}
 CADDY_VARIABLES = set(re.findall(r"\{\$(\w+)", (ROOT / "docker" / "Caddyfile").read_text(encoding="utf-8")))
 WARNINGS = {
     code
@@ -151,14 +151,17 @@ def check_command(words: list[str]) -> None:
         case ["docker", "compose", "-f", file, *rest]:
             assert (ROOT / file).is_file()
             if rest[0] == "exec":
-                parse(rest[2:])
+                service, *line = [word for word in rest[1:] if word != "-T"]
+                assert (service, line[0] in ("graphmem", "sh", "rm")) == ("graphmem", True)
+                if line[0] == "graphmem":
+                    parse(line)
         case ["docker", "buildx", "build", *rest]:
             assert (ROOT / rest[rest.index("--file") + 1]).is_file()
         case ["kubectl", "apply", "--filename", file]:
             assert (ROOT / file).is_file()
         case ["cp", source, _]:
             assert (ROOT / source).is_file()
-        case ["pip", "install", "."]:
+        case ["pip", "install", "."] | ["chmod", "600", "docker/.env"]:
             pass
         case ["caddy", "run", "--config", file]:
             assert (ROOT / file).is_file()
@@ -227,6 +230,7 @@ def test_every_name_in_capitals_exists(page: Path) -> None:
     known = SETTINGS | set(CATALOGUE) | set(MEANINGS) | set(re.findall(r"\b[A-Z_]+\b", queries))
     known |= set(re.findall(r'"code": "([A-Z_]+)"', code))
     known |= set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+): ', code))
+    known |= set(re.findall(r"\$\(([A-Z_]+)\)", (ROOT / "Makefile").read_text(encoding="utf-8")))
     for text in inline(page):
         for name in re.findall(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b", text):
             of_tests = name in tests and (name.startswith("GRAPHMEM_TEST_") or page.name == "contributing.md")

@@ -66,7 +66,7 @@ def test_a_question_that_is_no_command_is_answered_by_context(calls: Calls) -> N
         assert piped(f"{question}\n").exit_code == 0, question
         name, arguments = calls.pop()
         assert (name, arguments["question"]) == ("context.retrieve", question.removeprefix("graphmem "))
-    for no_question in ("entites list all", "Ada", "who is Ada --json", "health 'what"):
+    for no_question in ("entites list all", "Ada", "where is Ada --json", "health 'what"):
         assert piped(f"{no_question}\n").exit_code == 2, no_question
     assert calls == []
 
