@@ -154,4 +154,4 @@ async def report_status(context: Context, arguments: AskReport) -> ReportStatus:
     """Return what became of a report, for whoever has its access token."""
     _check_sandbox(context)
     report = await Reports(context.services.database).of_token(arguments.access_token)
-    return answers.of_row(ReportStatus, report)
+    return {**answers.of_row(ReportStatus, report), "report_id": report.id, "resolution_notes": report.notes}

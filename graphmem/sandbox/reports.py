@@ -76,7 +76,7 @@ _SECRET_NAME: Final = "sandbox_reports"
 class Report(NamedTuple):
     """A row of ``sandbox/_report.cypher``. Times are microseconds; ``address`` is a keyed hash."""
 
-    report_id: str
+    id: str
     status: Status
     reason: str
     description: str
@@ -86,7 +86,7 @@ class Report(NamedTuple):
     address: str | None
     submitted_at: int
     decided_at: int | None
-    resolution_notes: str | None
+    notes: str | None
 
 
 class Reports:

@@ -385,7 +385,10 @@ def test_a_report_is_redacted_queued_and_decided(
     def command(*words: str) -> Any:
         return CliRunner().invoke(cli, ["--json", "sandbox", *words], env=variables)
 
-    assert filed["report_id"] in command("reports", "list").stdout
+    listed = json.loads(command("reports", "list").stdout)["reports"]
+    assert (filed["report_id"], None) in [(each["id"], each["notes"]) for each in listed]
+    drawn = CliRunner().invoke(cli, ["sandbox", "reports", "list"], env=variables)
+    assert (drawn.exit_code, filed["report_id"] in drawn.stdout) == (0, True), drawn.output
     assert "me@x.example" in command("reports", "show", filed["report_id"]).stdout
     confirmed = command("reports", "confirm", filed["report_id"], "--notes", "removed")
     assert '"status":"resolved"' in confirmed.stdout, confirmed.output
