@@ -68,7 +68,8 @@ def without_secrets(text: str, mark: str) -> tuple[str, int]:
     for pattern in (_FORMS, _PHRASE, _NAMED, _TOLD, _OWN):
         text, count = pattern.subn(mark if pattern is _FORMS else rf"\g<1>{mark}", text)
         replaced += count
-    for secret in _by_rules(text) | {each[0] for each in _CARD.finditer(text) if _is_card(each[0])}:
+    secrets = _by_rules(text) | {each[0] for each in _CARD.finditer(text) if _is_card(each[0])}
+    for secret in sorted(secrets, key=len, reverse=True):  # a shorter one may be a part of it
         replaced += text.count(secret)
         text = text.replace(secret, mark)
     return text, replaced

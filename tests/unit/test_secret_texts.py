@@ -131,3 +131,8 @@ def test_all_of_several_are_taken_out_and_counted() -> None:
     shown, count = without_secrets(text, "[x]")
     assert (shown, count) == ("First [x], then [x]; DB_PASS=[x] and again [x]", 4)
     assert not re.search("dckr|lin_api", shown)
+
+
+def test_a_secret_that_holds_another_is_taken_out_whole() -> None:
+    key = "SKabcdefabc378282246310005cdefabcd"
+    assert without_secrets(f"It is {key} now, and 378282246310005.", "[x]") == ("It is [x] now, and [x].", 2)
