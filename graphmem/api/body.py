@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -122,12 +121,12 @@ def announced_size(request: Request) -> int:
     return int(declared[:18]) if declared.isascii() and declared.isdigit() else 0
 
 
-def inflated(scope: Scope, receive: Receive) -> Receive:
+def inflated(scope: Scope, receive: Receive, coding: str) -> Receive:
     """Return what receives the body of a request as it was before it was compressed (RFC 9110, 8.4).
 
-    The headers of ``scope`` say then what the body is. Raises UnsupportedMediaType: it has another coding.
+    ``coding``: its Content-Encoding, which ``scope`` has no longer. Raises UnsupportedMediaType: another one.
     """
-    coding = Headers(scope=scope).get("content-encoding", "identity").strip().lower()
+    coding = coding.strip().lower()
     if coding in ("", "identity"):
         return receive
     if coding not in _WINDOWS:

@@ -146,7 +146,7 @@ class Gate:
             actor = await self._actor(scope, headers, body, meter)
             scope.setdefault("state", {})["actor"] = actor
             lasts = is_stream(scope["path"], headers.get("mcp-method"))
-            receive = inflated(scope, body.receive)
+            receive = inflated(scope, body.receive, headers.get("content-encoding", ""))
             if self._turns is None or not actor.account or lasts:
                 await self._app(scope, receive, answer.send)
             else:

@@ -210,7 +210,7 @@ class Fetcher:
     ) -> T:  # fmt: skip
         try:
             async with asyncio.timeout(self._seconds):
-                addresses = [""] if target.origin else await self._public_addresses(target.host)
+                addresses = [target.host] if target.origin else await self._public_addresses(target.host)
                 host = target.origin.partition("//")[2] or target.host
                 request = {"headers": {"Host": host, **_HEADERS, **headers}, "content": body}
                 return await self._send(target, read, addresses, method=method, **request)
