@@ -29,7 +29,7 @@ from graphmem.model import times
 from graphmem.writing import Writers
 from graphmem.writing.state import LockedOwner
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the answers read stretches of the feed
     from graphmem.changes.standing_changes import StandingAnswers
 
 INTERVAL_SECONDS: Final = 0.3

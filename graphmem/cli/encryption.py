@@ -169,9 +169,9 @@ def enable(
         )
     path = instance_conversion.other_directory(chosen, directory, "sealed")
     target = session.settings(data_dir=path)
-    told = {} if target.keys_path.exists() else words_told(session, *new_keys(target, key_place))
+    words = {} if target.keys_path.exists() else words_told(session, *new_keys(target, key_place))
     source = chosen if os.path.exists(chosen.keys_path) else chosen.model_copy(update={"root_key": None})
-    return instance_conversion.convert(source, target, "encryption enable") | told
+    return instance_conversion.convert(source, target, "encryption enable") | words
 
 
 def disable(session: Session, directory: Path | None = None) -> dict[str, Any] | None:

@@ -760,9 +760,9 @@ def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(
 
 def test_commands_are_said_as_people_say_them(command: Command, run: Call) -> None:
     def said(*words: str) -> Any:
-        told = command(*words, "--json")
-        assert told.exit_code == 0, told.stderr
-        return json.loads(told.stdout)
+        result = command(*words, "--json")
+        assert result.exit_code == 0, result.stderr
+        return json.loads(result.stdout)
 
     ada = said("add", "person", "Ada Lovelace", "email=ada@example.org", "born=1815")["entities"][0][
         "entity_id"
@@ -781,8 +781,8 @@ def test_commands_are_said_as_people_say_them(command: Command, run: Call) -> No
     assert "Ada Lovelace" in said("who", "works", "at", "Analytical", "Engines")["lines"][0]
     assert "Order brass" in said("today")["lines"][0]
     assert [each["canonical_name"] for each in said("todo")["entities"]] == ["Order brass"]
-    told = command("add", "person", "Bob", "email")
-    assert (told.exit_code, "field=value" in told.stderr) == (2, True)
+    refused = command("add", "person", "Bob", "email")
+    assert (refused.exit_code, "field=value" in refused.stderr) == (2, True)
 
 
 def test_every_proposed_command_exists_and_no_synonym_hides_one() -> None:

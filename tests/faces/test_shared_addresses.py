@@ -166,17 +166,17 @@ def test_a_part_whose_id_changes_says_which_it_is_now(run: Call, audited: Audite
 def test_what_is_said_by_the_id_of_a_part_stays_with_the_person_when_the_id_changes(
     run: Call, audited: Audited, owner: str, is_last_first: bool
 ) -> None:
-    given = sorted(
+    names = sorted(
         ("nils holmvik", "n holmvik", "nills holmvik", "niels holmvik"),
         key=lambda name: entity_id(owner, "person", "email+name", [ADDRESS, name]), reverse=is_last_first,
     )  # fmt: skip
     run("store", entities=[BERIT])
-    (told,) = run("store", entities=[{**NILS, "name": given[0]}])["entities"]
+    (told,) = run("store", entities=[{**NILS, "name": names[0]}])["entities"]
     acme = {"entity_type": "company", "name": "Acme"}
     link = {"relationship_type": "WORKS_AT", "source_entity_id": told["entity_id"], "target_index": 0}
     run("store", entities=[acme], relationships=[link])
     run("entities.correct", entity_id=told["entity_id"], field="phone", value="+45 99")
-    for name in given[1:]:
+    for name in names[1:]:
         run("store", entities=[{**NILS, "name": name}])
     assert {phone for _, phone in shown(run).values()} == {"+45 99", "+45 92"}
     (nils,) = {each for each, (_, phone) in shown(run).items() if phone == "+45 99"}
