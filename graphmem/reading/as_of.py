@@ -15,7 +15,7 @@ from graphmem.reading import answers, recomputed, shared_rows, tallies
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.tallies import Sum, Tally
 
-_ENTITIES_PER_READ = 50
+_ENTITIES_PER_READ = 100
 """Entities that one query recomputes. After each query the size of the answer is checked."""
 
 

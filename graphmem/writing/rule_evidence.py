@@ -36,8 +36,8 @@ from graphmem.model.schema import SchemaDocument
 from graphmem.writing.things import KEY_KIND, NEAR_KIND, evidence_of, keys_of
 
 EVIDENCE_LIMIT: Final = 5_000  # pieces of evidence from which one page as of a time is worked out
-_LOOP_WORK_LIMIT: Final = 1_000
-"""Merge facts and touches that are computed on the event loop; more are computed in a thread."""
+_LOOP_WORK_LIMIT: Final = 200
+"""Facts of merges, statements and touches that are computed on the event loop; more take a thread."""
 _NAMED_LIMIT: Final = 10 * EVIDENCE_LIMIT  # entities named in one group that are read
 
 _Result = TypeVar("_Result")
@@ -136,6 +136,7 @@ class EvidenceReader:
             self._agenda = postponed
             if postponed:
                 await self._read()
+                await asyncio.sleep(0)  # what was read may be much, and so may be what it asks for
         return await off_loop(len(self._statements), self._membership)
 
     def keys(self, entity_id: str) -> frozenset[_Key]:
