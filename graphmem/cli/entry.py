@@ -1,11 +1,7 @@
 """Where the program starts: a hook without the command line, whose imports take longer than its work."""
 
-from __future__ import annotations
-
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any
 
 _OPTIONS = {"--base-url": "base_url", "--env": "env", "--data-dir": "data_dir", "--account": "account"}
 
@@ -18,17 +14,27 @@ def main() -> None:
 
         command_line()
         return
-    from graphmem.cli.agents.hook_events import run
-    from graphmem.cli.agents.hook_transport import Reach
+    from graphmem.cli.agents.hook_call import call
 
     os.umask(0o077)
-    kind, client, options = hook
-    sys.stdout.write(run(kind, Reach(client, **options), sys.stdin.buffer.read()))
+    kind, agent, options = hook
+    stdin = sys.stdin.buffer.read()
+    try:
+        text, is_away = call(kind, agent, options, stdin)
+    except OSError:
+        text, is_away = None, False
+    if text is None:
+        from graphmem.cli.agents.hook_events import run
+        from graphmem.cli.agents.hook_transport import Reach
+
+        reach = Reach(agent, is_away=is_away, **options)  # pyright: ignore[reportArgumentType]
+        text = run(kind, reach, stdin)
+    sys.stdout.write(text)
 
 
-def hook_words(words: Sequence[str]) -> tuple[str, str, dict[str, Any]] | None:
+def hook_words(words: "list[str]") -> "tuple[str, str, dict[str, str]] | None":
     """Return event, agent and options of a hook as `graphmem setup` writes it; None for any other words."""
-    options, rest = {}, list(words)
+    options, rest = dict[str, str](), list(words)
     while len(rest) > 1 and rest[0] in _OPTIONS:
         options[_OPTIONS[rest[0]]] = rest[1]
         del rest[:2]

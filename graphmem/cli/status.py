@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Group
 
 from graphmem import __version__
+from graphmem.cli.agents import hook_spool
 from graphmem.cli.doctor import findings_of, findings_table
 from graphmem.cli.session import Draw, Session
 from graphmem.cli.tables import pairs, short, time_text
@@ -43,6 +44,7 @@ def look(session: Session) -> Row:
         state["database"] = _database(chosen, state["service"]["running"])
     is_up = bool(state["service"]["running"])
     state |= _contents(session, problems) if is_up else dict.fromkeys(("stored", "last_write", "waiting"))
+    state["turns_waiting"] = len(hook_spool.waiting(chosen.data_path / hook_spool.FOLDER))
     made = next(iter(backup_record.backups(chosen)), None)
     state["last_backup"] = made and {**asdict(made), "path": str(made.file(chosen))}
     if chosen.base_url is None:
@@ -159,6 +161,8 @@ def _lines(state: Row) -> Iterator[tuple[str, str]]:
         counts = {key: count for key, count in (state[name] or {}).items() if count or name == "stored"}
         text = ", ".join(f"{count:,} {key.replace('_', ' ')}" for key, count in counts.items())
         yield name, text or ("nothing" if state[name] is not None else "not known: no service runs")
+    if state["turns_waiting"]:
+        yield "turns", f"{state['turns_waiting']:,} of agents wait until the service stores them"
     last, made = state["last_write"], state["last_backup"]
     yield (
         "last write",

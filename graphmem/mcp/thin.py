@@ -37,7 +37,7 @@ from graphmem.mcp.protocol import (
 )
 from graphmem.mcp.resource_updates import RETRY_SECONDS, ROUTE, Watch
 from graphmem.service import calling, greeting, wire
-from graphmem.service.place import make_folder, place
+from graphmem.service.place import lock, make_folder, place, sessions
 from graphmem.settings import Settings
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32602, -32603
@@ -52,6 +52,7 @@ def run(settings: Settings, account: str | None = None) -> None:
     Raises DataDirectoryRefused: the folder of the local service cannot be used.
     """
     make_folder(place(settings))
+    lock(sessions(place(settings)), shared=True)  # until this process ends
     threading.Thread(target=_start, args=(settings,), daemon=True).start()
     # What else is written to stdout goes to stderr: stdout belongs to MCP.
     sys.stdout.flush()

@@ -160,6 +160,11 @@ class InstanceKeys:
         """What the file held when it was read last."""
         return self._record
 
+    @property
+    def turns(self) -> AESGCM:
+        """What seals the turns of agents that wait until the service stores them."""
+        return cipher(derived(self._root.secret, "turns", salt=self._record.instance.encode()))
+
     def record(self) -> KeyRecord:
         with self._mutex, used_as_data(self.path.parent):
             stat = os.stat(self.path)

@@ -7,8 +7,10 @@ other credential, and they have no rate limits. Bodies have no limit of size.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import hmac
+import json
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,6 +21,8 @@ from urllib.parse import unquote
 
 import orjson
 
+from graphmem.cli.agents import hook_call, hook_events
+from graphmem.cli.agents.hook_transport import NoAnswer, Reach
 from graphmem.errors import AuthRequired, GraphmemError
 from graphmem.observability.logs import new_trace_id
 from graphmem.service import greeting, wire
@@ -57,6 +61,7 @@ class Front:
         """Requests under way, without those for the greeting."""
         self._app: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._error: Mapping[str, Any] | None = None
+        self._settings = settings
         self._used = time.monotonic()
 
     @property
@@ -78,6 +83,8 @@ class Front:
         """Let all requests through to ``app``."""
         self._used = time.monotonic()
         self._app.set_result(app)
+        # What agents told while no service was there.
+        self._delivering = asyncio.create_task(self._deliver(self._reach("graphmem")))
 
     def fail(self, error: GraphmemError, trace_id: str) -> None:
         self._error = envelope = error.envelope(trace_id)
@@ -99,13 +106,46 @@ class Front:
         elif not (secret and hmac.compare_digest(sent, secret)):
             error = AuthRequired(f"this socket wants the secret beside it in the header {wire.SECRET_HEADER}")
             await _answer(send, error.status, error.envelope(new_trace_id()))
+        elif scope["path"] == hook_call.PATH and not self.is_ready:
+            await _answer(send, 503, self.greeting())
         else:
             self.requests += 1
             try:
-                await (await asyncio.shield(self._app))(scope, receive, send)
+                if scope["path"] == hook_call.PATH:
+                    await self._hook(receive, send)
+                else:
+                    await (await asyncio.shield(self._app))(scope, receive, send)
             finally:
                 self.requests -= 1
                 self._used = time.monotonic()
+
+    async def _hook(self, receive: Receive, send: Send) -> None:
+        """Do what a hook of an agent asks for. It hears first that the service does not hang."""
+        body, message = b"", {"more_body": True}
+        while message.get("more_body"):
+            message = await receive()
+            body += message.get("body", b"")
+        await send(
+            {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]}
+        )
+        hook, text, turns = orjson.loads(body), "", None
+        with contextlib.suppress(Exception):
+            given = json.loads(hook["stdin"] or "{}")
+            reach = self._reach(hook["agent"], hook["account"], hook_call.SECONDS[hook["kind"]])
+            text, turns = await asyncio.to_thread(
+                hook_events.answer, hook["kind"], reach, {"cwd": hook["folder"], **given}
+            )
+        await send({"type": "http.response.body", "body": text.encode()})
+        await self._deliver(turns)
+
+    async def _deliver(self, turns: Reach | None) -> None:
+        with contextlib.suppress(NoAnswer):
+            await asyncio.to_thread(hook_events.deliver, turns)
+
+    def _reach(self, agent: str, account: str | None = None, seconds: float | None = None) -> Reach:
+        """Return how hooks that run in this process call it: over its own socket, as every program does."""
+        keys = self._app.result().state.services.keys
+        return Reach(agent, account=account, settings=self._settings, keys=keys, seconds=seconds)
 
     def greeting(self) -> dict[str, Any]:
         state = greeting.STARTING

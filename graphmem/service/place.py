@@ -17,7 +17,7 @@ import json
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,13 +103,21 @@ def make_folder(where: Place) -> None:
         private_directory(where.folder)
 
 
-def lock(where: Place) -> int | None:
-    """Lock the place until this process ends; return the open file, None if another process has the lock."""
+def sessions(where: Place) -> Place:
+    """Return the place that sessions of MCP have locked together, each as long as it is open."""
+    return replace(where, name=f"{where.name}-sessions")
+
+
+def lock(where: Place, *, shared: bool = False) -> int | None:
+    """Lock the place until this process ends; return the open file, None if another process has the lock.
+
+    ``shared``: other processes may have such a lock too.
+    """
     import fcntl  # Windows has no such module, and no local service
 
     handle = os.open(where.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
         return None

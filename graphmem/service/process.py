@@ -25,9 +25,11 @@ from graphmem.observability.logs import new_trace_id
 from graphmem.service.calling import HELD_EXIT_CODE
 from graphmem.service.front import Front
 from graphmem.service.listening import SocketServer, bind
-from graphmem.service.place import lock, make_folder, place
+from graphmem.service.place import lock, make_folder, place, sessions
 from graphmem.settings import Settings
 
+SESSION_SECONDS = 30.0
+"""Seconds between two looks of an idle service whether a session is still open."""
 FAILURE_SECONDS = 10.0
 """Seconds for which a service that cannot start waits for a caller to read why."""
 
@@ -106,11 +108,13 @@ async def _fail(front: Front, exc: Exception) -> None:
 
 
 async def _until_end(settings: Settings, front: Front) -> None:
-    """Return once the service is told to stop, or nobody has called it for the idle time."""
+    """Return once the service is told to stop, or is idle for long and no session of MCP is open."""
     limit = settings.service_idle_seconds
     while not front.stopped.is_set():
         left = limit - front.idle_seconds if limit else None
         if left is not None and left <= 0:
-            return
+            if lock(sessions(place(settings))) is not None:
+                return
+            left = min(limit, SESSION_SECONDS)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(front.stopped.wait(), left)

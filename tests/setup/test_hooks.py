@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.auth import ACCOUNT_HEADER
-from graphmem.cli.agents import hook_events, hook_transport
+from graphmem.cli.agents import hook_call, hook_events, hook_transport
 from graphmem.cli.agents.agent_table import agents
 from graphmem.cli.agents.hook_events import redacted
 from graphmem.cli.agents.hook_folders import approve
@@ -295,8 +294,15 @@ def test_a_hook_finds_the_service_that_the_settings_name(home: Path, monkeypatch
         with monkeypatch.context() as patch:
             for name, value in variables.items():
                 patch.setenv(name, value)
-            assert Reach("x", **options).place() == place(load(**options))
-    assert hook_transport.ACCOUNT_HEADER == ACCOUNT_HEADER
+            where = place(load(**options))
+            assert hook_call.data_folder(options) == str(where.data)
+            assert hook_call._place() == where.name
+            assert Reach("x", **options).turns() == (where.data / "turns/local", None)
+    for name in ("GRAPHMEM_BASE_URL", "GRAPHMEM_AGENT_KEY", "graphmem_base_url"):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, "https://a.example")
+            assert hook_call.data_folder({}) is None
+    assert hook_call.data_folder({"base_url": "https://a.example"}) is None
     routes = {name: REGISTRY[name].routes[0] for name in hook_transport.ROUTES}
     assert routes == hook_transport.ROUTES
 
@@ -309,7 +315,9 @@ def test_a_hook_starts_without_the_command_line() -> None:
     )
     for words in (["hook", "stop"], ["hook", "--help"], ["store", "hook", "stop", "x"], [], ["hook"]):
         assert hook_words(words) is None
-    modules = imported_by("from graphmem.cli.agents import hook_events; import graphmem.service.place")
+    modules = imported_by("import graphmem.cli.entry, graphmem.cli.agents.hook_call")
+    assert not modules & {"typing", "pathlib", "dataclasses", "contextlib", "http.client", "hashlib"}
+    modules = imported_by("from graphmem.cli.agents import hook_events")
     assert not modules & {"typer", "rich", "pydantic", "httpx", "graphmem.settings"}
 
 

@@ -78,10 +78,7 @@ def test_a_hook_finds_the_service_that_commands_find(data: Path) -> None:
     reach = Reach("test", data_dir=str(data / "b"))
     with pytest.raises(NoAnswer):
         reach.call("changes.list", {})
-    from graphmem.service.place import place
-
-    chosen = load(data_dir=data / "b")
-    assert (reach.place(), chosen.data_path) == (place(chosen), data / "a")
+    assert reach.turns()[0].parent.parent == load(data_dir=data / "b").data_path == data / "a"
 
 
 def test_notes_are_followed_to_their_end(data: Path) -> None:

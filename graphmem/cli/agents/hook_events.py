@@ -16,8 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from graphmem.cli.agents import hook_spool
+from graphmem.cli.agents.hook_call import SECONDS
 from graphmem.cli.agents.hook_folders import FolderRules, rules_of
-from graphmem.cli.agents.hook_transport import Reach
+from graphmem.cli.agents.hook_transport import Reach, Refused
 from graphmem.cli.agents.kept_files import data_folder
 from graphmem.text.secret_texts import without_secrets
 
@@ -116,8 +118,6 @@ def redacted(text: str, listed: Sequence[str] = ()) -> str:
     return text
 
 
-SECONDS = {"session-start": 2.0, "prompt": 0.5, "stop": 8.0}
-"""Seconds after which a hook gives up and says nothing."""
 CONTEXT_TOKENS = 600
 ABOUT_TOKENS = 500
 START_CHARACTERS = 2_000
@@ -144,34 +144,53 @@ def run(kind: str, reach: Reach, stdin: bytes, *, tell_errors: bool = False) -> 
     """
     try:
         with _deadline(SECONDS[kind]):
-            return _answer(kind, reach, json.loads(stdin or b"{}"))
+            text, turns = answer(kind, reach, json.loads(stdin or b"{}"))
+            deliver(turns)
+            return text
     except Exception as exc:
         if tell_errors:
             sys.stderr.write(f"graphmem hook {kind}: {type(exc).__name__}: {exc}\n")
         return ""
 
 
-def _answer(kind: str, reach: Reach, raw: Any) -> str:
+def answer(kind: str, reach: Reach, raw: Any) -> tuple[str, Reach | None]:
+    """Return what a hook prints, and the service for which turns wait, if the hook kept one.
+
+    Raises any error: the hook says nothing.
+    """
     event = read(reach.client, raw)
     rules = rules_of(event.folder)
     if rules.fault and kind == "session-start":
-        return written(event, False, f"Tell the person: {rules.fault}.")
+        return written(event, False, f"Tell the person: {rules.fault}."), None
     if rules.fault:
         raise ValueError(rules.fault)
     if kind in rules.off:
-        return ""
+        return "", None
     account, base_url = rules.account or reach.account, rules.base_url or reach.base_url
     reach = replace(reach, account=account, base_url=base_url, sends_token=rules.base_url is None)
     if kind == "stop":
-        _store(event, rules, reach)
-        return ""
+        if turn := _turn(event, rules):
+            hook_spool.keep(*reach.turns(), {"account": reach.account, **turn})
+        return "", reach
     if kind == "prompt":
         _keep_prompt(event, rules)
         question = redacted(event.prompt[:QUESTION_CHARACTERS], rules.redact)
         lines = _context(reach, question, CONTEXT_TOKENS, rules)
     else:
         lines = _start(reach, rules)
-    return written(event, kind == "prompt", "\n".join([HEAD, *lines])) if lines else ""
+    return written(event, kind == "prompt", "\n".join([HEAD, *lines])) if lines else "", None
+
+
+def deliver(reach: Reach | None) -> None:
+    """Store the turns that wait for a service. Raises NoAnswer: it is not there, and they wait on."""
+    if reach is None:
+        return
+
+    def store(turn: Mapping[str, Any]) -> None:
+        with contextlib.suppress(Refused):  # it would be refused again, and keep all others waiting
+            replace(reach, account=turn["account"], client=turn["client"]).call("store", turn["store"])
+
+    hook_spool.deliver(*reach.turns(), store)
 
 
 def _context(reach: Reach, question: str, budget: int, rules: FolderRules) -> list[str]:
@@ -224,8 +243,11 @@ def _changed(reach: Reach, rules: FolderRules, since: datetime.date) -> list[str
     return list(lines.values())[:CHANGED_LIMIT]
 
 
-def _store(event: HookInput, rules: FolderRules, reach: Reach) -> None:
-    """Store the messages of a turn, each once: the id of a message is made of session and turn."""
+def _turn(event: HookInput, rules: FolderRules) -> dict[str, Any]:
+    """Return who stores the messages of a turn, and the arguments; nothing where there are none.
+
+    Each is stored once: the id of a message is made of session and turn.
+    """
     prompt = event.prompt
     if not prompt:
         with contextlib.suppress(OSError):
@@ -245,16 +267,17 @@ def _store(event: HookInput, rules: FolderRules, reach: Reach) -> None:
                 "sent_at": (now + datetime.timedelta(milliseconds=order)).isoformat(timespec="milliseconds"),
             })  # fmt: skip
     if len(entities) == 1 or not event.session:
-        return
+        return {}
     links = [
         {"relationship_type": "PART_OF", "source_index": index, "target_index": 0}
         for index in range(1, len(entities))
     ]
     digest = hashlib.sha256(json.dumps([entity.get("content") for entity in entities]).encode()).hexdigest()
-    reach.call("store", {
+    store = {
         "entities": entities, "relationships": links, "find_duplicates": False,
         "idempotency_key": f"hook {conversation} {event.key} {digest[:16]}"[:255],
-    })  # fmt: skip
+    }  # fmt: skip
+    return {"client": event.agent, "store": store}
 
 
 def _spool(event: HookInput) -> Path:

@@ -1,0 +1,78 @@
+"""Turns that agents have ended: each is a file until the service has stored it, in the order of the turns.
+
+A turn is kept before it is stored, so that a service that is not there, or ends, loses none. The files are
+readable by this user alone, and sealed where the instance is. Hooks import this, so nothing heavy is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+FOLDER = "turns"
+"""The folder of a data directory that has one for each service."""
+BYTES_LIMIT = 20_000_000
+"""Bytes of the turns that wait for one service; beyond them the oldest one is given up."""
+SECONDS_LIMIT = 30 * 86_400.0
+"""Seconds for which a turn waits at most."""
+_NONCE_BYTES = 12
+
+
+def waiting(folder: Path) -> list[Path]:
+    """Return the files of the turns that wait in a folder or below it, in their order."""
+    return sorted(folder.rglob("*.turn"))
+
+
+def keep(folder: Path, seal: AESGCM | None, turn: Mapping[str, Any]) -> None:
+    """Keep a turn. It is on the disk when this returns."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"{time.time_ns():020d}-{os.getpid()}.turn"
+    content = json.dumps(turn).encode()
+    if seal is not None:
+        nonce = os.urandom(_NONCE_BYTES)
+        content = nonce + seal.encrypt(nonce, content, path.name.encode())
+    partial = path.with_suffix(".partial")
+    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.rename(path)
+    kept, now = 0, time.time()
+    for each in reversed(waiting(folder)):
+        with contextlib.suppress(FileNotFoundError):
+            kept += each.stat().st_size
+            if kept > BYTES_LIMIT or now - each.stat().st_mtime > SECONDS_LIMIT:
+                each.unlink()
+
+
+def deliver(folder: Path, seal: AESGCM | None, store: Callable[[Mapping[str, Any]], object]) -> None:
+    """Store the turns that wait in a folder, one after another; one process does so at a time.
+
+    What ``store`` raises ends this, and that turn and the later ones wait. A file that cannot be read is set
+    aside.
+    """
+    if not waiting(folder):
+        return
+    from filelock import FileLock
+
+    with FileLock(folder / "lock", mode=0o600):
+        while paths := waiting(folder):
+            content = paths[0].read_bytes()
+            try:
+                if seal is not None and not content.startswith(b"{"):  # one from before it was sealed
+                    name = paths[0].name.encode()
+                    content = seal.decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], name)
+                turn = json.loads(content)
+            except Exception:
+                paths[0].rename(paths[0].with_suffix(".unreadable"))
+                continue
+            store(turn)
+            paths[0].unlink()
