@@ -13,18 +13,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
+from graphmem import errors
 from graphmem.api.rest_routes import route_of
 from graphmem.auth import SUPPORTED_SCOPES, Actor
-from graphmem.errors import (
-    AgentSignatureInvalid,
-    AuthInvalid,
-    Envelope,
-    Forbidden,
-    GraphmemError,
-    OAuthRefused,
-    OAuthStateInvalid,
-    RateLimited,
-)
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
@@ -73,15 +64,15 @@ _CAUSES: Final = {
     "invalid_redirect_uri": "The program wants the answer at an address that it did not register. graphmem "
     "sends no answer to such an address.",
     "invalid_request": "The address that opened this page is not complete, or it is not correct.",
-    OAuthStateInvalid.code: "The request has ended, or it began in another browser.",
-    RateLimited.code: "Too many requests came from your address in a short time.",
+    errors.OAuthStateInvalid.code: "The request has ended, or it began in another browser.",
+    errors.RateLimited.code: "Too many requests came from your address in a short time.",
     "temporarily_unavailable": "graphmem cannot answer at the moment.",
     "server_error": "graphmem failed because of a fault of its own.",
 }  # fmt: skip
 """What a page says of an error, by its code."""
 
 
-class OAuthEnvelope(Envelope):
+class OAuthEnvelope(errors.Envelope):
     """The error answer of a route of OAuth: the envelope with the members of RFC 6749 (5.2)."""
 
     error: str
@@ -92,7 +83,7 @@ def trace_id() -> str:
     return structlog.contextvars.get_contextvars().get("trace_id", "")
 
 
-def refusal(error: GraphmemError, scope: Scope) -> Response:
+def refusal(error: errors.GraphmemError, scope: Scope) -> Response:
     """Return the HTTP answer for an error of a request.
 
     It is the envelope, on a route of OAuth with the members of RFC 6749. A route for browsers answers a page
@@ -103,7 +94,7 @@ def refusal(error: GraphmemError, scope: Scope) -> Response:
         answer = _page(error)
         answer.headers.update(error.answer_headers())
         return answer
-    has_members = isinstance(error, OAuthRefused) or (route is not None and route.is_oauth)
+    has_members = isinstance(error, errors.OAuthRefused) or (route is not None and route.is_oauth)
     members: dict[str, str] = {}
     if has_members:
         # In the characters that RFC 6749 (5.2) allows.
@@ -113,7 +104,7 @@ def refusal(error: GraphmemError, scope: Scope) -> Response:
     return Response(body, error.status, media_type="application/json", headers=error.answer_headers())
 
 
-def _oauth_error(error: GraphmemError) -> str:
+def _oauth_error(error: errors.GraphmemError) -> str:
     """Return the code of RFC 6749, 7591 or 8707 for an error."""
     return error.details.get("error") or OAUTH_ERRORS.get(error.status, "invalid_request")
 
@@ -128,7 +119,7 @@ def accepts_pages(scope: Scope) -> bool:
     return False
 
 
-def _page(error: GraphmemError) -> Response:
+def _page(error: errors.GraphmemError) -> Response:
     code = _oauth_error(error)
     return page(
         "error.html", error.status,
@@ -139,7 +130,7 @@ def _page(error: GraphmemError) -> Response:
     )  # fmt: skip
 
 
-def challenged(answer: Response, error: GraphmemError, scope: Scope, settings: Settings) -> Response:
+def challenged(answer: Response, error: errors.GraphmemError, scope: Scope, settings: Settings) -> Response:
     """Add to a refusal how a client gets a credential: the header ``WWW-Authenticate`` (RFC 6750, RFC 9728).
 
     Under ``/mcp`` it names the metadata of the resource. Where a scope is missing that the caller may ask
@@ -148,11 +139,11 @@ def challenged(answer: Response, error: GraphmemError, scope: Scope, settings: S
     path = scope["path"].removeprefix("/api")
     is_mcp = path == "/mcp" or path.startswith("/mcp/")
     metadata = f"{settings.advertised_url()}{METADATA_PATH}/mcp"
-    if error.status == 401 and is_mcp and not isinstance(error, AgentSignatureInvalid):
+    if error.status == 401 and is_mcp and not isinstance(error, errors.AgentSignatureInvalid):
         parts = [f'resource_metadata="{metadata}"', 'scope="read write"']
-        parts += ['error="invalid_token"'] if isinstance(error, AuthInvalid) else []
+        parts += ['error="invalid_token"'] if isinstance(error, errors.AuthInvalid) else []
         answer.headers["WWW-Authenticate"] = f"Bearer {', '.join(parts)}"
-    elif isinstance(error, Forbidden) and "needs" in error.details:
+    elif isinstance(error, errors.Forbidden) and "needs" in error.details:
         actor = scope.get("state", {}).get("actor")
         if not isinstance(actor, Actor) or error.details["needs"] not in actor.grantable:
             return answer

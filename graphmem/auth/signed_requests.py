@@ -15,18 +15,11 @@ from urllib.parse import urlsplit
 import structlog
 from cachetools import TLRUCache
 
-from graphmem.auth import Actor, SignedAgent
+from graphmem.auth import Actor, SignedAgent, message_signatures
 from graphmem.auth.agent_keys import ALGORITHMS, AgentKey, refused
 from graphmem.auth.agent_tokens import DOCUMENT, TOKEN_TYPE, AgentToken
 from graphmem.auth.client_rules import canonical_resource
 from graphmem.auth.guarded_fetch import KEPT_SECONDS_LIMIT, Fetcher, FetchRefused
-from graphmem.auth.message_signatures import (
-    HEADERS,
-    WINDOW_SECONDS,
-    MessageSignature,
-    SignedMessage,
-    signed_digests,
-)
 from graphmem.errors import AgentSignatureInvalid, ServiceBusy
 from graphmem.settings import LOOPBACK, Settings
 
@@ -138,7 +131,7 @@ def resource_document(settings: Settings) -> dict[str, Any]:
         "client_name": "graphmem",
         "mode": settings.aauth_mode,
         "min_tier": settings.min_tier,
-        "signature_window": WINDOW_SECONDS,
+        "signature_window": message_signatures.WINDOW_SECONDS,
         "supported_algs": ALGORITHMS,
         "supported_typ": [TOKEN_TYPE],
         "supported_schemes": SCHEMES,
@@ -178,10 +171,10 @@ class SignedRequests:
             AgentSignatureInvalid: the request has a header of a signature, and it is not signed rightly.
             ServiceBusy: too many signed requests came within the last minute.
         """
-        if self._is_off or not any(name in caller.headers for name in HEADERS):
+        if self._is_off or not any(name in caller.headers for name in message_signatures.HEADERS):
             return actor
         path, host = caller.path.decode("latin-1"), caller.headers.get("host", "").lower()
-        message = SignedMessage(
+        message = message_signatures.SignedMessage(
             caller.method, self._scheme, host if host in self._authorities else self._authority,
             path if path.startswith(f"{self._prefix}/") else self._prefix + path,
             caller.query.decode("latin-1"),
@@ -189,7 +182,7 @@ class SignedRequests:
             has_body=not await caller.body.is_empty(),
         )  # fmt: skip
         now = self._clock()
-        signature = MessageSignature.of(message, now)
+        signature = message_signatures.MessageSignature.of(message, now)
         key, agent = await self._signer(signature, now)
         base = message.base(signature.components, signature.parameters)
         if not key.has_signed(signature.signature, base):
@@ -198,12 +191,14 @@ class SignedRequests:
                 f"it is not that of {message.method} {message.scheme}://{message.authority}{message.path}",
             )
         if message.has_body or "content-digest" in signature.components:
-            await caller.body.expect(signed_digests(message))
+            await caller.body.expect(message_signatures.signed_digests(message))
         if message.method not in ("GET", "HEAD"):
             self._take(key, base, signature.created)
         return actor.signed(agent)
 
-    async def _signer(self, signature: MessageSignature, now: float) -> tuple[AgentKey, SignedAgent]:
+    async def _signer(
+        self, signature: message_signatures.MessageSignature, now: float
+    ) -> tuple[AgentKey, SignedAgent]:
         if signature.scheme == "hwk":
             members = {name: value for name, value in signature.key_members.items() if isinstance(value, str)}
             key = AgentKey.of(members, is_strict=self._is_strict)
@@ -234,4 +229,4 @@ class SignedRequests:
             raise refused("invalid_signature", "the request was sent before: sign it again, with a new nonce")
         if len(self._seen) >= REMEMBERED_REQUESTS_LIMIT:
             raise ServiceBusy("too many signed requests came in the last minute: try again in a minute")
-        self._seen[digest] = created + WINDOW_SECONDS + 1.0
+        self._seen[digest] = created + message_signatures.WINDOW_SECONDS + 1.0

@@ -19,18 +19,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, NamedTuple, cas
 
 import typer
 
+from graphmem.cli import upload
 from graphmem.cli.session import Session, stderr, uses_service
-from graphmem.cli.upload import (
-    FILE_FAULTS,
-    OUTCOMES,
-    TWICE,
-    LocalFile,
-    files_of,
-    patiently,
-    print_rows,
-    uploaded,
-    warned,
-)
 from graphmem.errors import FileMissing, FileNotParsed, FileUnreadable, InvalidInput
 
 if TYPE_CHECKING:
@@ -72,15 +62,15 @@ def import_files(
             if dry_run:
                 rows.append(_planned(session, file))
             elif isinstance(file, LinkedNote):
-                rows.append(uploaded(session, file.file, partial(_stored_note, file=file)))
+                rows.append(upload.uploaded(session, file.file, partial(_stored_note, file=file)))
             else:
-                rows.append(uploaded(session, file))
+                rows.append(upload.uploaded(session, file))
         if wait and not dry_run:
             _wait(session, rows)
     finally:
         if rows:
-            outcomes = ("would_store", "failed") if dry_run else OUTCOMES
-            print_rows(rows, session.as_json, outcomes, other.not_imported if other else ())
+            outcomes = ("would_store", "failed") if dry_run else upload.OUTCOMES
+            upload.print_rows(rows, session.as_json, outcomes, other.not_imported if other else ())
     if not rows:
         raise InvalidInput("there is no file to import")
     if any("failed" in (row["outcome"], row.get("interpretation", {}).get("status")) for row in rows):
@@ -88,7 +78,7 @@ def import_files(
 
 
 class LinkedNote(NamedTuple):
-    file: LocalFile
+    file: upload.LocalFile
     note: NoteFile
     beside: NoteIndex
 
@@ -97,11 +87,11 @@ class LinkedNote(NamedTuple):
         return self.file.name
 
 
-def _expanded(path: str) -> Iterator[LocalFile]:
+def _expanded(path: str) -> Iterator[upload.LocalFile]:
     """Yield the file of a path, the files of a folder, and in place of an archive its members."""
     if not os.path.exists(path):
         raise FileMissing(f"there is no file {path}", file=path)
-    for file in files_of([path], recursive=True):
+    for file in upload.files_of([path], recursive=True):
         if zipfile.is_zipfile(file.path) and not _is_document(file.path):
             yield from _members(file)
         else:
@@ -122,7 +112,7 @@ def _is_document(path: str) -> bool:
         return False
 
 
-def _members(file: LocalFile) -> Iterator[LocalFile]:
+def _members(file: upload.LocalFile) -> Iterator[upload.LocalFile]:
     from graphmem.ingest.archives import DAMAGE
     from graphmem.ingest.document import FILE_BYTES_LIMIT
 
@@ -141,10 +131,10 @@ def _members(file: LocalFile) -> Iterator[LocalFile]:
             except DAMAGE as exc:
                 message = f"{name} in {file.path} cannot be read: {exc}"
                 raise FileUnreadable(message, file=file.path) from None
-            yield LocalFile(f"{file.path}:{name}", name, data)
+            yield upload.LocalFile(f"{file.path}:{name}", name, data)
 
 
-def _pieces(files: Iterable[LocalFile]) -> Iterator[LocalFile]:
+def _pieces(files: Iterable[upload.LocalFile]) -> Iterator[upload.LocalFile]:
     """Yield files, and in place of a large one of `graphmem export` its lines in several."""
     for file in files:
         if file.data is not None or os.path.getsize(file.path) <= PIECE_BYTES or not _is_exported(file.path):
@@ -157,7 +147,7 @@ def _pieces(files: Iterable[LocalFile]) -> Iterator[LocalFile]:
                 if lines and (not line or size + len(line) > PIECE_BYTES):
                     number += 1
                     part = f"{file.name}#{number}"
-                    yield LocalFile(f"{file.path}#{number}", part, b"".join(lines))
+                    yield upload.LocalFile(f"{file.path}#{number}", part, b"".join(lines))
                     lines, size = [], 0
                 lines.append(line)
                 size += len(line)
@@ -170,7 +160,7 @@ def _is_exported(path: str) -> bool:
         return EXPORTED_LINE.match(file.read(HEAD_BYTES).decode(errors="replace")) is not None
 
 
-def with_links(files: Iterable[LocalFile]) -> Iterator[LocalFile | LinkedNote]:
+def with_links(files: Iterable[upload.LocalFile]) -> Iterator[upload.LocalFile | LinkedNote]:
     """Yield files; the Markdown of a folder last, when it is known what their links mean.
 
     Of a database of Notion the pages are imported, with its name as their type, and not its table.
@@ -178,9 +168,9 @@ def with_links(files: Iterable[LocalFile]) -> Iterator[LocalFile | LinkedNote]:
     from graphmem.cli.importing.note_files import NoteIndex, read_note, shown_folder, shown_name
     from graphmem.ingest.interpreters.labels import type_of_table
 
-    notes: list[tuple[LocalFile, NoteFile]] = []
-    tables: dict[str, LocalFile] = {}
-    markdown: list[LocalFile] = []
+    notes: list[tuple[upload.LocalFile, NoteFile]] = []
+    tables: dict[str, upload.LocalFile] = {}
+    markdown: list[upload.LocalFile] = []
     for file in files:
         if file.interpret and file.name.lower().endswith((".md", ".markdown")):
             markdown.append(file)
@@ -201,7 +191,7 @@ def with_links(files: Iterable[LocalFile]) -> Iterator[LocalFile | LinkedNote]:
         kind = type_of_table(posixpath.basename(shown_folder(folder))) if folder in with_table else None
         try:
             data = file.content()
-        except FILE_FAULTS:
+        except upload.FILE_FAULTS:
             # To store it tells why it cannot be read.
             yield file
             continue
@@ -226,14 +216,14 @@ def _stored_note(session: Session, data: bytes, file: LinkedNote) -> dict[str, A
         # What its links mean depends on the files beside it: with another meaning it is stored again.
         key = hashlib.sha256(data + json.dumps([file.name, arguments]).encode()).hexdigest()
         request = {**content, **arguments, "idempotency_key": f"import:{key}"}
-        answers.append(patiently(session, "store", request))
+        answers.append(upload.patiently(session, "store", request))
     is_replayed = all(each["replayed"] for each in answers)
     created = sum(each["entities_created"] for each in answers)
     warnings = list(file.note.warnings)
     if answers[0]["deduplicated"] and created and not is_replayed:
         query = {"source_id": answers[0]["source_id"], "status": "completed", "limit": 1}
-        readings = patiently(session, "interpretations.list", query)["interpretations"]
-        warnings += [TWICE.format(row["interpretation_id"]) for row in readings]
+        readings = upload.patiently(session, "interpretations.list", query)["interpretations"]
+        warnings += [upload.TWICE.format(row["interpretation_id"]) for row in readings]
     made = {
         "status": "completed",
         "entities_created": created,
@@ -259,7 +249,7 @@ def _with_ids(raw: Any, ids: Sequence[str]) -> Any:
     return {**raw, "entities": entities, "relationships": links}
 
 
-def _planned(session: Session, file: LocalFile | LinkedNote) -> dict[str, Any]:
+def _planned(session: Session, file: upload.LocalFile | LinkedNote) -> dict[str, Any]:
     """Return what would come in of a file: it is read here, and nothing is sent."""
     import asyncio
 
@@ -282,7 +272,7 @@ def _planned(session: Session, file: LocalFile | LinkedNote) -> dict[str, Any]:
         proposal = propose(document, file_name=file.name)
     except (ParseFailed, InterpretationFailed) as exc:
         return file.failed(FileNotParsed(exc.reason))
-    except FILE_FAULTS as exc:
+    except upload.FILE_FAULTS as exc:
         return file.failed(exc)
     types = Counter(entity.entity_type for entity in proposal.entities)
     warnings = [*document.warnings, *proposal.warnings]
@@ -291,7 +281,7 @@ def _planned(session: Session, file: LocalFile | LinkedNote) -> dict[str, Any]:
 
 def _plan(path: str, types: Mapping[str, int], related: int, warnings: Sequence[str]) -> dict[str, Any]:
     made = {"entities_by_type": dict(types), "relationships_created": related}
-    return {"file": path, "outcome": "would_store", **warned(warnings), "interpretation": made}
+    return {"file": path, "outcome": "would_store", **upload.warned(warnings), "interpretation": made}
 
 
 def _wait(session: Session, rows: Sequence[dict[str, Any]]) -> None:

@@ -23,31 +23,13 @@ import neo4j.exceptions
 import structlog
 from neo4j import AsyncGraphDatabase, Query
 
-from graphmem import cypher
-from graphmem.database import left_out, pool
+from graphmem import cypher, errors
+from graphmem.database import driver_errors, left_out, pool
 from graphmem.database.admission import Admission
-from graphmem.database.driver_errors import (
-    DEADLOCK_CODE,
-    DRIVER_ERRORS,
-    RACE_CODES,
-    TIMEOUT_CODES,
-    FirstRunTimeout,
-    caller_error,
-    is_time_limit,
-    setting_error,
-    translate,
-)
 from graphmem.database.first_runs import FIRST_RUN_SECONDS, TRANSACTION, FirstRuns
 from graphmem.database.planning import Planning
 from graphmem.database.queries import Queries, fetch_rows
 from graphmem.database.typed_rows import Row
-from graphmem.errors import (
-    DatabaseCrowded,
-    DatabaseUnavailable,
-    DecryptionFailed,
-    GraphmemError,
-    InternalError,
-)
 from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.settings import Settings
 
@@ -125,7 +107,7 @@ class Database:
                 self._driver, database=address.database, default_access_mode="WRITE", fetch_size=-1
             )
         except (neo4j.exceptions.ConfigurationError, ValueError) as exc:
-            raise setting_error(exc, settings) or translate(exc) from exc
+            raise driver_errors.setting_error(exc, settings) or driver_errors.translate(exc) from exc
 
     async def close(self) -> None:
         await self._driver.close()
@@ -172,9 +154,9 @@ class Database:
         timeout, start = timeout or self._settings.read_timeout, time.monotonic()
         try:
             return await self._run(name, text, timeout, params)
-        except (neo4j.exceptions.Neo4jError, FirstRunTimeout) as exc:
+        except (neo4j.exceptions.Neo4jError, driver_errors.FirstRunTimeout) as exc:
             if not await self._planned_slowly(exc, start, {text: params}) and not (
-                is_short and is_time_limit(exc)
+                is_short and driver_errors.is_time_limit(exc)
             ):
                 raise
         return await self._run(name, text, timeout, params)
@@ -183,7 +165,7 @@ class Database:
         self, exc: BaseException, start: float, statements: Mapping[LiteralString, dict[str, Any]]
     ) -> bool:
         """Plan statements that exceeded their limit; return whether planning may be what took long."""
-        if not is_time_limit(exc):
+        if not driver_errors.is_time_limit(exc):
             return False
         runs, was_slow = self.first_runs, False
         for text, params in statements.items():
@@ -220,7 +202,7 @@ class Database:
         with self._translated(name):
             await self.planning.wait_for(text)
             rows = await self._tried(
-                attempt, partial(_has_code, (DEADLOCK_CODE,)), self.metrics.write_retries
+                attempt, partial(_has_code, (driver_errors.DEADLOCK_CODE,)), self.metrics.write_retries
             )
             return self.opened(name, rows, owner)
 
@@ -289,8 +271,8 @@ class Database:
                 else:
                     # Else the driver would commit at the end of its block.
                     await tx.rollback()
-        except DRIVER_ERRORS as exc:
-            with contextlib.suppress(*DRIVER_ERRORS):
+        except driver_errors.DRIVER_ERRORS as exc:
+            with contextlib.suppress(*driver_errors.DRIVER_ERRORS):
                 await self._planned_slowly(exc, start, statements)
             raise self._failed("transaction", exc) from exc
 
@@ -315,7 +297,7 @@ class Database:
             return await self._run_planned("script", text, params, self._settings.write_timeout)
 
         with self._translated("script"):
-            return await self._tried(attempt, partial(_has_code, RACE_CODES))
+            return await self._tried(attempt, partial(_has_code, driver_errors.RACE_CODES))
 
     async def stream(self, text: LiteralString, /, size: int, **params: Any) -> AsyncIterator[Row]:
         """Yield the rows of a read of administration, which may take long: as stored, ``size`` at a time."""
@@ -333,8 +315,8 @@ class Database:
         """
         try:
             await self._run("server.ping", self.query_text("server.ping"), 5.0, {})
-        except DRIVER_ERRORS as exc:
-            failure = setting_error(exc, self._settings)
+        except driver_errors.DRIVER_ERRORS as exc:
+            failure = driver_errors.setting_error(exc, self._settings)
             raise failure or self._failed("server.ping", exc, with_address=with_address) from exc
 
     @property
@@ -358,7 +340,7 @@ class Database:
                 rows, owner, names_nodes=query.names_nodes, columns=query.sealing.opened,
                 is_lenient=damage is not None and (damage.is_checking or damage.keeps_unopened),
             )  # fmt: skip
-        except DecryptionFailed as exc:
+        except errors.DecryptionFailed as exc:
             _log.error("a sealed value does not open", query=name, reason=str(exc))
             raise
 
@@ -396,12 +378,12 @@ class Database:
                 if first:
                     watch = asyncio.create_task(self._end_if_silent(wait))
                 yield limit, wait
-        except DRIVER_ERRORS as exc:
+        except driver_errors.DRIVER_ERRORS as exc:
             if isinstance(exc, TimeoutError):
                 await pool.close_soon(self._driver)
             self.first_runs.failed(exc)
-            if first and getattr(exc, "code", None) in TIMEOUT_CODES:
-                raise FirstRunTimeout from exc
+            if first and getattr(exc, "code", None) in driver_errors.TIMEOUT_CODES:
+                raise driver_errors.FirstRunTimeout from exc
             raise
         finally:
             if watch:
@@ -425,7 +407,7 @@ class Database:
             except neo4j.exceptions.ConnectionAcquisitionTimeoutError:
                 # Every connection is in use: nothing is known of the server.
                 continue
-            except DRIVER_ERRORS:
+            except driver_errors.DRIVER_ERRORS:
                 unanswered += 1
                 if unanswered == 2:
                     wait.reschedule(asyncio.get_running_loop().time())
@@ -450,13 +432,13 @@ class Database:
         """Raise what callers are told in place of an error of the driver."""
         try:
             yield
-        except DRIVER_ERRORS as exc:
+        except driver_errors.DRIVER_ERRORS as exc:
             raise self._failed(name, exc) from exc
 
-    def _failed(self, name: str, exc: BaseException, *, with_address: bool = True) -> GraphmemError:
-        error = caller_error(exc, self._settings, with_address=with_address)
+    def _failed(self, name: str, exc: BaseException, *, with_address: bool = True) -> errors.GraphmemError:
+        error = driver_errors.caller_error(exc, self._settings, with_address=with_address)
         self.metrics.database_errors(error.code).inc()
-        log = _log.error if isinstance(error, InternalError) else _log.warning
+        log = _log.error if isinstance(error, errors.InternalError) else _log.warning
         log(
             "database error",
             query=name,
@@ -475,4 +457,4 @@ def _has_code(beginnings: tuple[str, ...], exc: Exception) -> bool:
 def _is_worth_a_retry(exc: Exception) -> bool:
     if isinstance(exc, neo4j.exceptions.AuthError):
         return False
-    return isinstance(translate(exc), DatabaseUnavailable | DatabaseCrowded)
+    return isinstance(driver_errors.translate(exc), errors.DatabaseUnavailable | errors.DatabaseCrowded)

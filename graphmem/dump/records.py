@@ -17,15 +17,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 from pydantic import Field, TypeAdapter, ValidationError
 
 from graphmem.errors import validation_message
-from graphmem.model import fact_table, ids
-from graphmem.model.fact_records import (
-    Record,
-    RecordedAt,
-    RecordedPart,
-    ShortText,
-    SourceRecord,
-    TransactionRecord,
-)
+from graphmem.model import fact_records, fact_table, ids
 
 _TYPE_NAME: Final = r"^[A-Z][A-Z0-9_]{0,63}$"
 _ACCOUNT_NAME: Final = r"^[a-z0-9][a-z0-9._@+-]{0,63}$"
@@ -81,15 +73,15 @@ def decoded(data: str) -> bytes:
     return chunk
 
 
-class RelationshipTypeRecord(Record):
+class RelationshipTypeRecord(fact_records.Record):
     """A registered relationship type; ``registered_at`` is microseconds."""
 
     record: Literal["relationship_type"] = "relationship_type"
     name: Annotated[str, Field(pattern=_TYPE_NAME)]
     inverse: Annotated[str, Field(pattern=_TYPE_NAME)] | None = None
     description: str | None = None
-    registered_at: RecordedAt
-    agent: ShortText
+    registered_at: fact_records.RecordedAt
+    agent: fact_records.ShortText
 
     @property
     def place(self) -> tuple[Any, ...]:
@@ -97,7 +89,7 @@ class RelationshipTypeRecord(Record):
         return (0, self.name)
 
 
-class AccountRecord(Record):
+class AccountRecord(fact_records.Record):
     """An account of the instance, in a dump of all owners.
 
     ``scopes`` are those that its keys and tokens can have at most. ``password`` is its hash by scrypt, as
@@ -138,12 +130,12 @@ class StoredAccount(NamedTuple):
     disabled: bool
 
 
-class Owner(Record):
+class Owner(fact_records.Record):
     record: Literal["owner"] = "owner"
     id: Annotated[str, Field(min_length=1, max_length=255)]
 
 
-class FileChunk(Record):
+class FileChunk(fact_records.Record):
     """Some bytes of the file that the source before it names, in base64; ``offset`` is in bytes."""
 
     record: Literal["file"] = "file"
@@ -158,10 +150,10 @@ class FileChunk(Record):
 
 KINDS: Final = (RelationshipTypeRecord, AccountRecord, Owner, FileChunk, *fact_table.BY_RECORD)
 _UNION: Final = cast("Any", Annotated)[reduce(or_, KINDS), Field(discriminator="record")]
-_READ: Final[TypeAdapter[Record]] = TypeAdapter(_UNION)
+_READ: Final[TypeAdapter[fact_records.Record]] = TypeAdapter(_UNION)
 
 
-def read(text: bytes) -> Record:
+def read(text: bytes) -> fact_records.Record:
     """Return the record of a line. Raises ValueError: the line is no record."""
     try:
         return _READ.validate_json(text)
@@ -194,12 +186,12 @@ class RecordOrder:
         self._transaction: str | None = None
         self._part: tuple[int, str] = (-1, "")
         self._contents = Contents()
-        self._source: SourceRecord | None = None
+        self._source: fact_records.SourceRecord | None = None
         """The source whose file may follow, or goes on."""
         self._offset = 0
         self._digest = hashlib.sha256()
 
-    def check(self, record: Record) -> None:
+    def check(self, record: fact_records.Record) -> None:
         """Check the next record.
 
         Raises:
@@ -209,12 +201,12 @@ class RecordOrder:
             self._check_chunk(record)
             return
         self.end()
-        if isinstance(record, RecordedPart):
+        if isinstance(record, fact_records.RecordedPart):
             place = _PLACES[type(record)], record.id
             if self._transaction is None or place <= self._part:
                 raise _out_of_order(record)
             self._part = place
-            if isinstance(record, SourceRecord):
+            if isinstance(record, fact_records.SourceRecord):
                 assert self._owner is not None
                 if ids.source_id(self._owner, record.content_hash) != record.id:
                     raise ValueError("the id is not that of a source with this content and owner")
@@ -232,7 +224,7 @@ class RecordOrder:
         if is_of_instance is not (self._owner is None) or record.place <= self._place:
             raise _out_of_order(record)
         self._place = record.place
-        if isinstance(record, TransactionRecord):
+        if isinstance(record, fact_records.TransactionRecord):
             self._transaction = record.id
 
     def end(self) -> None:
@@ -257,6 +249,6 @@ class RecordOrder:
             self.missing_files -= 1
 
 
-def _out_of_order(record: Record) -> ValueError:
+def _out_of_order(record: fact_records.Record) -> ValueError:
     name = type(record).model_fields["record"].default
     return ValueError(f"{'an' if name[0] in 'aeio' else 'a'} {name} is out of order")

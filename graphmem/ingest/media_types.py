@@ -6,16 +6,9 @@ import mimetypes
 import re
 from typing import Final
 
+from graphmem.ingest import detection
 from graphmem.ingest.archives import MAIN_MEMBERS
 from graphmem.ingest.decoding import beginning, is_text, without_zero_tail
-from graphmem.ingest.detection import (
-    GENERIC_TYPES,
-    PDF_HEAD_BYTES,
-    essence,
-    hinted,
-    signature_matches,
-    structured_text,
-)
 from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME
 
 HEAD_BYTES = 8_192
@@ -40,7 +33,7 @@ def media_type(data: bytes, declared: str | None, name: str) -> str:
     """
     head = without_zero_tail(data[:HEAD_BYTES])
     # A small PDF may have nothing but characters.
-    is_pdf = b"%PDF-" in head[:PDF_HEAD_BYTES]
+    is_pdf = b"%PDF-" in head[: detection.PDF_HEAD_BYTES]
     if head.startswith(b"PK\x03\x04"):
         return _of_archive(head, declared, name)
     return (
@@ -53,24 +46,24 @@ def types_contradict(declared: str, media_type: str) -> bool:
 
     Several types of one format do not contradict each other, and a generic type says little.
     """
-    stated = essence(declared)
+    stated = detection.essence(declared)
     if stated is None or stated == media_type:
         return False
-    if stated in GENERIC_TYPES:
+    if stated in detection.GENERIC_TYPES:
         return stated == "text/plain" and not _is_text_type(media_type)
     stated_format = BY_MEDIA_TYPE.get(stated)
     return stated_format is None or stated_format is not BY_MEDIA_TYPE.get(media_type)
 
 
 def _of_text(head: bytes, declared: str | None, name: str) -> str:
-    stated = essence(declared)
-    format_name = "rtf" if head.startswith(_RTF) else structured_text(beginning(head))
+    stated = detection.essence(declared)
+    format_name = "rtf" if head.startswith(_RTF) else detection.structured_text(beginning(head))
     if format_name is not None:
         media_types = BY_NAME[format_name].media_types
         return stated if stated in media_types else media_types[0]
-    if stated is not None and stated not in GENERIC_TYPES and _is_text_type(stated):
+    if stated is not None and stated not in detection.GENERIC_TYPES and _is_text_type(stated):
         return stated
-    hint = hinted(declared, name)
+    hint = detection.hinted(declared, name)
     if hint is not None and not hint.is_binary:
         return hint.media_types[0]
     guessed = mimetypes.guess_type(name)[0]
@@ -89,17 +82,17 @@ def _of_archive(head: bytes, declared: str | None, name: str) -> str:
     main = _MAIN_MEMBER.search(head)
     if main is not None:
         media_types = BY_NAME[dict(MAIN_MEMBERS)[main[1].decode("ascii")]].media_types
-        declared_type = essence(declared)
+        declared_type = detection.essence(declared)
         return declared_type if declared_type in media_types else media_types[0]
-    hint = hinted(None, name)
+    hint = detection.hinted(None, name)
     by_name = mimetypes.guess_type(name)[0] if hint is None else hint.media_types[0]
-    types = {match.mime_type for match in signature_matches(head, name)}
-    return next((each for each in (essence(declared), by_name) if each and each in types), ARCHIVE)
+    types = {match.mime_type for match in detection.signature_matches(head, name)}
+    return next((each for each in (detection.essence(declared), by_name) if each and each in types), ARCHIVE)
 
 
 def _of_binary(head: bytes, declared: str | None, name: str) -> str:
-    stated = essence(declared)
-    types = [match.mime_type for match in signature_matches(head, name) if match.mime_type]
+    stated = detection.essence(declared)
+    types = [match.mime_type for match in detection.signature_matches(head, name) if match.mime_type]
     if stated is None:
         return types[0] if types else UNKNOWN
     if stated in types:

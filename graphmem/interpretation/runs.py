@@ -15,25 +15,9 @@ from graphmem.auth import Actor, Scope
 from graphmem.context import Context, Services
 from graphmem.database.jobs import renewed
 from graphmem.errors import GraphmemError, NotFound, StoreRefused
-from graphmem.interpretation import interpretation_queue, source_passages, writing
-from graphmem.interpretation.readings import (
-    Reading,
-    ReadingFailed,
-    SourceReader,
-    may_ask_model,
-    read,
-    reader_of,
-)
+from graphmem.interpretation import interpretation_queue, readings, source_passages, writing
 from graphmem.model import canonical, times
-from graphmem.reading import answers
-from graphmem.reading.source_answers import (
-    InterpretationRow,
-    SourceRow,
-    next_run,
-    read_interpretation,
-    read_runs,
-    read_source,
-)
+from graphmem.reading import answers, source_answers
 from graphmem.storing.acceptance import apply_withdrawals
 from graphmem.writing import Receipt
 from graphmem.writing.new_interpretation import ENDED, Interpretation, Status
@@ -54,13 +38,13 @@ class Outcome(NamedTuple):
     ``unchanged``: the same interpreter had read the same bytes before. ``replayed``: the same request had.
     """
 
-    row: InterpretationRow
+    row: source_answers.InterpretationRow
     unchanged: bool = False
     replayed: bool = False
 
 
 async def interpret(
-    context: Context, source: SourceRow, interpreter: str | None = None,
+    context: Context, source: source_answers.SourceRow, interpreter: str | None = None,
     config: Mapping[str, Any] | None = None, *, again: bool = False, key: str | None = None,
 ) -> Outcome:  # fmt: skip
     """Interpret a source, or leave it to the worker.
@@ -75,15 +59,15 @@ async def interpret(
     """
     config = dict(config or {})
     request = (source.source_id, interpreter, config, again)
-    runs = await read_runs(context, source.source_id)
+    runs = await source_answers.read_runs(context, source.source_id)
     reading, reason = None, None
     try:
-        if source.file_size > PROMPT_BYTES or may_ask_model(context, interpreter):
-            reader = await reader_of(context, source, interpreter)
+        if source.file_size > PROMPT_BYTES or readings.may_ask_model(context, interpreter):
+            reader = await readings.reader_of(context, source, interpreter)
         else:
-            reading = await read(context, source, interpreter, config)
+            reading = await readings.read(context, source, interpreter, config)
             reader = reading.reader
-    except ReadingFailed as exc:
+    except readings.ReadingFailed as exc:
         reader, reason = exc.reader, exc.reason
     interpretation = _new_interpretation(context, source, reader, config, runs)
     alike = [row for row in runs if row.key == interpretation.key]
@@ -101,12 +85,12 @@ async def interpret(
         return Outcome(await interpretation_queue.add(context, interpretation))
     else:
         await _write(context, source, interpretation, reading)
-    return Outcome(await read_interpretation(context, interpretation.id))
+    return Outcome(await source_answers.read_interpretation(context, interpretation.id))
 
 
 async def _of_key(
     context: Context, interpretation: Interpretation, request: tuple[Any, ...], key: str | None
-) -> InterpretationRow | None:
+) -> source_answers.InterpretationRow | None:
     """Return the interpretation that a request with this key made before, else keep the key for this one."""
     if key is None:
         return None
@@ -121,7 +105,7 @@ async def _of_key(
     if not receipt.replayed:
         return None
     try:
-        return await read_interpretation(context, receipt.result["interpretation_id"])
+        return await source_answers.read_interpretation(context, receipt.result["interpretation_id"])
     except NotFound:
         # The request ended between its key and its interpretation, which is made now.
         return None
@@ -151,16 +135,16 @@ async def run_next(services: Services) -> int:
     return 1
 
 
-async def _run(context: Context, row: InterpretationRow) -> None:
+async def _run(context: Context, row: source_answers.InterpretationRow) -> None:
     interpretation = _of_row(context, row)
     if (row.attempts or 1) > interpretation_queue.ATTEMPTS_LIMIT:
         reason = "every attempt to interpret the source ended before it was done"
         await _end_failed(context, interpretation, reason)
         return
-    source = await read_source(context, row.source_id)
+    source = await source_answers.read_source(context, row.source_id)
     try:
-        reading = await read(context, source, row.interpreter, canonical.decode(row.config))
-    except ReadingFailed as exc:
+        reading = await readings.read(context, source, row.interpreter, canonical.decode(row.config))
+    except readings.ReadingFailed as exc:
         await _end_failed(context, interpretation, exc.reason)
         return
     if reading.reader.version != (version := row.interpreter_version):
@@ -171,7 +155,10 @@ async def _run(context: Context, row: InterpretationRow) -> None:
 
 
 async def _write(
-    context: Context, source: SourceRow, interpretation: Interpretation, reading: Reading
+    context: Context,
+    source: source_answers.SourceRow,
+    interpretation: Interpretation,
+    reading: readings.Reading,
 ) -> None:
     """Write what was read, and end the interpretation: completed, or failed if that cannot be stored."""
     interpretation = replace(
@@ -214,10 +201,10 @@ def _has_ended(refusal: StoreRefused) -> bool:
 
 def _new_interpretation(
     context: Context,
-    source: SourceRow,
-    reader: SourceReader,
+    source: source_answers.SourceRow,
+    reader: readings.SourceReader,
     config: Mapping[str, Any],
-    runs: list[InterpretationRow],
+    runs: list[source_answers.InterpretationRow],
 ) -> Interpretation:
     """Return the next run of a reader over a source, which replaces the earlier ones of interpreters."""
     interpretation = Interpretation(
@@ -231,10 +218,10 @@ def _new_interpretation(
         # A caller names no parser.
         if row.status == Status.COMPLETED and not row.withdrawn and row.parser
     )  # fmt: skip
-    return replace(interpretation, run=next_run(runs, interpretation), replaces=replaces)
+    return replace(interpretation, run=source_answers.next_run(runs, interpretation), replaces=replaces)
 
 
-def _of_row(context: Context, row: InterpretationRow) -> Interpretation:
+def _of_row(context: Context, row: source_answers.InterpretationRow) -> Interpretation:
     return Interpretation(
         owner=context.actor.owner, source_id=row.source_id, interpreter=row.interpreter,
         version=row.interpreter_version, config=row.config, run=row.run, replaces=tuple(row.replaces or ()),
@@ -276,9 +263,9 @@ async def interpret_stored(context: Context, receipt: Receipt) -> InterpretedFil
     if "source" not in receipt.result or not context.services.settings.interpret_files:
         return {}
     try:
-        source = await read_source(context, receipt.result["source"]["source_id"])
+        source = await source_answers.read_source(context, receipt.result["source"]["source_id"])
         # A request that is sent again changes nothing, not even where the interpretation failed.
-        runs = await read_runs(context, source.source_id) if receipt.replayed else []
+        runs = await source_answers.read_runs(context, source.source_id) if receipt.replayed else []
         row = runs[0] if runs else (await interpret(context, source)).row
     except GraphmemError as exc:
         _log.warning("a stored file is not interpreted", reason=str(exc)[:500])
@@ -294,7 +281,7 @@ async def interpret_stored(context: Context, receipt: Receipt) -> InterpretedFil
     return {"interpretation": started | await _understood(context, row)}
 
 
-async def _understood(context: Context, row: InterpretationRow) -> StartedInterpretation:
+async def _understood(context: Context, row: source_answers.InterpretationRow) -> StartedInterpretation:
     """Return what a completed interpretation came to; empty if the database does not say it now."""
     understood = cast("StartedInterpretation", {})
     if row.status == Status.COMPLETED:

@@ -15,15 +15,7 @@ from typing import BinaryIO
 
 from graphmem.errors import ObjectMissing, ObjectStoreFull, ObjectStoreUnavailable
 from graphmem.neo4j_local.private_files import flush, flush_directory
-from graphmem.objects.backend import (
-    CHUNK_BYTES,
-    Backend,
-    ByteReader,
-    Leftovers,
-    ObjectEntry,
-    Staged,
-    disk_errors,
-)
+from graphmem.objects import backend
 from graphmem.settings import Settings
 
 INCOMING = ".incoming"
@@ -32,7 +24,7 @@ _LOCK = ".lock"
 _PAGE_KEYS = 1_000
 
 
-class DirectoryBackend(Backend):
+class DirectoryBackend(backend.Backend):
     """A directory in which every object is a file. Only this user may enter it. The first put makes it.
 
     Puts leave ``reserve`` bytes free on its disk: the embedded Neo4j is on the same one, and fails where that
@@ -43,16 +35,16 @@ class DirectoryBackend(Backend):
         self.root = settings.objects_path
         self.reserve = settings.disk_reserve if settings.neo4j_uri is None else 0
 
-    def stage(self) -> Staged:
-        with disk_errors():
+    def stage(self) -> backend.Staged:
+        with backend.disk_errors():
             folder = self._directory(INCOMING)
             self._check_space()
             handle, path = tempfile.mkstemp(dir=folder)
-            return Staged(os.fdopen(handle, "w+b"), path, self._check_space)
+            return backend.Staged(os.fdopen(handle, "w+b"), path, self._check_space)
 
-    def commit(self, key: str, staged: Staged) -> None:
+    def commit(self, key: str, staged: backend.Staged) -> None:
         """Rename the temporary file, after its bytes are on the disk."""
-        with disk_errors():
+        with backend.disk_errors():
             flush(staged.file)
             path = self.root / key
             # Who deletes waits meanwhile: it either sees the new time or ends before.
@@ -67,9 +59,9 @@ class DirectoryBackend(Backend):
                 # Who put the same bytes just now may not have come to it yet.
                 flush_directory(folder)
 
-    def open(self, key: str, start: int = 0, end: int | None = None) -> ByteReader:
+    def open(self, key: str, start: int = 0, end: int | None = None) -> backend.ByteReader:
         del end
-        with disk_errors():
+        with backend.disk_errors():
             try:
                 file = _open(self.root / key)
             except FileNotFoundError:
@@ -80,17 +72,17 @@ class DirectoryBackend(Backend):
                 raise ObjectMissing(sha256=key.rpartition("/")[2]) from None
             size = os.fstat(file.fileno()).st_size
             file.seek(start)
-        return ByteReader(file, size, disk_errors)
+        return backend.ByteReader(file, size, backend.disk_errors)
 
-    def find(self, key: str) -> ObjectEntry | None:
-        with disk_errors(), contextlib.suppress(FileNotFoundError):
+    def find(self, key: str) -> backend.ObjectEntry | None:
+        with backend.disk_errors(), contextlib.suppress(FileNotFoundError):
             stat = os.lstat(self.root / key)
-            return ObjectEntry(key, stat.st_size, stat.st_mtime_ns // 1_000)
+            return backend.ObjectEntry(key, stat.st_size, stat.st_mtime_ns // 1_000)
         return None
 
     def delete(self, key: str, modified_before: int | None = None) -> bool:
         path = self.root / key
-        with disk_errors(), contextlib.suppress(FileNotFoundError), self._locked(fcntl.LOCK_EX):
+        with backend.disk_errors(), contextlib.suppress(FileNotFoundError), self._locked(fcntl.LOCK_EX):
             if modified_before is not None and os.lstat(path).st_mtime_ns >= modified_before * 1_000:
                 return False
             path.unlink()
@@ -98,9 +90,9 @@ class DirectoryBackend(Backend):
             return True
         return False
 
-    def pages(self, segment: str | None = None) -> Iterator[list[ObjectEntry]]:
-        page: list[ObjectEntry] = []
-        with disk_errors():
+    def pages(self, segment: str | None = None) -> Iterator[list[backend.ObjectEntry]]:
+        page: list[backend.ObjectEntry] = []
+        with backend.disk_errors():
             for key in self._keys(segment):
                 entry = self.find(key)
                 if entry is not None:
@@ -110,9 +102,9 @@ class DirectoryBackend(Backend):
                     page = []
         yield page
 
-    def leftovers(self, modified_before: int, *, remove: bool) -> Leftovers:
+    def leftovers(self, modified_before: int, *, remove: bool) -> backend.Leftovers:
         count = size = 0
-        with disk_errors():
+        with backend.disk_errors():
             for entry in _entries(self.root / INCOMING):
                 with contextlib.suppress(FileNotFoundError):
                     stat = entry.stat(follow_symlinks=False)
@@ -121,7 +113,7 @@ class DirectoryBackend(Backend):
                     if remove:
                         os.unlink(entry.path)
                     count, size = count + 1, size + stat.st_size
-        return Leftovers(count, size)
+        return backend.Leftovers(count, size)
 
     def _check_space(self) -> None:
         if not self.reserve:
@@ -174,14 +166,14 @@ def _open(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb", buffering=0)
 
 
-def _holds(path: Path, staged: Staged) -> bool:
+def _holds(path: Path, staged: backend.Staged) -> bool:
     """Return whether a file holds the staged bytes, each of them."""
     try:
         with _open(path) as file:
             if os.fstat(file.fileno()).st_size != staged.size:
                 return False
             digest = hashlib.sha256()
-            while chunk := file.read(CHUNK_BYTES):
+            while chunk := file.read(backend.CHUNK_BYTES):
                 digest.update(chunk)
     except OSError:
         # Whatever cannot be read is replaced.

@@ -16,15 +16,7 @@ import boto3
 from botocore import exceptions as faults
 from botocore.config import Config
 
-from graphmem import __version__
-from graphmem.errors import (
-    GraphmemError,
-    ObjectDamaged,
-    ObjectMissing,
-    ObjectStoreFull,
-    ObjectStoreRefused,
-    ObjectStoreUnavailable,
-)
+from graphmem import __version__, errors
 from graphmem.objects.backend import Backend, ByteReader, Leftovers, ObjectEntry, Staged
 from graphmem.objects.directory import DirectoryBackend
 from graphmem.settings import Settings
@@ -96,7 +88,7 @@ class S3Backend(Backend):
         if end == start:
             entry = self.find(key)
             if entry is None:
-                raise ObjectMissing(sha256=sha256)
+                raise errors.ObjectMissing(sha256=sha256)
             return ByteReader(io.BytesIO(), entry.size, s3_errors)
         byte_range = (
             {} if (start, end) == (0, None) else {"Range": f"bytes={start}-{'' if end is None else end - 1}"}
@@ -114,8 +106,8 @@ class S3Backend(Backend):
             try:
                 with s3_errors():
                     self._client().head_bucket(Bucket=self._bucket)
-            except ObjectMissing as exc:
-                raise ObjectStoreRefused(reason="NoSuchBucket") from exc
+            except errors.ObjectMissing as exc:
+                raise errors.ObjectStoreRefused(reason="NoSuchBucket") from exc
             return None
         return ObjectEntry(key, answer["ContentLength"], _microseconds(answer["LastModified"]))
 
@@ -151,7 +143,7 @@ class S3Backend(Backend):
         try:
             with s3_errors():
                 return self._client().head_object(Bucket=self._bucket, Key=self._prefix + key, **more)
-        except ObjectMissing:
+        except errors.ObjectMissing:
             return None
 
     def _client(self) -> Any:
@@ -216,23 +208,23 @@ def s3_errors(sha256: str = "") -> Iterator[None]:
     except faults.ClientError as exc:
         raise _of_answer(exc.response, sha256) from exc
     except _SETTINGS as exc:
-        raise ObjectStoreRefused(reason=_reason(exc)) from exc
+        raise errors.ObjectStoreRefused(reason=_reason(exc)) from exc
     except (faults.BotoCoreError, OSError) as exc:
-        raise ObjectStoreUnavailable(reason=_reason(exc)) from exc
+        raise errors.ObjectStoreUnavailable(reason=_reason(exc)) from exc
 
 
-def _of_answer(answer: Mapping[str, Any], sha256: str) -> GraphmemError:
+def _of_answer(answer: Mapping[str, Any], sha256: str) -> errors.GraphmemError:
     code = str(answer.get("Error", {}).get("Code", ""))
     status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if code in _MISSING:
-        return ObjectMissing(sha256=sha256)
+        return errors.ObjectMissing(sha256=sha256)
     if code == "InvalidRange":
-        return ObjectDamaged(sha256=sha256)
+        return errors.ObjectDamaged(sha256=sha256)
     if code in _FULL or status == 507:
-        return ObjectStoreFull(reason=code)
+        return errors.ObjectStoreFull(reason=code)
     if code in _BUSY or status >= 500 or status == 429:
-        return ObjectStoreUnavailable(reason=code)
-    return ObjectStoreRefused(reason=code)
+        return errors.ObjectStoreUnavailable(reason=code)
+    return errors.ObjectStoreRefused(reason=code)
 
 
 def _reason(error: Exception) -> str:

@@ -17,16 +17,7 @@ from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
 from graphmem.search.lookup import find_exactly
-from graphmem.storing.acceptance import (
-    Expecting,
-    Observing,
-    Parts,
-    Reason,
-    StoredEntity,
-    accept,
-    entries,
-    refusals,
-)
+from graphmem.storing import acceptance
 from graphmem.writing import Receipt
 from graphmem.writing.demoting import NOT_HELD
 
@@ -34,7 +25,7 @@ CORRECTION_PRIORITY = 1_000.0
 T = TypeVar("T")
 
 
-class CreateObservation(Observing, Sized):
+class CreateObservation(acceptance.Observing, Sized):
     entity_id: Annotated[EntityId | None, Spelled(option="entity_id")] = None
     entity_type: EntityType | None = None
     entity_identifier: Text | None = Field(
@@ -75,14 +66,14 @@ async def create_observation(context: Context, arguments: CreateObservation) -> 
         raise InvalidInput(f"{issues[0]['path']}: {message}", issues=issues)
     entity_id = await _target(context, arguments)
     about = {"target_id": entity_id, "entity_type": arguments.entity_type}
-    with refusals("ERR_TARGET_NOT_FOUND", entity_id=entity_id):
-        receipt = await accept(
+    with acceptance.refusals("ERR_TARGET_NOT_FOUND", entity_id=entity_id):
+        receipt = await acceptance.accept(
             context,
             "observations.create",
             arguments,
             lambda reader: ([reader.observation(0, "$", "$.fields", about, arguments.fields)], []),
         )
-    stored = entries(receipt)[0]
+    stored = acceptance.entries(receipt)[0]
     return {
         **_of_entry(CreatedObservation, stored),
         "snapshot": stored.get("entity_snapshot_after", {}),
@@ -92,7 +83,7 @@ async def create_observation(context: Context, arguments: CreateObservation) -> 
     }
 
 
-def _of_entry(answer: type[T], stored: StoredEntity) -> T:
+def _of_entry(answer: type[T], stored: acceptance.StoredEntity) -> T:
     """Return those members of an answer that a stored entity has."""
     return cast("T", {name: value for name, value in stored.items() if name in answer.__annotations__})
 
@@ -123,7 +114,7 @@ async def _target(context: Context, arguments: CreateObservation) -> str:
     return entities[0]["entity_id"]
 
 
-class Correct(Expecting, DryRun, Sized):
+class Correct(acceptance.Expecting, DryRun, Sized):
     entity_id: EntityId
     field: Annotated[
         Annotated[str, Field(min_length=1, max_length=identity.NAME_LIMIT)] | None,
@@ -215,10 +206,10 @@ def _corrected(arguments: Correct) -> dict[str, Any]:
     return {} if arguments.release else {str(arguments.field): arguments.value}
 
 
-class Turn(Expecting):
+class Turn(acceptance.Expecting):
     entity_id: EntityId
     entity_type: EntityType | None = None
-    reason: Reason = None
+    reason: acceptance.Reason = None
 
 
 class DeletionResult(TypedDict):
@@ -269,7 +260,7 @@ async def _turn(context: Context, name: str, arguments: Turn, kind: facts.Kind) 
 
 async def _observe(
     context: Context, name: str, arguments: Correct | Turn, kind: facts.Kind, fields: dict[str, Any]
-) -> tuple[Receipt, StoredEntity]:
+) -> tuple[Receipt, acceptance.StoredEntity]:
     """Write one observation of a kind other than ``value`` about an existing entity, or end corrections."""
     released, commit = None, True
     if isinstance(arguments, Correct):
@@ -281,10 +272,10 @@ async def _observe(
     if isinstance(arguments, Correct) and arguments.since is not None:
         about["observed_at"] = times.render(arguments.since)
 
-    def parts(reader: ItemReader) -> Parts:
+    def parts(reader: ItemReader) -> acceptance.Parts:
         return ([] if released else [reader.observation(0, "$", "$", about, fields, kind)]), []
 
     missing = "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", "ERR_ENTITY_ID_FORMAT"
-    with refusals(*missing, faults=("ERR_ENTITY_MERGED", NOT_HELD), entity_id=arguments.entity_id):
-        receipt = await accept(context, name, arguments, parts, commit=commit, released=released)
-    return receipt, entries(receipt)[0]
+    with acceptance.refusals(*missing, faults=("ERR_ENTITY_MERGED", NOT_HELD), entity_id=arguments.entity_id):
+        receipt = await acceptance.accept(context, name, arguments, parts, commit=commit, released=released)
+    return receipt, acceptance.entries(receipt)[0]

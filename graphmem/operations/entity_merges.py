@@ -13,21 +13,13 @@ from graphmem.errors import NotFound
 from graphmem.model import facts, times
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import (
-    ExpectedVersion,
-    Expecting,
-    Reason,
-    Writing,
-    refusals,
-    submit,
-    transaction,
-)
+from graphmem.storing import acceptance
 from graphmem.storing.withdrawal_changes import EntityChange, changes
 from graphmem.writing import MergeRequest, Merging, Receipt
 from graphmem.writing.supposing import suppose_written
 
 
-class Merge(Expecting, DryRun, Sized):
+class Merge(acceptance.Expecting, DryRun, Sized):
     """The arguments of ``entities.merge``; ``expected_version`` is that of the target."""
 
     expected_of: ClassVar[str] = "target_entity_id"
@@ -43,13 +35,14 @@ class Merge(Expecting, DryRun, Sized):
         Field(description="The survivor, into which it is merged."),
     ]
     expected_version: Annotated[
-        ExpectedVersion, Field(description="Refuse the call unless this is the target's `version`.")
+        acceptance.ExpectedVersion,
+        Field(description="Refuse the call unless this is the target's `version`."),
     ] = None
-    merge_reason: Annotated[Reason, Spelled("reason")] = None
+    merge_reason: Annotated[acceptance.Reason, Spelled("reason")] = None
     name_from: Annotated[Literal["target", "source"], Field(description="Whose name is shown.")] = "target"
 
 
-class Unmerge(Writing):
+class Unmerge(acceptance.Writing):
     source_entity_id: Annotated[
         EntityId, Spelled("entity_id", "from_entity_id"), Field(description="The merged entity.")
     ]
@@ -58,7 +51,7 @@ class Unmerge(Writing):
         Spelled("to_entity_id", option="target_entity_id"),
         Field(description="The entity it is merged into. If given, it is checked."),
     ] = None
-    reason: Reason = None
+    reason: acceptance.Reason = None
 
 
 class Merged(Budgeted):
@@ -103,7 +96,7 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
     request = _request(context, "entities.merge", arguments, "merge", arguments.merge_reason)
     with _refusals(arguments):
         if not arguments.is_preview:
-            receipt = await submit(context, request)
+            receipt = await acceptance.submit(context, request)
             return {**_answer(receipt), "merged_at": times.render(receipt.recorded_at)}
         services = context.services
         receipt, supposition = await suppose_written(services.database, request, services.embedder)
@@ -124,7 +117,7 @@ async def unmerge_entities(context: Context, arguments: Unmerge) -> Merged:
     """
     request = _request(context, "entities.unmerge", arguments, "unmerge", arguments.reason)
     with _refusals(arguments):
-        receipt = await submit(context, request)
+        receipt = await acceptance.submit(context, request)
     return {**_answer(receipt), "unmerged_at": times.render(receipt.recorded_at)}
 
 
@@ -134,11 +127,11 @@ def _request(
     source, target = arguments.source_entity_id, arguments.target_entity_id
     takes_name = isinstance(arguments, Merge) and arguments.name_from == "source"
     merging = Merging(kind, source, target, reason, "source" if takes_name else None)
-    return MergeRequest(**transaction(context, name, arguments), merging=merging)
+    return MergeRequest(**acceptance.transaction(context, name, arguments), merging=merging)
 
 
 def _refusals(arguments: Merge | Unmerge) -> AbstractContextManager[None]:
-    return refusals(
+    return acceptance.refusals(
         "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", faults=("ERR_MERGE_REFUSED",),
         source_entity_id=arguments.source_entity_id, target_entity_id=arguments.target_entity_id,
     )  # fmt: skip

@@ -24,15 +24,7 @@ from graphmem.model.items import ItemReader
 from graphmem.operations.sources import SourceId
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import (
-    Expecting,
-    Reason,
-    Writing,
-    apply_withdrawals,
-    refusals,
-    submit,
-    transaction,
-)
+from graphmem.storing import acceptance
 from graphmem.storing.withdrawal_changes import EntityChange, RelationshipChange, changes
 from graphmem.writing import Receipt, SplitRequest, UnsplitRequest
 from graphmem.writing.splitting import REFUSED, SPLIT_LIMIT, Selection
@@ -86,7 +78,7 @@ class NewEntity(Arguments):
         return self
 
 
-class SplitEntity(Expecting, Previewed, Sized):
+class SplitEntity(acceptance.Expecting, Previewed, Sized):
     expected_of: ClassVar[str] = "source_entity_id"
     filters_in: ClassVar[str] = "predicate"
 
@@ -100,12 +92,12 @@ class SplitEntity(Expecting, Previewed, Sized):
     relationships: list[Annotated[str, Field(pattern=f"^{ids.RELATIONSHIP_KEY.pattern}$")]] = Field(
         default=[], max_length=100, description="Keys of its relationships that move too; others stay."
     )
-    reason: Annotated[Reason, Spelled("split_reason")] = None
+    reason: Annotated[acceptance.Reason, Spelled("split_reason")] = None
 
 
-class UnsplitEntity(Writing):
+class UnsplitEntity(acceptance.Writing):
     split_id: Annotated[str, Field(min_length=1, max_length=100, description="Id that the split answered.")]
-    reason: Reason = None
+    reason: acceptance.Reason = None
 
 
 class SplitResult(Budgeted):
@@ -156,10 +148,10 @@ async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
     """
     request = _request(context, arguments)
     source_id = arguments.source_entity_id
-    with refusals("ERR_TARGET_NOT_FOUND", faults=(REFUSED,), source_entity_id=source_id):
+    with acceptance.refusals("ERR_TARGET_NOT_FOUND", faults=(REFUSED,), source_entity_id=source_id):
         if arguments.is_preview:
             return await _plan(context, request)
-        receipt = await submit(context, request)
+        receipt = await acceptance.submit(context, request)
     return {**await _answer(context, receipt), "split_at": times.render(receipt.recorded_at)}
 
 
@@ -174,10 +166,10 @@ async def unsplit_entity(context: Context, arguments: UnsplitEntity) -> SplitRes
     An observation that a later split moved stays where that one put it. An entity that the split made is
     gone, unless something else was stored for it.
     """
-    fields = transaction(context, "entities.unsplit", arguments)
+    fields = acceptance.transaction(context, "entities.unsplit", arguments)
     request = UnsplitRequest(**fields, split_id=arguments.split_id, reason=arguments.reason)
-    with refusals("ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", split_id=arguments.split_id):
-        receipt = await submit(context, request)
+    with acceptance.refusals("ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", split_id=arguments.split_id):
+        receipt = await acceptance.submit(context, request)
     return {**await _answer(context, receipt), "unsplit_at": times.render(receipt.recorded_at)}
 
 
@@ -192,7 +184,7 @@ def _request(context: Context, arguments: SplitEntity) -> SplitRequest:
         value=equals and canonical.encode(equals.value),
         keys=tuple(dict.fromkeys(arguments.relationships)),
     )
-    fields = transaction(context, "entities.split", arguments)
+    fields = acceptance.transaction(context, "entities.split", arguments)
     reader, created = ItemReader(fields["owner"], fields["transaction_id"]), None
     if new.target_entity_id is None:
         named = {"entity_type": new.entity_type, "canonical_name": new.canonical_name}
@@ -210,7 +202,7 @@ def _request(context: Context, arguments: SplitEntity) -> SplitRequest:
 
 
 async def _answer(context: Context, receipt: Receipt) -> SplitResult:
-    return {**_result(receipt), "pending": await apply_withdrawals(context)}
+    return {**_result(receipt), "pending": await acceptance.apply_withdrawals(context)}
 
 
 def _result(receipt: Receipt) -> SplitResult:

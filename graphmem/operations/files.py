@@ -18,30 +18,20 @@ from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import times
 from graphmem.reading.source_answers import TextWindow
 from graphmem.registry import Scope, operation
+from graphmem.storing import received_files
 from graphmem.storing.acceptance import accept
-from graphmem.storing.received_files import (
-    FILE_ERRORS,
-    FileArguments,
-    Limited,
-    StoredFile,
-    WithFile,
-    digested,
-    opened,
-    received,
-    stored_file,
-)
 
 _NO_FILE = [{"path": "$.file_content", "message": "there is no file: give file_content or file_path"}]
 
 
-class ParseFile(TextWindow, FileArguments):
+class ParseFile(TextWindow, received_files.FileArguments):
     """The arguments of ``files.parse``."""
 
 
 @operation(
     "files.parse", "POST /parse_file", tool="parse_file", scope=Scope.READ, statements=0, heavy=True,
     takes_file=True, command=None, reason="graphmem parse reads a file without a database",
-    errors=(FileNotParsed, ParserUnconfined, *FILE_ERRORS),
+    errors=(FileNotParsed, ParserUnconfined, *received_files.FILE_ERRORS),
     example={"file_content": "RGVhciBBZGE=", "original_filename": "letter.txt"},
 )  # fmt: skip
 async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
@@ -52,13 +42,13 @@ async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
     """
     if not arguments.has_file:
         raise invalid(_NO_FILE)
-    file, limit = await opened(context, arguments), context.services.settings.max_file_bytes
+    file, limit = await received_files.opened(context, arguments), context.services.settings.max_file_bytes
     # The parser is a process of its own, which reads an open file. It has no name: a kill leaves nothing.
     with tempfile.TemporaryFile() as temporary:
         copy = cast("BinaryIO", temporary)
         try:
-            limited = cast("BinaryIO", Limited(file, limit))
-            stored = await asyncio.to_thread(digested, limited, copy)
+            limited = cast("BinaryIO", received_files.Limited(file, limit))
+            stored = await asyncio.to_thread(received_files.digested, limited, copy)
         finally:
             file.close()
         try:
@@ -72,13 +62,13 @@ async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
     )
 
 
-class StoreUnstructured(WithFile):
+class StoreUnstructured(received_files.WithFile):
     interpret: Annotated[
         bool, Field(description="Whether the file is read now; POST /reinterpret reads it later.")
     ] = True
 
 
-class StoredAlone(StoredFile, InterpretedFile):
+class StoredAlone(received_files.StoredFile, InterpretedFile):
     """The receipt of a file that was stored alone, with the members that `store` answers for a file.
 
     ``store_warnings`` are as those of `store`.
@@ -96,7 +86,7 @@ class StoredAlone(StoredFile, InterpretedFile):
 @operation(
     "store.unstructured", "POST /store/unstructured", scope=Scope.WRITE, statements=7, withheld=True,
     command=None, reason="the tool store and the commands store and upload store a file alone",
-    takes_file=True, errors=(ObjectStoreUnavailable, *FILE_ERRORS),
+    takes_file=True, errors=(ObjectStoreUnavailable, *received_files.FILE_ERRORS),
     example={"file_content": "RGVhciBBZGE=", "mime_type": "text/plain", "original_filename": "letter.txt"},
 )  # fmt: skip
 async def store_unstructured(context: Context, arguments: StoreUnstructured) -> StoredAlone:
@@ -105,7 +95,7 @@ async def store_unstructured(context: Context, arguments: StoreUnstructured) -> 
     The same bytes are one source, under every name that they are stored with. `POST /store` stores a file
     together with what is known from it, and takes the same `idempotency_key` for the same request.
     """
-    file = await received(context, arguments)
+    file = await received_files.received(context, arguments)
     if file is None:
         raise invalid(_NO_FILE)
     # The operation is part of what an idempotency key stands for: a store of a file alone is this one.
@@ -118,6 +108,6 @@ async def store_unstructured(context: Context, arguments: StoreUnstructured) -> 
         "entities_created": 0,
         "observations_created": 0,
         "store_warnings": receipt.warnings,
-        **stored_file(receipt),
+        **received_files.stored_file(receipt),
         **(await interpret_stored(context, receipt) if arguments.interpret else InterpretedFile()),
     }

@@ -23,16 +23,7 @@ from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newe
 from graphmem.reading.places_in_files import KEYS, read_places
 from graphmem.reading.source_answers import Interpretation, InterpretationPage, as_interpretation, read_source
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import (
-    Parts,
-    StoredEntity,
-    StoredRelationship,
-    Writing,
-    accept,
-    created_counts,
-    entries,
-    links,
-)
+from graphmem.storing import acceptance
 from graphmem.writing import Receipt
 from graphmem.writing.new_interpretation import ENDED, PRIORITY, SPECIFICITY
 from graphmem.writing.new_interpretation import Interpretation as NewInterpretation
@@ -53,7 +44,7 @@ InterpretationId = Annotated[
 InterpreterName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9_.-]*$")]
 
 
-class CreateInterpretation(WithItems, Writing, Sized):
+class CreateInterpretation(WithItems, acceptance.Writing, Sized):
     source_id: SourceId
     entities: list[Any] = Field(
         min_length=1,
@@ -86,8 +77,8 @@ class CreatedInterpretation(Budgeted):
     recorded_at: str
     entities_created: int
     observations_created: int
-    entities: list[StoredEntity]
-    relationships_created: list[StoredRelationship]
+    entities: list[acceptance.StoredEntity]
+    relationships_created: list[acceptance.StoredRelationship]
     store_warnings: list[dict[str, Any]]
 
 
@@ -130,9 +121,9 @@ async def create_interpretation(context: Context, arguments: CreateInterpretatio
         "source_id": source.source_id,
         "transaction_id": receipt.transaction_id,
         "recorded_at": times.render(receipt.recorded_at),
-        **created_counts(receipt),
-        "entities": entries(receipt),
-        "relationships_created": links(receipt),
+        **acceptance.created_counts(receipt),
+        "entities": acceptance.entries(receipt),
+        "relationships_created": acceptance.links(receipt),
         "store_warnings": receipt.warnings,
     }
 
@@ -149,7 +140,7 @@ async def _with_number(
         runs = await source_answers.read_runs(context, interpretation.source_id)
         run = source_answers.next_run(runs, interpretation)
         try:
-            return await accept(
+            return await acceptance.accept(
                 context,
                 "interpretations.create",
                 arguments,
@@ -164,7 +155,7 @@ async def _with_number(
     raise AssertionError
 
 
-def _parts(arguments: CreateInterpretation) -> Callable[[ItemReader], Parts]:
+def _parts(arguments: CreateInterpretation) -> Callable[[ItemReader], acceptance.Parts]:
     """Return what reads the items of a request with their places, and its relationships."""
 
     def item(reader: ItemReader, index: int, raw: Any) -> Item | None:
@@ -175,7 +166,7 @@ def _parts(arguments: CreateInterpretation) -> Callable[[ItemReader], Parts]:
         read = reader.item(index, {name: value for name, value in raw.items() if name not in KEYS})
         return None if read is None else replace(read, places=places)
 
-    def parts(reader: ItemReader) -> Parts:
+    def parts(reader: ItemReader) -> acceptance.Parts:
         read = [item(reader, index, raw) for index, raw in enumerate(arguments.entities)]
         return read, read_links(reader, arguments.relationships, len(read))
 
@@ -242,7 +233,7 @@ async def get_interpretation(context: Context, arguments: GetInterpretation) -> 
     return {**as_interpretation(row)}
 
 
-class Reinterpret(Writing, Sized):
+class Reinterpret(acceptance.Writing, Sized):
     source_id: SourceId | None = None
     interpretation_id: Annotated[
         InterpretationId | None,

@@ -25,15 +25,7 @@ from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.relationship_lookup import RelationshipReference, key_of_id, written_keys
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import (
-    Observing,
-    Reason,
-    StoredRelationship,
-    Writing,
-    accept,
-    links,
-    refusals,
-)
+from graphmem.storing import acceptance
 from graphmem.writing import Receipt
 
 
@@ -46,11 +38,11 @@ class OneRelationship(Arguments):
     metadata: dict[str, Any] | None = Field(default=None, description="Fields of the relationship.")
 
 
-class CreateRelationship(OneRelationship, Observing, DryRun, Sized):
+class CreateRelationship(OneRelationship, acceptance.Observing, DryRun, Sized):
     pass
 
 
-class CreatedRelationship(StoredRelationship, Budgeted):
+class CreatedRelationship(acceptance.StoredRelationship, Budgeted):
     """A created relationship, with its metadata after the transaction.
 
     ``store_warnings`` are as in the answer of a store. A dry run has no transaction, and the id of no
@@ -81,7 +73,7 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
     Creating it again adds to its metadata: `end_date` there ends it.
     """
     raw = arguments.model_dump(include=set(OneRelationship.model_fields))
-    receipt = await accept(
+    receipt = await acceptance.accept(
         context,
         "relationships.create",
         arguments,
@@ -89,7 +81,7 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
         types=[arguments.relationship_type],
         commit=not arguments.is_preview,
     )
-    (stored,) = links(receipt)
+    (stored,) = acceptance.links(receipt)
     answer: CreatedRelationship = {
         **stored,
         "transaction_id": receipt.transaction_id,
@@ -113,7 +105,7 @@ async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
     return answers.relationship(rows[0])["snapshot"] if rows else {}
 
 
-class CreateRelationships(Observing):
+class CreateRelationships(acceptance.Observing):
     relationships: list[OneRelationship] = Field(
         min_length=1, max_length=RELATIONSHIP_LIMIT, description="The relationships."
     )
@@ -128,7 +120,7 @@ class CreatedRelationships(TypedDict):
     success: bool
     requested: int
     created_count: int
-    relationships: list[StoredRelationship]
+    relationships: list[acceptance.StoredRelationship]
     replayed: bool
     transaction_id: str
     store_warnings: list[dict[str, Any]]
@@ -150,14 +142,14 @@ class CreatedRelationships(TypedDict):
 async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
     """Create many relationships in one transaction: all or none."""
     raw = [item.model_dump() for item in arguments.relationships]
-    receipt = await accept(
+    receipt = await acceptance.accept(
         context,
         "relationships.create_many",
         arguments,
         lambda reader: ([], [reader.link(i, item, 0) for i, item in enumerate(raw)]),
         types=[item.relationship_type for item in arguments.relationships],
     )
-    stored = links(receipt)
+    stored = acceptance.links(receipt)
     created_count = 0 if receipt.replayed else sum(entry["action"] == "created" for entry in stored)
     return {
         "success": True,
@@ -170,13 +162,13 @@ async def create_relationships(context: Context, arguments: CreateRelationships)
     }
 
 
-class TurnRelationship(RelationshipReference, Writing):
+class TurnRelationship(RelationshipReference, acceptance.Writing):
     """What ``relationships.delete`` and ``relationships.restore`` take."""
 
-    reason: Reason = None
+    reason: acceptance.Reason = None
 
 
-class TurnedRelationship(StoredRelationship):
+class TurnedRelationship(acceptance.StoredRelationship):
     """A deleted or restored relationship."""
 
     success: bool
@@ -215,13 +207,13 @@ async def _turn(
     raw = {"relationship_type": relationship_type, "source_entity_id": source, "target_entity_id": target}
     raw |= {} if arguments.reason is None else {"metadata": {"reason": arguments.reason}}
     hint = "POST /list_relationships lists the relationships"
-    with refusals("ERR_NOTHING_TO_TURN", "ERR_RELATIONSHIP_TYPE", relationship_key=key, hint=hint):
-        receipt = await accept(
+    with acceptance.refusals("ERR_NOTHING_TO_TURN", "ERR_RELATIONSHIP_TYPE", relationship_key=key, hint=hint):
+        receipt = await acceptance.accept(
             context,
             name,
             arguments,
             lambda reader: ([], [reader.link(0, raw, 0, "$", kind)]),
             types=[relationship_type],
         )
-    (stored,) = links(receipt)
+    (stored,) = acceptance.links(receipt)
     return {**stored, "success": True, "replayed": receipt.replayed}

@@ -20,20 +20,10 @@ from graphmem.arguments import (
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import times
-from graphmem.reading import answers, cursors
+from graphmem.reading import answers, cursors, pages
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.current_relationships import current_page
-from graphmem.reading.pages import (
-    NEWEST,
-    IndexedPageEnvelope,
-    Page,
-    Paged,
-    PageEnvelope,
-    first_of,
-    place_then,
-    start_of,
-)
 from graphmem.reading.relationship_lookup import (
     FollowedWay,
     RelationshipReference,
@@ -66,7 +56,7 @@ class RelationshipFilters(ByWriter):
     )
 
 
-class ListRelationships(Paged):
+class ListRelationships(pages.Paged):
     filters: RelationshipFilters = Field(default=RelationshipFilters(), description="Which relationships.")
     include_deleted: IncludeDeleted = False
     current: Current = False
@@ -79,7 +69,7 @@ class ListRelationships(Paged):
     at_ingested: AtIngested = None
 
 
-class RelationshipPage(AsOf, IndexedPageEnvelope, Shaped):
+class RelationshipPage(AsOf, pages.IndexedPageEnvelope, Shaped):
     """A page of relationships, newest first.
 
     Of one entity, ``version`` is the entity's today, and ``outgoing`` and ``incoming`` are the page by
@@ -114,7 +104,7 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     filters = arguments.filters
     query = cursors.fingerprint(context, "relationships.list", arguments)
     requested = Clocks(arguments.at, arguments.at_ingested)
-    place, clocks = start_of(arguments, query, NEWEST, requested)
+    place, clocks = pages.start_of(arguments, query, pages.NEWEST, requested)
     if filters.writers and not clocks.now:
         raise invalid([{"path": "$.at", "message": "a filter by writer takes no earlier time: leave it out"}])
     type_filters = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
@@ -205,13 +195,13 @@ async def get_relationship(context: Context, arguments: GetRelationship) -> Rela
     return {**answers.relationship(row), **clocks.answered}
 
 
-class RelationshipSnapshot(RelationshipReference, Paged):
+class RelationshipSnapshot(RelationshipReference, pages.Paged):
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
 
 
-class RelationshipHistory(RelationshipThen, PageEnvelope):
+class RelationshipHistory(RelationshipThen, pages.PageEnvelope):
     """A relationship and a page of the observations that it comes from, newest first."""
 
     observations: list[answers.RelationshipObservation]
@@ -226,7 +216,7 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
     query = cursors.fingerprint(context, "relationships.snapshot", arguments)
     requested = Clocks(arguments.at, arguments.at_ingested)
-    place, clocks = start_of(arguments, query, NEWEST, requested)
+    place, clocks = pages.start_of(arguments, query, pages.NEWEST, requested)
     row, keys, then = await find_relationship(
         context, await arguments.key(context), arguments.include_deleted, clocks
     )
@@ -242,11 +232,11 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
         reach=arguments.offset + arguments.limit + 1,
         **then.bounds,
     )
-    observations, last = first_of(history, arguments.limit)
-    following = None if last is None else place_then({"at": last.observed_at, "id": last.id}, then)
+    observations, last = pages.first_of(history, arguments.limit)
+    following = None if last is None else pages.place_then({"at": last.observed_at, "id": last.id}, then)
     return {
         **answers.relationship(row),
-        **Page(observations, following, total=row.observation_count).envelope(arguments, query),
+        **pages.Page(observations, following, total=row.observation_count).envelope(arguments, query),
         **requested.answered,
         "observations": [answers.relationship_observation(each) for each in observations],
     }

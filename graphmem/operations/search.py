@@ -29,19 +29,9 @@ from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, Paged, start_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Scope, operation
-from graphmem.search import search_engine
+from graphmem.search import search_engine, search_results
 from graphmem.search.lookup import LookupHit, LookupHits, by_words, find_exactly
 from graphmem.search.questions import naming
-from graphmem.search.search_results import (
-    NEWEST_FIRST,
-    STRATEGIES,
-    Results,
-    Search,
-    SearchText,
-    Semantic,
-    Strategy,
-    Understood,
-)
 
 
 class FindEntity(Paged):
@@ -127,9 +117,9 @@ async def _living(context: Context, hits: Sequence[LookupHit], clocks: Clocks) -
 class ExplainSearch(Sized):
     """The arguments of ``search.explain``, which are those of a search."""
 
-    search: Annotated[SearchText, Spelled("query", "text", "search_query"), ReadAs("words")]
+    search: Annotated[search_results.SearchText, Spelled("query", "text", "search_query"), ReadAs("words")]
     filters: TypeFilters = Field(default=TypeFilters(), description="Filters by entity type.")
-    newest_first: bool = Field(default=False, description=NEWEST_FIRST)
+    newest_first: bool = Field(default=False, description=search_results.NEWEST_FIRST)
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
 
@@ -194,7 +184,7 @@ class Explanation(NamesDamaged, Budgeted):
 
     phrases: list[str]
     entity_types: list[str]
-    semantic: Semantic
+    semantic: search_results.Semantic
     strategies: list[StrategyRun]
     order: str
     entities: list[Explained]
@@ -202,7 +192,7 @@ class Explanation(NamesDamaged, Budgeted):
     compared: Compared
     left_out: list[str]
     milliseconds: dict[str, float]
-    understood: NotRequired[Understood]
+    understood: NotRequired[search_results.Understood]
 
 
 @operation(
@@ -219,7 +209,7 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
     types = arguments.filters.types
     results = await search_engine.search(
         context,
-        Search(
+        search_results.Search(
             arguments.search,
             types,
             arguments.limit,
@@ -244,7 +234,7 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
                     for rank, (entity_id, score) in enumerate(results.hits[name][: arguments.limit], 1)
                 ],
             }
-            for name in STRATEGIES
+            for name in search_results.STRATEGIES
         ],
         "order": results.ordering.text,
         "entities": _explained(results, arguments.offset),
@@ -265,8 +255,8 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
     return explanation
 
 
-def _explained(results: Results, offset: int) -> list[Explained]:
-    ranks: dict[Strategy, dict[str, int]] = {
+def _explained(results: search_results.Results, offset: int) -> list[Explained]:
+    ranks: dict[search_results.Strategy, dict[str, int]] = {
         name: {hit.id: rank for rank, hit in enumerate(hits, 1)} for name, hits in results.hits.items()
     }
     ranked = {each.id: each for each in results.ranked[offset:]}

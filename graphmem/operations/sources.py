@@ -30,22 +30,11 @@ from graphmem.ingest.document import ParsedDocument, ParseFailed, TextPage, text
 from graphmem.interpretation.readings import READING_ERRORS, document_of
 from graphmem.model import times
 from graphmem.model.ids import SOURCE_ID
-from graphmem.reading import answers, as_of, cursors
+from graphmem.reading import answers, as_of, cursors, source_answers
 from graphmem.reading.as_of import NOW, AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, Sized, size, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, LeavesOut, Paged, newest_page, newest_window
 from graphmem.reading.shortening import greatest
-from graphmem.reading.source_answers import (
-    URL_SCHEME,
-    Source,
-    SourceRow,
-    TextWindow,
-    as_reference,
-    as_source,
-    read_source,
-    read_sources_named,
-    sealed_sources_named,
-)
 from graphmem.reading.writer_filters import ByWriter, written
 from graphmem.registry import Scope, operation
 from graphmem.search import passage_search, written_identifiers
@@ -130,7 +119,7 @@ class ListSources(Paged, ByWriter):
 class SourcePage(IndexedPageEnvelope):
     """A page of sources, the last stored first. ``next_cursor`` stands where more follow."""
 
-    sources: list[Source]
+    sources: list[source_answers.Source]
 
 
 @operation(
@@ -149,15 +138,18 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
     fitting: list[str] = []
     if arguments.search and search:
         by_text = await passage_search.sources_saying(context, arguments.search)
-        by_name = await sealed_sources_named(context, lambda name: search in name.lower())
+        by_name = await source_answers.sealed_sources_named(context, lambda name: search in name.lower())
         fitting = [*by_text, *by_name]
     sources, total = await context.graph.only(
-        name, tuple[list[SourceRow], int], **by, search=search, said=fitting,
+        name, tuple[list[source_answers.SourceRow], int], **by, search=search, said=fitting,
         mime_type=arguments.mime_type.lower() if arguments.mime_type else None,
         interpreted=arguments.interpreted, **newest_window(arguments, query),
     )  # fmt: skip
     page = newest_page(arguments, sources, total, lambda source: (source.created_at, source.source_id))
-    return {"sources": [as_source(each) for each in page.items], **page.envelope(arguments, query)}
+    return {
+        "sources": [source_answers.as_source(each) for each in page.items],
+        **page.envelope(arguments, query),
+    }
 
 
 class SearchSources(Sized):
@@ -227,12 +219,12 @@ async def search_sources(context: Context, arguments: SearchSources) -> FoundInS
     return answer
 
 
-class GetSource(TextWindow, Sized):
+class GetSource(source_answers.TextWindow, Sized):
     source_id: Annotated[SourceId, Spelled("id")]
     include_text: Annotated[bool, Field(description="Whether to answer the text of the file too.")] = False
 
 
-class OneSource(Source, Budgeted):
+class OneSource(source_answers.Source, Budgeted):
     """One source, and a page of its text, if that is wanted."""
 
     document: NotRequired[TextPage]
@@ -249,8 +241,8 @@ async def get_source(context: Context, arguments: GetSource) -> OneSource:
     With `include_text` it answers the text that was read from the file as `document.text`, a page at a time:
     `document.next_offset` as `offset` answers the next one.
     """
-    row = await read_source(context, arguments.source_id)
-    answer: OneSource = {**as_source(row)}
+    row = await source_answers.read_source(context, arguments.source_id)
+    answer: OneSource = {**source_answers.as_source(row)}
     if arguments.include_text:
         try:
             document = await document_of(context, row)
@@ -260,7 +252,9 @@ async def get_source(context: Context, arguments: GetSource) -> OneSource:
     return answer
 
 
-def _add_text(answer: OneSource, document: ParsedDocument, row: SourceRow, arguments: GetSource) -> None:
+def _add_text(
+    answer: OneSource, document: ParsedDocument, row: source_answers.SourceRow, arguments: GetSource
+) -> None:
     """Add the page of the text that fits into the answer, so that `next_offset` goes on after its end."""
 
     def is_within(limit: int) -> bool:
@@ -282,20 +276,20 @@ class GetFileUrl(Arguments):
     ] = SECONDS_DEFAULT
 
 
-async def _named_source(context: Context, path: str) -> SourceRow:
+async def _named_source(context: Context, path: str) -> source_answers.SourceRow:
     """Return the source of an id, a `storage_url`, or a name under which the caller stored it.
 
     Raises NotFound: there is none. Raises SourceAmbiguous: several files were stored under the name.
     """
-    source_id = path.removeprefix(URL_SCHEME)
+    source_id = path.removeprefix(source_answers.URL_SCHEME)
     if SOURCE_ID.fullmatch(source_id):
-        return await read_source(context, source_id)
-    rows: list[SourceRow] = []
+        return await source_answers.read_source(context, source_id)
+    rows: list[source_answers.SourceRow] = []
     # What was stored by its file_path has the last part of that as its name.
     for name in dict.fromkeys((path, PurePosixPath(path).name)):
-        rows = rows or await read_sources_named(context, name, CANDIDATES_LIMIT)
+        rows = rows or await source_answers.read_sources_named(context, name, CANDIDATES_LIMIT)
     if len(rows) > 1:
-        raise SourceAmbiguous(candidates=[as_reference(row) for row in rows])
+        raise SourceAmbiguous(candidates=[source_answers.as_reference(row) for row in rows])
     if not rows:
         raise NotFound(f"no file was stored under the name {path}: GET /sources lists them", path=path)
     return rows[0]

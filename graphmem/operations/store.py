@@ -18,16 +18,7 @@ from graphmem.model.items import ItemReader
 from graphmem.model.links import Link
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import (
-    Observing,
-    Parts,
-    StoredEntity,
-    StoredRelationship,
-    accept,
-    created_counts,
-    entries,
-    links,
-)
+from graphmem.storing import acceptance
 from graphmem.storing.received_files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
 
 ENTITY_LIMIT = 1_000
@@ -66,7 +57,7 @@ class WithItems(Arguments):
         return own_shape(raw) if isinstance(raw, Mapping) else raw
 
 
-class Store(WithItems, Observing, WithFile, Previewed, Sized):
+class Store(WithItems, acceptance.Observing, WithFile, Previewed, Sized):
     file_idempotency_key: Annotated[
         Annotated[str, Field(min_length=1, max_length=255)] | None, Field(description="Key of the file.")
     ] = None
@@ -109,8 +100,8 @@ class Stored(StoredFile, InterpretedFile, Budgeted):
     recorded_at: str | None
     entities_created: int
     observations_created: int
-    entities: list[StoredEntity]
-    relationships_created: list[StoredRelationship]
+    entities: list[acceptance.StoredEntity]
+    relationships_created: list[acceptance.StoredRelationship]
     store_warnings: list[dict[str, Any]]
     hint: NotRequired[str]
 
@@ -131,7 +122,7 @@ async def store(context: Context, arguments: Store) -> Stored:
     more than 7 MB with `graphmem upload`.
     """
 
-    def read(reader: ItemReader) -> Parts:
+    def read(reader: ItemReader) -> acceptance.Parts:
         read_items = [reader.item(index, raw) for index, raw in enumerate(arguments.entities)]
         return read_items, read_links(reader, arguments.relationships, len(read_items))
 
@@ -143,8 +134,10 @@ async def store(context: Context, arguments: Store) -> Stored:
     alone = commit and not arguments.entities
     types = [link.relationship_type for link in arguments.relationships]
     file = await received(context, arguments, file_key=arguments.file_idempotency_key, commit=commit)
-    receipt = await accept(context, "store", arguments, read, types=types, source=file, commit=commit)
-    stored = entries(receipt)
+    receipt = await acceptance.accept(
+        context, "store", arguments, read, types=types, source=file, commit=commit
+    )
+    stored = acceptance.entries(receipt)
     if not commit and not receipt.replayed:
         would = {
             "created": "would_create",
@@ -162,9 +155,9 @@ async def store(context: Context, arguments: Store) -> Stored:
         "commit": commit,
         "transaction_id": receipt.transaction_id if commit else None,
         "recorded_at": times.render(receipt.recorded_at) if commit else None,
-        **created_counts(receipt),
+        **acceptance.created_counts(receipt),
         "entities": stored,
-        "relationships_created": links(receipt),
+        "relationships_created": acceptance.links(receipt),
         "store_warnings": receipt.warnings + warnings,
         **stored_file(receipt),
         **(await interpret_stored(context, receipt) if alone else InterpretedFile()),

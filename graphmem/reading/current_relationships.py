@@ -13,17 +13,10 @@ from typing import Final
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
 from graphmem.model import ending, times
-from graphmem.reading import answers, as_of, cursors
+from graphmem.reading import answers, as_of, cursors, shared_rows
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import too_many
 from graphmem.reading.relationship_pages import EdgePage, EdgeRequest, relationship_page
-from graphmem.reading.shared_rows import (
-    EntityRow,
-    RelationshipRow,
-    refuse_stale_keys,
-    refuse_stale_relationships,
-    snapshot_of,
-)
 
 _READ_AT_ONCE: Final = 500
 """Relationships that one query recomputes."""
@@ -34,8 +27,8 @@ def instant(clocks: Clocks) -> int:
     return times.now() if clocks.at is None else clocks.at
 
 
-def has_ended(row: RelationshipRow, at: int) -> bool:
-    return ending.ended(snapshot_of(row).items(), at) is not None
+def has_ended(row: shared_rows.RelationshipRow, at: int) -> bool:
+    return ending.ended(shared_rows.snapshot_of(row).items(), at) is not None
 
 
 async def ended(context: Context, written: Mapping[str, Collection[str]], clocks: Clocks) -> set[str]:
@@ -49,7 +42,7 @@ async def ended(context: Context, written: Mapping[str, Collection[str]], clocks
             "relationship.endings", list[tuple[str, list[list[str]], int | None]], keys=sorted(written),
             names=sorted(ending.NAMES), characters=ending.VALUE_LIMIT,
         )  # fmt: skip
-        refuse_stale_keys((key, refold) for key, _, refold in rows)
+        shared_rows.refuse_stale_keys((key, refold) for key, _, refold in rows)
         return {
             key
             for key, fields, _ in rows
@@ -77,14 +70,14 @@ async def current_page(context: Context, request: EdgeRequest, clocks: Clocks) -
     if request.counted:
         # The total is that of all pages.
         batch = replace(batch, time=times.LATEST, after=cursors.LAST)
-    page, others = list[RelationshipRow](), dict[str, EntityRow]()
+    page, others = list[shared_rows.RelationshipRow](), dict[str, shared_rows.EntityRow]()
     read = total = following = characters = 0
     truncated = False
     while True:
         rows = await relationship_page(context, batch, clocks)
         clocks = rows.clocks
         others |= {other.id: other for other in rows.others}
-        for row in refuse_stale_relationships(rows.relationships):
+        for row in shared_rows.refuse_stale_relationships(rows.relationships):
             if has_ended(row, at):
                 continue
             total += 1

@@ -28,27 +28,15 @@ from graphmem import cypher
 from graphmem.cypher.declared_sealing import CLEAR, Treatment, shape_of, written_names
 from graphmem.errors import InvalidInput
 from graphmem.model import ids
+from graphmem.sealing import opened_rows
 from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES, InstanceKeys, OwnerKey
-from graphmem.sealing.opened_rows import (
-    BOUND,
-    IN_CLEAR,
-    KEY,
-    MARK,
-    NUMBER,
-    PART,
-    TEXT,
-    Above,
-    LenientOpening,
-    RowOpening,
-    encoded,
-)
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 LOOK_SECONDS: Final = 0.05
 """How long a process may use a key that another one destroys."""
-_OF_NODES: Final = TEXT, BOUND, NUMBER
+_OF_NODES: Final = opened_rows.TEXT, opened_rows.BOUND, opened_rows.NUMBER
 _WRITER: Final = "writer"
 """The kind of the key of a writer in the id of a writing."""
 
@@ -59,7 +47,7 @@ class RowSealer:
     def __init__(self, keys: InstanceKeys, near: str) -> None:
         self._keys, self._near = keys, near
         # No text that somebody stores begins like this, so that what begins like this is sealed.
-        self._mark = MARK + keys.first_of(INSTANCE).mark
+        self._mark = opened_rows.MARK + keys.first_of(INSTANCE).mark
         self._record, self._look_at = keys.record(), 0.0
         self._ciphers: dict[bytes, tuple[str, AESSIV]] = {}
         self._sealings: dict[str, _Sealing] = {}
@@ -100,7 +88,7 @@ class RowSealer:
             DecryptionFailed: a sealed value was changed, cut, or belongs to another node or owner.
             KeyDestroyed: its key was destroyed before the parameters of the query were sealed.
         """
-        kind = LenientOpening if is_lenient else RowOpening
+        kind = opened_rows.LenientOpening if is_lenient else opened_rows.RowOpening
         opening = kind(self._mark, self._cipher, owner, written_names(), names_nodes=names_nodes)
         return [opening.row(row, columns) for row in rows]
 
@@ -113,7 +101,7 @@ class RowSealer:
         bound to, by their places in their list. It raises as :meth:`open`.
         """
         self._forget_changed()
-        opening = RowOpening(self._mark, self._cipher, None, written_names())
+        opening = opened_rows.RowOpening(self._mark, self._cipher, None, written_names())
         changed: dict[str, Any] = {}
         for name, value in properties.items():
             values = value if type(value) is list else [value]
@@ -133,7 +121,7 @@ class RowSealer:
         ):
             # This instance has written nothing of the owner.
             return {}
-        opening = RowOpening(self._mark, self._cipher, None, written_names())
+        opening = opened_rows.RowOpening(self._mark, self._cipher, None, written_names())
         sealing, changed = self._sealing(owner), dict[str, Any]()
         for name, value in properties.items():
             if (how := declared.get(name, CLEAR)).kind in ("sealed", "equal"):
@@ -151,7 +139,7 @@ class RowSealer:
             return base64.b64decode(value[len(self._mark) + 1 :][:12])[:KEY_ID_BYTES]
         return None
 
-    def _anew(self, value: Any, above: Above, opening: RowOpening) -> Any:
+    def _anew(self, value: Any, above: opened_rows.Above, opening: opened_rows.RowOpening) -> Any:
         if (key_id := self.key_of(value)) is None:
             return value
         sealing = self._sealing(self._cipher(key_id)[0])
@@ -213,7 +201,7 @@ class _Sealing:
         for member, value in row.items():
             how = members.get(member)
             if how is CLEAR:
-                sealed[member] = value if type(value) in IN_CLEAR else self._in_clear(value)
+                sealed[member] = value if type(value) in opened_rows.IN_CLEAR else self._in_clear(value)
             elif how is None:
                 raise ValueError(f"nothing declares whether {member} of {name} is sealed (sealing.toml)")
             elif how.kind == "map":
@@ -247,7 +235,7 @@ class _Sealing:
             case "map":
                 return self._maps(value, kind, place)
             case _:
-                return value if type(value) in IN_CLEAR else self._in_clear(value)
+                return value if type(value) in opened_rows.IN_CLEAR else self._in_clear(value)
 
     def _in_clear(self, value: Any) -> Any:
         """Return what is not sealed; of the id of a writing, the writer is."""
@@ -271,8 +259,8 @@ class _Sealing:
             return pair
         if kind.startswith(self._near):
             # Names that are near each other have the same beginning, which is looked up by itself.
-            beginning, part, end = value.partition(PART)
-            group = self._looked_up(beginning + part, kind) + PART
+            beginning, part, end = value.partition(opened_rows.PART)
+            group = self._looked_up(beginning + part, kind) + opened_rows.PART
             return [kind, group + self._looked_up(value, kind) if end else group, *rest]
         return [kind, self._looked_up(value, kind), *rest]
 
@@ -281,7 +269,7 @@ class _Sealing:
             return [self._looked_up(each, kind) for each in value]
         if value is None:
             return None
-        return self._token(KEY, encoded(f"{kind}\x00{value}"), self._first, "")
+        return self._token(opened_rows.KEY, opened_rows.encoded(f"{kind}\x00{value}"), self._first, "")
 
     def placed(self, value: Any, place: str, bound: str | Sequence[str] | None = None) -> Any:
         """Return the value of the node with the id ``place``, sealed.
@@ -289,7 +277,10 @@ class _Sealing:
         ``bound`` says which of the values of the node it is; of a list, of each of its values.
         """
         if isinstance(value, str):
-            data, kind = value.encode("utf-8", "surrogatepass"), TEXT if bound is None else BOUND
+            data, kind = (
+                value.encode("utf-8", "surrogatepass"),
+                opened_rows.TEXT if bound is None else opened_rows.BOUND,
+            )
             return self._token(kind, data, self.newest, place, *([] if bound is None else [str(bound)]))
         if isinstance(value, list):
             if bound is None:
@@ -298,11 +289,11 @@ class _Sealing:
         if isinstance(value, bytes):
             key_id, cipher = self.newest
             return self._mark.encode() + key_id + cipher.encrypt(value, [b"b", place.encode()])
-        return None if value is None else self._token(NUMBER, b"%d" % value, self.newest, place)
+        return None if value is None else self._token(opened_rows.NUMBER, b"%d" % value, self.newest, place)
 
     def _token(self, kind: str, data: bytes, key: tuple[bytes, AESSIV], *beside: str) -> str:
         key_id, cipher = key
-        body = key_id + cipher.encrypt(data, [kind.encode(), *map(encoded, beside)])
+        body = key_id + cipher.encrypt(data, [kind.encode(), *map(opened_rows.encoded, beside)])
         return self._mark + kind + base64.b64encode(body).decode()
 
 

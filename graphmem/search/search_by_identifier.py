@@ -22,18 +22,10 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import paired
 from graphmem.reading.scan import ROWS_PER_READ, rows_of
 from graphmem.reading.shared_rows import snapshot_of
+from graphmem.search import search_results
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy
 from graphmem.search.questions.naming import EXACT_WEIGHT, FIELD, FIELD_WEIGHT, KIND_STEP, Named, kind_of
-from graphmem.search.search_results import (
-    STRATEGIES,
-    Ordering,
-    Ranked,
-    Results,
-    Search,
-    Strategy,
-    StrategyHit,
-)
 from graphmem.search.written_identifiers import Extent, Sought
 from graphmem.text import words
 
@@ -79,7 +71,7 @@ class Proposed(NamedTuple):
         ]
 
 
-def _having(copy: SearchCopy, *, sought: Sought, search: Search) -> tuple[list[str], int]:
+def _having(copy: SearchCopy, *, sought: Sought, search: search_results.Search) -> tuple[list[str], int]:
     """Return the ids of the documents that have all words of a spelling, and how many were compared."""
     among = copy.of_types(search.types)
     total = int(among.sum())
@@ -104,7 +96,7 @@ IDENTIFYING_STEP: Final = 0.1
 _IDENTIFYING = re.compile(
     r"(?:^|_)(?:id|ids|no|nr|number|code|key|ref|reference|sku|iban|isbn|ean|gtin|serial|vin|doi|uuid|guid|plate)$"
 )
-ORDERING: Final = Ordering(
+ORDERING: Final = search_results.Ordering(
     f"exact: an entity that the identifier names gets {EXACT_WEIGHT:g} points for the strongest kind, and "
     f"{KIND_STEP:g} less for each weaker kind; one that has it as the whole value of a field gets "
     f"{FIELD_WEIGHT:g}, and {IDENTIFYING_STEP:g} more if the name of the field says that it is a number or "
@@ -123,11 +115,11 @@ class _Match(NamedTuple):
 
 async def by_identifier(
     context: Context,
-    search: Search,
+    search: search_results.Search,
     copy: OwnerCopy,
     sought: Sought,
     exact: Iterable[ExactMatch] | None = None,
-) -> Results:
+) -> search_results.Results:
     """Search an owner's live entities for one identifier or date, in an up-to-date copy of them.
 
     Args:
@@ -170,11 +162,13 @@ async def by_identifier(
     page_hits = page[: search.offset + search.limit]
     read = time.perf_counter()
     rows, _ = await rows_of(context, [] if search.bare else [each.id for each in page_hits[search.offset :]])
-    hits: dict[Strategy, list[StrategyHit]] = {
-        name: [StrategyHit(each.id, each.scores[name]) for each in ranked if name in each.scores]
-        for name in STRATEGIES
+    hits: dict[search_results.Strategy, list[search_results.StrategyHit]] = {
+        name: [
+            search_results.StrategyHit(each.id, each.scores[name]) for each in ranked if name in each.scores
+        ]
+        for name in search_results.STRATEGIES
     }
-    ran: dict[Strategy, bool] = {"exact": exact is not None, "text": bool(sought.spellings)}
+    ran: dict[search_results.Strategy, bool] = {"exact": exact is not None, "text": bool(sought.spellings)}
     what = "a date" if sought.is_date else "an identifier"
     notes = [] if named else [f"meaning was not searched: the query is {what}"]
     if is_cut:
@@ -182,10 +176,10 @@ async def by_identifier(
             f"more than {most:,} entities may have it, or their values are large: only some of them were "
             "compared"
         )
-    return Results(
+    return search_results.Results(
         spellings=frozenset(word for spelling in sought.spellings for word in spelling.words),
         phrases=[" ".join(spelling.words) for spelling in sought.spellings[:1]],
-        ran=[name for name in STRATEGIES if ran.get(name)],
+        ran=[name for name in search_results.STRATEGIES if ran.get(name)],
         rows=rows,
         ranked=page_hits,
         hits=hits,
@@ -259,16 +253,18 @@ def is_identifying(field: str | None) -> bool:
     return _IDENTIFYING.search(field or "") is not None
 
 
-def _ranked(named: Iterable[Named], texts: dict[str, float]) -> list[Ranked]:
-    ranked: dict[str, Ranked] = {}
+def _ranked(named: Iterable[Named], texts: dict[str, float]) -> list[search_results.Ranked]:
+    ranked: dict[str, search_results.Ranked] = {}
     for each in named:
         points = each.points + IDENTIFYING_STEP * is_identifying(each.field)
-        scores: dict[Strategy, float] = {"exact": float(each.kind)}
+        scores: dict[search_results.Strategy, float] = {"exact": float(each.kind)}
         if each.id in texts:
             scores["text"] = texts[each.id]
         points = round(points, 9)
-        ranked.setdefault(each.id, Ranked(each.id, points, scores, parts={"exact": points}))
+        ranked.setdefault(each.id, search_results.Ranked(each.id, points, scores, parts={"exact": points}))
     for entity_id, score in texts.items():
         points = round(score / (1 + score), 9)
-        ranked.setdefault(entity_id, Ranked(entity_id, points, {"text": score}, parts={"text": points}))
+        ranked.setdefault(
+            entity_id, search_results.Ranked(entity_id, points, {"text": score}, parts={"text": points})
+        )
     return sorted(ranked.values(), key=lambda each: (-each.points, each.id))

@@ -12,22 +12,13 @@ from typing import Final
 
 import structlog
 
+from graphmem import errors
 from graphmem.database import left_out
 from graphmem.database.admission import Admission
 from graphmem.database.driver import Database, round_trips
 from graphmem.database.left_out import Damage
 from graphmem.database.queries import Queries
 from graphmem.embedding.meaning import Embedder
-from graphmem.errors import (
-    AuthInvalid,
-    DatabaseCrowded,
-    DatabaseFull,
-    DiskFull,
-    GraphmemError,
-    ServiceBusy,
-    TransactionTooLarge,
-    Unavailable,
-)
 from graphmem.model import state_hash, times
 from graphmem.model.reduction import Torn
 from graphmem.model.schema import SchemaDocument
@@ -114,7 +105,7 @@ class OwnerWriter:
             waiting.deadline += self.database.first_runs.lost_seconds - lost_before
 
     def refuse_waiting(self) -> None:
-        self._fail(list(self.waiting), ServiceBusy("the service is stopping: try again in a moment"))
+        self._fail(list(self.waiting), errors.ServiceBusy("the service is stopping: try again in a moment"))
         self.waiting.clear()
         self.characters = 0
 
@@ -130,17 +121,17 @@ class OwnerWriter:
                 is_large = sum(waiting.characters for waiting in batch) > LARGE_CHARACTERS
                 async with self.known.large.place(self.owner) if is_large else contextlib.nullcontext():
                     await self._settle(batch)
-            except (DatabaseCrowded, AuthInvalid) as exc:
+            except (errors.DatabaseCrowded, errors.AuthInvalid) as exc:
                 # Others use up the memory, or the owner is erased: one request alone would fare no better.
                 self._fail(batch, exc)
-            except DatabaseFull as exc:
+            except errors.DatabaseFull as exc:
                 if len(batch) > 1:
                     return False
                 # A request in doubt may have been written, so it is not too large.
                 too_large = batch[0].characters and not batch[0].in_doubt
-                self._fail(batch, TransactionTooLarge(in_doubt=False) if too_large else exc)
+                self._fail(batch, errors.TransactionTooLarge(in_doubt=False) if too_large else exc)
             except Exception as exc:
-                if not isinstance(exc, Unavailable):
+                if not isinstance(exc, errors.Unavailable):
                     _log.error("a turn failed", exc_info=exc)
                     if len(batch) > 1:
                         return False
@@ -158,7 +149,7 @@ class OwnerWriter:
                 try:
                     await self._look(batch, self.database.reads(self.owner))
                 except Exception as cause:
-                    return cause if isinstance(cause, GraphmemError) else exc
+                    return cause if isinstance(cause, errors.GraphmemError) else exc
         return exc
 
     def _fail(self, batch: list[Waiting], exc: Exception) -> None:
@@ -172,7 +163,7 @@ class OwnerWriter:
         while self.waiting and len(batch) < self.limits.requests:
             first = self.waiting[0]
             if first.deadline < now and not first.answer.done():
-                busy = ServiceBusy("the request waited too long for its turn: try again in a moment")
+                busy = errors.ServiceBusy("the request waited too long for its turn: try again in a moment")
                 self._fail([first], busy)
             if not first.answer.done():
                 observations += first.request.observation_count
@@ -203,14 +194,16 @@ class OwnerWriter:
             except LookAgain as exc:
                 self.further.add(exc.further)
                 continue
-            except Unavailable as exc:
+            except errors.Unavailable as exc:
                 turns["failed"].inc()
                 # A failed read leaves no doubt. After a write without an answer, the next attempt reads by
                 # the transaction's id whether it was written.
                 if exc.details.pop("wrote", False):
                     for waiting in batch:
                         waiting.in_doubt = True
-                if isinstance(exc, DiskFull | DatabaseFull) and not isinstance(exc, DatabaseCrowded):
+                if isinstance(exc, errors.DiskFull | errors.DatabaseFull) and not isinstance(
+                    exc, errors.DatabaseCrowded
+                ):
                     raise
                 failures += 1
                 # While the database plans it does not fail.
@@ -264,13 +257,13 @@ class OwnerWriter:
         """Take a turn under the owner's lock; return its outcome."""
         try:
             decided = await self._under_lock(batch)
-        except (DatabaseFull, DiskFull):
+        except (errors.DatabaseFull, errors.DiskFull):
             # The transaction was rolled back.
             raise
         except Torn as exc:
             # The holder of the lock sees every commit whole, so this is damage.
             raise left_out.refused(str(exc)) from exc
-        except Unavailable as exc:
+        except errors.Unavailable as exc:
             # A commit without an answer may have been done, as a single statement without one.
             exc.details["wrote"] = True
             raise
@@ -378,7 +371,7 @@ class OwnerWriter:
             with needs:
                 try:
                     decided.outcomes.append(waiting.request.decide(state, clock))
-                except GraphmemError as exc:
+                except errors.GraphmemError as exc:
                     decided.outcomes.append(exc)
         needs.read()
         self._leave_out_refused(decided)
@@ -404,10 +397,10 @@ class OwnerWriter:
 def _write_in_doubt() -> Iterator[None]:
     try:
         yield
-    except DatabaseFull:
+    except errors.DatabaseFull:
         # The statement was rolled back.
         raise
-    except Unavailable as exc:
+    except errors.Unavailable as exc:
         exc.details["wrote"] = True
         raise
 

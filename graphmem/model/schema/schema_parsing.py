@@ -9,25 +9,8 @@ from pydantic_core import SchemaError
 
 from graphmem.model import canonical, identity, items, relationship
 from graphmem.model.rules import CONVERSIONS, Policy
+from graphmem.model.schema import schema_document, shapes
 from graphmem.model.schema.fields import Constraints, compiled
-from graphmem.model.schema.schema_document import (
-    DETECTION_FIELDS,
-    OPT_OUT,
-    REFERENCE_FIELDS,
-    SchemaDocument,
-    meaning_of,
-    of_json,
-)
-from graphmem.model.schema.shapes import (
-    FIELDS_LIMIT,
-    TEXT_LIMIT,
-    FieldShape,
-    Issue,
-    Issues,
-    Shape,
-    members,
-    validated,
-)
 
 _SPELLED = {"field_type": "type", "reducer_strategy": "merge"}
 _IDENTIFYING = ("string", "number", "date")
@@ -40,14 +23,14 @@ def parse(
     *,
     path: str = "$.schema",
     reducer_path: str = "$.reducer_config",
-) -> SchemaDocument:
+) -> schema_document.SchemaDocument:
     """Return the document that a client wrote, in its normal form; SchemaInvalid names every fault by path.
 
     ``reducer_config`` has merge policies and the order of observation sources, if the document has none. The
     paths are those in the request.
     """
-    issues = Issues()
-    parts = members(raw, path, issues)
+    issues = shapes.Issues()
+    parts = shapes.members(raw, path, issues)
     issues.settle()
     policies, order = _reducer(reducer_config, reducer_path, issues)
     fields = fields_of(parts.pop("fields", {}), f"{path}.fields", issues)
@@ -66,15 +49,15 @@ def parse(
     issues.settle()
     settings.setdefault("additional_fields", "hide")
     settings.setdefault("mismatch", "hide")
-    document = of_json({**settings, "entity_type": entity_type, "fields": fields})
+    document = schema_document.of_json({**settings, "entity_type": entity_type, "fields": fields})
     check(document, path, issues)
     issues.settle()
     return document
 
 
-def settings_of(entity_type: str, raw: Mapping[str, Any], path: str, issues: Issues) -> dict[str, Any]:
+def settings_of(entity_type: str, raw: Mapping[str, Any], path: str, issues: shapes.Issues) -> dict[str, Any]:
     """Return the keys of a document except ``fields`` in their normal form, without defaults."""
-    settings = validated(Shape, raw, path, issues)
+    settings = shapes.validated(shapes.Shape, raw, path, issues)
     named = settings.pop("entity_type", None)
     if named is not None and canonical_type(named, f"{path}.entity_type", issues) not in (None, entity_type):
         issues.add(f"{path}.entity_type", f"the type is not {entity_type}", "ERR_GIVEN_TWICE")
@@ -89,14 +72,14 @@ def settings_of(entity_type: str, raw: Mapping[str, Any], path: str, issues: Iss
             canonical_type(name, f"{path}.aliases[{i}]", issues) for i, name in enumerate(settings["aliases"])
         ]
         settings["aliases"] = sorted({name for name in spelled if name} - {entity_type})
-    for index, reference in enumerate(settings.get(REFERENCE_FIELDS, ())):
-        where = f"{path}.{REFERENCE_FIELDS}[{index}]"
+    for index, reference in enumerate(settings.get(schema_document.REFERENCE_FIELDS, ())):
+        where = f"{path}.{schema_document.REFERENCE_FIELDS}[{index}]"
         named = canonical_type(reference["target_entity_type"], f"{where}.target_entity_type", issues)
         reference["target_entity_type"] = named
-        if meaning_of(reference["relationship_type"]) is None:
+        if schema_document.meaning_of(reference["relationship_type"]) is None:
             message = f"no name of a relationship type: {relationship.NAME_RULE}"
             issues.add(f"{where}.relationship_type", message, "ERR_RELATIONSHIP_TYPE")
-    for name in ("hidden_fields", "observation_source_priority", DETECTION_FIELDS):
+    for name in ("hidden_fields", "observation_source_priority", schema_document.DETECTION_FIELDS):
         if len(set(settings.get(name, ()))) != len(settings.get(name, ())):
             issues.add(f"{path}.{name}", "a name is listed twice", "ERR_GIVEN_TWICE")
     if "hidden_fields" in settings:
@@ -104,7 +87,7 @@ def settings_of(entity_type: str, raw: Mapping[str, Any], path: str, issues: Iss
     return settings
 
 
-def canonical_type(name: str, path: str, issues: Issues) -> str | None:
+def canonical_type(name: str, path: str, issues: shapes.Issues) -> str | None:
     """Return the canonical spelling of a type; an issue says where it is none."""
     try:
         return identity.normalise_type(name)
@@ -113,14 +96,14 @@ def canonical_type(name: str, path: str, issues: Issues) -> str | None:
         return None
 
 
-def fields_of(raw: object, path: str, issues: Issues) -> dict[str, dict[str, Any]]:
+def fields_of(raw: object, path: str, issues: shapes.Issues) -> dict[str, dict[str, Any]]:
     """Return the declarations of fields in their normal form, by name, without defaults. ``raw`` is ``{name:
     type}``, ``{name: {type, …}}``, or a list of ``{field_name, field_type, …}``."""
     if not isinstance(raw, Mapping | list):
         issues.add(path, "an object of fields by name, or a list of {field_name, field_type}")
         return {}
-    if len(raw) > FIELDS_LIMIT:
-        issues.add(path, f"more than {FIELDS_LIMIT} fields", "ERR_TOO_LARGE")
+    if len(raw) > shapes.FIELDS_LIMIT:
+        issues.add(path, f"more than {shapes.FIELDS_LIMIT} fields", "ERR_TOO_LARGE")
         return {}
     fields: dict[str, dict[str, Any]] = {}
     if isinstance(raw, Mapping):
@@ -136,7 +119,7 @@ def fields_of(raw: object, path: str, issues: Issues) -> dict[str, dict[str, Any
     return fields
 
 
-def field_name(name: object, path: str, issues: Issues) -> bool:
+def field_name(name: object, path: str, issues: shapes.Issues) -> bool:
     """Return whether a name is a valid field name; an issue gives the reason if not."""
     if (
         not isinstance(name, str)
@@ -153,16 +136,16 @@ def field_name(name: object, path: str, issues: Issues) -> bool:
     return False
 
 
-def _listed(spec: object, path: str, issues: Issues) -> tuple[Any, Any, str]:
+def _listed(spec: object, path: str, issues: shapes.Issues) -> tuple[Any, Any, str]:
     if not isinstance(spec, Mapping):
         issues.add(path, "an object with field_name and field_type")
         return "-", "string", path
     return spec.get("field_name"), {n: v for n, v in spec.items() if n != "field_name"}, path
 
 
-def _field(spec: object, path: str, issues: Issues) -> dict[str, Any]:
+def _field(spec: object, path: str, issues: shapes.Issues) -> dict[str, Any]:
     before = len(issues)
-    parts = members(spec, path, issues)
+    parts = shapes.members(spec, path, issues)
     if len(issues) > before:
         return {"type": "string"}
     for spelling, name in _SPELLED.items():
@@ -174,7 +157,7 @@ def _field(spec: object, path: str, issues: Issues) -> dict[str, Any]:
                 )
     if isinstance(parts.get("constraints"), Mapping):
         parts["constraints"] = {n: v for n, v in parts["constraints"].items() if v is not None}
-    declaration = validated(FieldShape, parts, path, issues)
+    declaration = shapes.validated(shapes.FieldShape, parts, path, issues)
     declaration.setdefault("type", "string")
     if "converters" in declaration:
         declaration["converters"] = _converters(declaration["converters"], f"{path}.converters", issues)
@@ -191,7 +174,7 @@ def _field(spec: object, path: str, issues: Issues) -> dict[str, Any]:
     return declaration
 
 
-def _converters(raw: list[Any], path: str, issues: Issues) -> list[str]:
+def _converters(raw: list[Any], path: str, issues: shapes.Issues) -> list[str]:
     functions: list[str] = []
     for index, item in enumerate(raw):
         where = f"{path}[{index}]"
@@ -212,7 +195,7 @@ def _converters(raw: list[Any], path: str, issues: Issues) -> list[str]:
     return list(dict.fromkeys(functions))
 
 
-def _alternatives(raw: list[Any], path: str, issues: Issues) -> list[list[str]]:
+def _alternatives(raw: list[Any], path: str, issues: shapes.Issues) -> list[list[str]]:
     """Return the identity alternatives in order; a flat list of names is one."""
     if raw and all(isinstance(item, str) for item in raw):
         raw = [{"composite": raw}]
@@ -233,14 +216,14 @@ def _alternatives(raw: list[Any], path: str, issues: Issues) -> list[list[str]]:
     return alternatives
 
 
-def _reducer(raw: object, path: str, issues: Issues) -> tuple[dict[str, str], list[str] | None]:
-    config = members({} if raw is None else raw, path, issues)
+def _reducer(raw: object, path: str, issues: shapes.Issues) -> tuple[dict[str, str], list[str] | None]:
+    config = shapes.members({} if raw is None else raw, path, issues)
     order = config.pop("observation_source_priority", None)
     if order is not None:
-        valid = validated(Shape, {"observation_source_priority": order}, path, issues)
+        valid = shapes.validated(shapes.Shape, {"observation_source_priority": order}, path, issues)
         order = valid.get("observation_source_priority")
     policies: dict[str, str] = {}
-    by_field = members(config.pop("merge_policies", {}), f"{path}.merge_policies", issues)
+    by_field = shapes.members(config.pop("merge_policies", {}), f"{path}.merge_policies", issues)
     for name, item in by_field.items():
         where = f"{path}.merge_policies.{str(name)[: identity.NAME_LIMIT]}"
         strategy = item.get("strategy") if isinstance(item, Mapping) else item
@@ -255,7 +238,7 @@ def _reducer(raw: object, path: str, issues: Issues) -> tuple[dict[str, str], li
     return policies, order
 
 
-def _tie_breaker(policy: Mapping[str, Any], path: str, issues: Issues) -> None:
+def _tie_breaker(policy: Mapping[str, Any], path: str, issues: shapes.Issues) -> None:
     for name in sorted(set(policy) - {"strategy", "tie_breaker"}):
         issues.add(f"{path}.{name[:200]}", "no such key", "ERR_UNKNOWN_KEY")
     if policy.get("tie_breaker") not in (None, "observed_at"):
@@ -266,7 +249,7 @@ def _tie_breaker(policy: Mapping[str, Any], path: str, issues: Issues) -> None:
         issues.add(f"{path}.tie_breaker", message, "ERR_MERGE_POLICY")
 
 
-def check(document: SchemaDocument, path: str, issues: Issues) -> None:
+def check(document: schema_document.SchemaDocument, path: str, issues: shapes.Issues) -> None:
     fields = document.fields
     for name, declared in fields.items():
         where = f"{path}.fields.{name}"
@@ -295,26 +278,28 @@ def check(document: SchemaDocument, path: str, issues: Issues) -> None:
             issues.add(f"{path}.canonical_name_fields", message, "ERR_IDENTITY")
         _check_alternative(document, names, f"{path}.canonical_name_fields", issues)
     if document.opted_out and document.canonical_name_fields:
-        message = f"canonical_name_fields and identity_opt_out {OPT_OUT} exclude each other"
+        message = f"canonical_name_fields and identity_opt_out {schema_document.OPT_OUT} exclude each other"
         issues.add(f"{path}.identity_opt_out", message, "ERR_IDENTITY")
-    references = [each["field"] for each in document.kept.get(REFERENCE_FIELDS) or ()]
+    references = [each["field"] for each in document.kept.get(schema_document.REFERENCE_FIELDS) or ()]
     for listed, names, end in (
         ("temporal_fields", [temporal.field for temporal in document.temporal_fields], ".field"),
-        (REFERENCE_FIELDS, references, ".field"),
-        (DETECTION_FIELDS, document.kept.get(DETECTION_FIELDS) or (), ""),
+        (schema_document.REFERENCE_FIELDS, references, ".field"),
+        (schema_document.DETECTION_FIELDS, document.kept.get(schema_document.DETECTION_FIELDS) or (), ""),
     ):
         for index, name in enumerate(names):
             if name not in fields:
                 where = f"{path}.{listed}[{index}]{end}"
                 issues.add(where, "the schema has no such field", "ERR_NO_SUCH_FIELD")
     for what, count in (("fields", len(fields)), ("hidden_fields", len(document.hidden_fields))):
-        if count > FIELDS_LIMIT:
-            issues.add(f"{path}.{what}", f"more than {FIELDS_LIMIT}", "ERR_TOO_LARGE")
-    if len(document.text) > TEXT_LIMIT:
-        issues.add(path, f"more than {TEXT_LIMIT:,} characters", "ERR_TOO_LARGE")
+        if count > shapes.FIELDS_LIMIT:
+            issues.add(f"{path}.{what}", f"more than {shapes.FIELDS_LIMIT}", "ERR_TOO_LARGE")
+    if len(document.text) > shapes.TEXT_LIMIT:
+        issues.add(path, f"more than {shapes.TEXT_LIMIT:,} characters", "ERR_TOO_LARGE")
 
 
-def _check_alternative(document: SchemaDocument, names: tuple[str, ...], path: str, issues: Issues) -> None:
+def _check_alternative(
+    document: schema_document.SchemaDocument, names: tuple[str, ...], path: str, issues: shapes.Issues
+) -> None:
     for name in names:
         if name == identity.CANONICAL_NAME:
             continue
@@ -326,9 +311,9 @@ def _check_alternative(document: SchemaDocument, names: tuple[str, ...], path: s
             issues.add(path, message, "ERR_IDENTITY")
 
 
-def warnings_of(document: SchemaDocument) -> list[Issue]:
+def warnings_of(document: schema_document.SchemaDocument) -> list[shapes.Issue]:
     """List converters without effect."""
-    warnings = Issues()
+    warnings = shapes.Issues()
     for name, declared in document.fields.items():
         if declared.converters and (document.mismatch_of(name) == "show" or declared.is_union):
             message = "the converters have no effect: set mismatch to hide, or leave them out"
