@@ -40,8 +40,7 @@ PAGE_LIMIT = 500
 PAGE_DEFAULT = 100
 OFFSET_LIMIT = 100_000
 ISSUES_LIMIT = 100
-PROPOSALS_LIMIT = 5
-"""Known names that an answer proposes for an unknown one."""
+PROPOSALS_LIMIT = 5  # known names that an answer proposes for an unknown one
 
 EXAMPLE_ENTITY_ID = "ent_0123456789abcdef01234567"
 EXAMPLE_OTHER_ENTITY_ID = "ent_76543210fedcba9876543210"

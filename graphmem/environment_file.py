@@ -22,8 +22,7 @@ HEAD: Final = (
 OUTSIDE: Final = ("GRAPHMEM_ENV", "GRAPHMEM_DATA_DIR")
 """Variables that say where the file is, so they cannot stand in it."""
 
-_applied: dict[str, str] = {}
-"""The variables of this process that came from the file."""
+_applied: dict[str, str] = {}  # the variables of this process that came from the file
 
 
 def default_directory(env: str) -> Path:

@@ -292,8 +292,7 @@ _CITED = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) (/[a-z0-9_/{}-]+)")
 """An operation as a message cites it: by a route."""
 _ADVICE: Final = frozenset({"warnings", "store_warnings", "hint"})
 """The members of answers that advise the caller. No other member is reworded: it may be stored text."""
-_TEXTS: Final = frozenset({"message", "hint"})
-"""The members of errors and of advice that are messages."""
+_TEXTS: Final = frozenset({"message", "hint"})  # the members of errors and of advice that are messages
 
 
 def reworded(text: str, face: Face) -> str:

@@ -43,8 +43,7 @@ assert REGISTRY, operations
 
 YOUNG_OBJECTS = 10_000
 """New objects after which the garbage collector looks at the young ones. Requests leave few cycles behind."""
-REMOTE_SECONDS = 10.0
-"""Seconds that a database at ``NEO4J_URI`` may take to answer a command."""
+REMOTE_SECONDS = 10.0  # seconds that a database at ``NEO4J_URI`` may take to answer a command
 
 REMOTE_START_SECONDS = 30.0
 """Seconds that it may take to answer a service, which may be started together with it."""

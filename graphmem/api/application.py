@@ -14,8 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphmem import __version__
 
-PREFIXES = ("", "/api")
-"""Every path is served under each of these."""
+PREFIXES = ("", "/api")  # every path is served under each of these
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 

@@ -24,13 +24,10 @@ from graphmem.storing.received_files import decoded_size, too_large
 
 DRAINED_BYTES_LIMIT = 256_000_000
 """Bytes of a refused body that are read and dropped. A sender reads the answer only after it has sent all."""
-DRAIN_SECONDS = 60.0
-"""Seconds for which the rest of a refused body is read."""
-MEMBERS_LIMIT: Final = 1_000
-"""Members named ``file_content`` of a body among which the file is looked for."""
+DRAIN_SECONDS = 60.0  # seconds for which the rest of a refused body is read
+MEMBERS_LIMIT: Final = 1_000  # members named ``file_content`` of a body among which the file is looked for
 _MEMBER: Final = re.compile(rb'"file_content"[ \t\r\n]*+:[ \t\r\n]*+"')
-PART_BYTES: Final = 65_536
-"""Bytes of one part of an inflated body."""
+PART_BYTES: Final = 65_536  # bytes of one part of an inflated body
 _WINDOWS: Final = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 """The codings of bodies that are inflated, with the ``wbits`` of :mod:`zlib`."""
 _UNREAD = "body_is_unread"

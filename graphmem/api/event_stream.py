@@ -34,8 +34,7 @@ from graphmem.observability.logs import new_trace_id
 from graphmem.operations.subscriptions import FollowChanges, changes_for
 
 PING_SECONDS: Final = 25
-SEND_SECONDS: Final = 60
-"""Seconds in which a client has to read what was sent."""
+SEND_SECONDS: Final = 60  # seconds in which a client has to read what was sent
 READY: Final = "ready"
 """The event with which a stream begins. It has data: some clients make an event of a block without."""
 

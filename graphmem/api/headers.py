@@ -25,8 +25,7 @@ SECURITY_HEADERS: Final = {
 """What an answer has unless it sets the header itself, as a page does for its own policy."""
 _SECURITY: Final = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
 
-SANDBOX_HEADER: Final = "X-Graphmem-Sandbox"
-"""The header of every answer of a public sandbox; its value is 1."""
+SANDBOX_HEADER: Final = "X-Graphmem-Sandbox"  # the header of every answer of a public sandbox; its value is 1
 EXPOSED_HEADERS: Final = (
     "WWW-Authenticate", "Mcp-Session-Id", "X-Trace-Id", "Retry-After", "RateLimit", "RateLimit-Policy",
     SANDBOX_HEADER,
@@ -34,8 +33,7 @@ EXPOSED_HEADERS: Final = (
 """What pages of ``Settings.cors_origins`` may read besides the headers that every page may read."""
 
 _ADDRESS: Final = re.compile(r"[\d.]+|[\da-f:.]*:[\da-f:.]*")
-PREFLIGHT_SECONDS: Final = 600
-"""How long a browser may keep the answer to a preflight request."""
+PREFLIGHT_SECONDS: Final = 600  # how long a browser may keep the answer to a preflight request
 
 
 class SentHeaders(dict[str, str]):

@@ -33,12 +33,9 @@ from graphmem.settings import Settings
 from graphmem.storing.received_files import Upload, decoded, too_large
 
 MULTIPART: Final = "multipart/form-data"
-ALLOWANCE_BYTES: Final = 1 << 20
-"""Bytes that a body may have beside the largest file."""
-LARGE_BODIES: Final = 2
-"""Large JSON bodies that one process holds at a time."""
-WAIT_SECONDS: Final = 20.0
-"""Seconds that another one waits for its turn."""
+ALLOWANCE_BYTES: Final = 1 << 20  # bytes that a body may have beside the largest file
+LARGE_BODIES: Final = 2  # large JSON bodies that one process holds at a time
+WAIT_SECONDS: Final = 20.0  # seconds that another one waits for its turn
 FIELDS_LIMIT: Final = 50
 
 

@@ -31,16 +31,11 @@ from graphmem.settings import Settings
 
 KEYS_LIMIT: Final = 20_000
 """Credentials, and addresses, that are counted. Of more, the one that was idle longest is forgotten."""
-KNOWN_LIMIT: Final = 10_000
-"""Credentials that are known to be good."""
-FAILURES: Final = "failures"
-"""The name of the limit of failed attempts to authenticate."""
-REFUSALS_SECONDS: Final = 10
-"""Seconds for which the refusals of an address are counted."""
-PROMPT_REFUSALS: Final = 20
-"""Refusals in that time that are answered at once."""
-COUNTED_REFUSALS: Final = 120
-"""Refusals in that time that are counted: the last of them waits longest."""
+KNOWN_LIMIT: Final = 10_000  # credentials that are known to be good
+FAILURES: Final = "failures"  # the name of the limit of failed attempts to authenticate
+REFUSALS_SECONDS: Final = 10  # seconds for which the refusals of an address are counted
+PROMPT_REFUSALS: Final = 20  # refusals in that time that are answered at once
+COUNTED_REFUSALS: Final = 120  # refusals in that time that are counted: the last of them waits longest
 REFUSAL_STEP_SECONDS, REFUSAL_DELAY_SECONDS_MAX = 0.01, 1.0
 """How much longer each further refusal waits than the one before, and how long a refusal waits at most."""
 

@@ -39,12 +39,9 @@ from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import Tracer
 from graphmem.settings import Settings
 
-PLACES: Final = 8
-"""Requests that run at once while several accounts are present."""
-PLACES_MIN: Final = 2
-"""Requests of each account that run at once, however many accounts are present."""
-PRESENCE_SECONDS: Final = 1.0
-"""Seconds for which an account is present after the start of its last request."""
+PLACES: Final = 8  # requests that run at once while several accounts are present
+PLACES_MIN: Final = 2  # requests of each account that run at once, however many accounts are present
+PRESENCE_SECONDS: Final = 1.0  # seconds for which an account is present after the start of its last request
 
 
 class Turns(Admission):
@@ -75,8 +72,7 @@ class Turns(Admission):
 
 _log = structlog.get_logger("graphmem.http")
 _stdlib_log = logging.getLogger("graphmem.http")
-_ID = re.compile(r"[a-z]{2,4}_[0-9a-f]{8,64}", re.ASCII)
-"""Ids, which the log may have."""
+_ID = re.compile(r"[a-z]{2,4}_[0-9a-f]{8,64}", re.ASCII)  # ids, which the log may have
 
 
 class Gate:

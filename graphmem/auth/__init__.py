@@ -16,8 +16,7 @@ from graphmem.errors import InternalError
 from graphmem.model import attribution
 from graphmem.settings import DEFAULT_OWNER, LOCAL_ACCOUNT, TierName
 
-CLIENT_NAME_LIMIT = 100
-"""Characters of a client's name that are kept."""
+CLIENT_NAME_LIMIT = 100  # characters of a client's name that are kept
 ACCOUNT_HEADER = "X-Graphmem-Account"
 """The account as which a request over the Unix socket acts, percent-encoded. Over TCP it is refused."""
 FIRST_CREDENTIAL = (
@@ -27,8 +26,7 @@ FIRST_CREDENTIAL = (
 """What the first key or password of an open instance changes."""
 _UNNAMED_CLIENTS = frozenset({"unknown", "rest", "mcp"})
 """The names that faces give to clients that have none."""
-LOCAL_NAME = "local"
-"""The name of the account of this machine's user."""
+LOCAL_NAME = "local"  # the name of the account of this machine's user
 
 
 class Scope(enum.StrEnum):
@@ -42,8 +40,7 @@ class Scope(enum.StrEnum):
     """Saying who may call: making keys and grants of agents. Who may write has it, but not by OAuth."""
 
 
-ALL_SCOPES = frozenset(Scope) - {Scope.KEYS}
-"""The scopes that accounts and keys have of their own."""
+ALL_SCOPES = frozenset(Scope) - {Scope.KEYS}  # the scopes that accounts and keys have of their own
 SUPPORTED_SCOPES = (Scope.READ, Scope.WRITE)
 """The scopes that a client of OAuth gets by default, and those that documents and challenges name.
 

@@ -21,10 +21,8 @@ from graphmem.settings import Settings
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 """A name of an account: up to 64 lower-case letters, digits and ``._@+-``, such as an e-mail address."""
-OWNERS_LIMIT: Final = 1_000
-"""Owners without an account that a list names."""
-CODE_SECONDS: Final = 600
-"""Seconds for which a one-time code is valid."""
+OWNERS_LIMIT: Final = 1_000  # owners without an account that a list names
+CODE_SECONDS: Final = 600  # seconds for which a one-time code is valid
 _CODE_LETTERS: Final = "ABCDEFGHJKMNPQRSTVWXYZ23456789"
 """The letters of a one-time code: none that looks like another."""
 _CODE_GROUPS: Final = 4

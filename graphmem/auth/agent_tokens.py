@@ -17,14 +17,11 @@ from graphmem.auth.agent_keys import AgentKey, PrivateAgentKey, decoded, encoded
 from graphmem.auth.message_signatures import WINDOW_SECONDS
 
 TOKEN_TYPE: Final = "aa-agent+jwt"
-DOCUMENT: Final = "aauth-agent.json"
-"""The document below ``/.well-known/`` at which an issuer names its keys."""
+DOCUMENT: Final = "aauth-agent.json"  # the document below ``/.well-known/`` at which an issuer names its keys
 TOKEN_CHARACTERS_LIMIT: Final = 8_192
-NAME_CHARACTERS_LIMIT: Final = 500
-"""Characters of an issuer, a subject or a token's id."""
+NAME_CHARACTERS_LIMIT: Final = 500  # characters of an issuer, a subject or a token's id
 LIFETIME_SECONDS_LIMIT: Final = 86_400
-OWN_LIFETIME_SECONDS: Final = 600
-"""How long a token that an agent signs itself is valid."""
+OWN_LIFETIME_SECONDS: Final = 600  # how long a token that an agent signs itself is valid
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ from graphmem.errors import AuthInvalid, AuthRequired, GraphmemError
 from graphmem.model import times
 from graphmem.settings import Settings
 
-_MINUTE: Final = 60_000_000
-"""Microseconds of a minute: the last use of a credential is noted once in each."""
+_MINUTE: Final = 60_000_000  # microseconds of a minute: the last use of a credential is noted once in each
 
 
 class SentBody(Protocol):

@@ -25,10 +25,8 @@ from graphmem.objects import ObjectStore
 from graphmem.sealing import InstanceKeys
 from graphmem.settings import DEFAULT_OWNER
 
-BATCH: Final = 2_000
-"""Nodes or edges that one statement erases; fewer if the database cannot hold them."""
-RETRY_SECONDS: Final = 60.0
-"""Seconds for which a statement is tried again while the database fails."""
+BATCH: Final = 2_000  # nodes or edges that one statement erases; fewer if the database cannot hold them
+RETRY_SECONDS: Final = 60.0  # seconds for which a statement is tried again while the database fails
 Progress = Callable[[int], None]
 """Called with the observations, transactions, relationships and entities erased since the last call."""
 

@@ -26,12 +26,10 @@ from graphmem.model import times
 if TYPE_CHECKING:
     from graphmem.auth.client_rules import ClientMetadata
 
-REQUEST_SECONDS: Final = 600
-"""Seconds in which a person may decide on a request."""
+REQUEST_SECONDS: Final = 600  # seconds in which a person may decide on a request
 CODE_SECONDS: Final = 60
 ACCESS_SECONDS: Final = 900
-KEYS_SECONDS: Final = 300
-"""Seconds for which an access token with the scope ``keys`` is valid."""
+KEYS_SECONDS: Final = 300  # seconds for which an access token with the scope ``keys`` is valid
 REFRESH_SECONDS: Final = 30 * 24 * 3600
 ATTEMPTS_LIMIT: Final = 10
 """Attempts to allow one request. A wrong password is an attempt."""
@@ -40,8 +38,7 @@ UNUSED_CLIENT_SECONDS: Final = 24 * 3600
 """Seconds for which a registered client is kept that nobody has allowed anything."""
 USED_CLIENT_SECONDS: Final = 365 * 24 * 3600
 """Seconds for which a registered client is kept after a person allowed it something."""
-REMOVAL_SECONDS: Final = 60.0
-"""Least seconds between two removals of what has expired, of one process."""
+REMOVAL_SECONDS: Final = 60.0  # least seconds between two removals of what has expired, of one process
 REMOVED_AT_ONCE: Final = 200
 KEPT_SECONDS: Final = 24 * 3600
 """Seconds for which what has expired is kept, so that its use is told from that of an unknown secret."""

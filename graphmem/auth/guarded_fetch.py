@@ -38,8 +38,7 @@ T = TypeVar("T")
 
 DOCUMENT_BYTES_LIMIT: Final = 5 * 1024
 """Largest body that is read, as the draft of client ID metadata documents recommends."""
-FETCH_SECONDS: Final = 3.0
-"""Time for resolving, connecting, TLS and the whole answer."""
+FETCH_SECONDS: Final = 3.0  # time for resolving, connecting, TLS and the whole answer
 CONNECT_SECONDS: Final = 1.0
 """Time for one address to accept a connection, or a third of the whole time; then the next is tried."""
 HOST_CHARACTERS_LIMIT: Final = 253
@@ -47,12 +46,10 @@ ADDRESSES_TRIED_LIMIT: Final = 3
 RESOLVER_THREADS: Final = 4
 DOCUMENTS_LIMIT: Final = 256
 FAILURES_LIMIT: Final = 1024
-FAILURE_SECONDS: Final = 60.0
-"""How long a URL is not fetched again after a failure."""
+FAILURE_SECONDS: Final = 60.0  # how long a URL is not fetched again after a failure
 CONCURRENT_FETCHES_LIMIT: Final = 32
 KEPT_SECONDS_LIMIT: Final = 24 * 3600.0
-KEPT_SECONDS_DEFAULT: Final = 300.0
-"""How long a document is kept whose answer has no ``Cache-Control``."""
+KEPT_SECONDS_DEFAULT: Final = 300.0  # how long a document is kept whose answer has no ``Cache-Control``
 
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 """A host name: ASCII, at least one dot, the last label begins with a letter. No IP address fits."""

@@ -17,8 +17,7 @@ from graphmem.auth.agent_keys import PrivateAgentKey, refused
 
 HEADERS: Final = ("signature-key", "signature-input", "signature")
 """The headers of a signature, in lower case."""
-WINDOW_SECONDS: Final = 60
-"""How far the time of a signature may be from that of the service."""
+WINDOW_SECONDS: Final = 60  # how far the time of a signature may be from that of the service
 DIGESTS: Final = {"sha-256": "sha256", "sha-512": "sha512"}
 """The algorithms of ``Content-Digest`` that are compared, with their names in :mod:`hashlib`."""
 _PARAMETERS: Final = frozenset({"created", "expires", "nonce", "tag", "keyid", "alg"})

@@ -9,13 +9,11 @@ import secrets
 from functools import cache
 from typing import Final
 
-LENGTH_MIN: Final = 12
-"""Least number of characters of a password."""
+LENGTH_MIN: Final = 12  # least number of characters of a password
 LENGTH_MAX: Final = 1024
 _N, _R, _P = 2**15, 8, 1
 _SALT_BYTES: Final = 16
-_MEMORY_BYTES: Final = 64 * 1024 * 1024
-"""What scrypt may take; these parameters take 32 MiB."""
+_MEMORY_BYTES: Final = 64 * 1024 * 1024  # what scrypt may take; these parameters take 32 MiB
 
 
 async def hashed(password: str) -> str:

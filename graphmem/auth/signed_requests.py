@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from graphmem.auth.authenticator import Caller
 
 
-Keys = Mapping[str, AgentKey]
-"""Keys by their ``kid``."""
+Keys = Mapping[str, AgentKey]  # keys by their ``kid``
 ASKED_AGAIN_SECONDS: Final = 60.0
 """An issuer is asked for its keys at most once in so many seconds, also after a failure."""
 

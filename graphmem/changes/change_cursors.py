@@ -14,8 +14,7 @@ from graphmem.changes.change import Change
 from graphmem.context import Context
 from graphmem.errors import CursorOfAnotherDatabase
 
-END: Final = 999_999_999
-"""The index of a place after all changes of its transaction."""
+END: Final = 999_999_999  # the index of a place after all changes of its transaction
 _SHAPE: Final = re.compile(
     r"([0-9a-f]{8})\.([0-9]{1,15})\.([0-9]{1,9})\.([0-9a-f]{8})(?:\.([0-9]{1,17}))?", re.ASCII
 )

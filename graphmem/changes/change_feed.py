@@ -32,12 +32,9 @@ from graphmem.writing.state import LockedOwner
 if TYPE_CHECKING:  # the answers read stretches of the feed
     from graphmem.changes.standing_changes import StandingAnswers
 
-INTERVAL_SECONDS: Final = 0.3
-"""Seconds between two reads of how far the watched owners have written."""
-KEPT_STRETCHES: Final = 4
-"""Stretches of changes of one owner that are kept for watchers."""
-STREAMS_LIMIT: Final = 1_000
-"""Streams of one process, and calls that wait for changes."""
+INTERVAL_SECONDS: Final = 0.3  # seconds between two reads of how far the watched owners have written
+KEPT_STRETCHES: Final = 4  # stretches of changes of one owner that are kept for watchers
+STREAMS_LIMIT: Final = 1_000  # streams of one process, and calls that wait for changes
 
 _log = structlog.get_logger("graphmem.changes")
 

@@ -20,8 +20,7 @@ from graphmem.context import Context
 from graphmem.database.driver import round_trips
 from graphmem.errors import NotFound
 
-SCANNED_TRANSACTIONS: Final = 2_000
-"""Transactions that one page looks through; its cursor goes on."""
+SCANNED_TRANSACTIONS: Final = 2_000  # transactions that one page looks through; its cursor goes on
 SURROUNDING_RELATIONSHIPS: Final = 200
 """Relationships of an entity, in each direction, whose changes are among its changes."""
 STATEMENTS: Final = 20

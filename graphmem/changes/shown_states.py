@@ -14,8 +14,7 @@ from graphmem.reading import as_of, recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.recomputed import RecomputedEntities
 
-SUBJECTS_PER_READ: Final = 200
-"""Entities or relationships whose states one query reads."""
+SUBJECTS_PER_READ: Final = 200  # entities or relationships whose states one query reads
 _NO_FIELDS: Final[Fields] = {}
 
 

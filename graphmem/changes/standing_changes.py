@@ -29,12 +29,10 @@ from graphmem.reading.shared_rows import EntityRow
 
 LOOK_MICROSECONDS: Final = 60_000_000
 """How often a standing query that depends on time is looked at, where nobody writes."""
-READ_SECONDS: Final = 60.0
-"""How long a query counts as it was read, types and fields of the owner included."""
+READ_SECONDS: Final = 60.0  # how long a query counts as it was read, types and fields of the owner included
 SETTLING_MICROSECONDS: Final = 2_000_000
 """Time before now that counts as now: a transaction of that time may not be committed yet."""
-DAYS_LIMIT: Final = 400
-"""Days without a transaction of which each beginning is looked at by itself."""
+DAYS_LIMIT: Final = 400  # days without a transaction of which each beginning is looked at by itself
 
 _Rows = dict[str, EntityRow | None]
 Span = tuple[int, int]

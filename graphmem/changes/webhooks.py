@@ -33,8 +33,7 @@ from graphmem.model import canonical, times
 
 CONCURRENT_DELIVERIES_LIMIT: Final = 16
 """Subscriptions to which a process delivers at once, so that one that hangs holds up no other."""
-DELIVERY_SECONDS: Final = 10.0
-"""Time for one request with its answer."""
+DELIVERY_SECONDS: Final = 10.0  # time for one request with its answer
 LEASE_SECONDS: Final = 30.0
 BATCH_SECONDS: Final = 5.0
 """How long a process delivers to one subscription, before it asks again whether that may read."""

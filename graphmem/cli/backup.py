@@ -39,8 +39,7 @@ WITHOUT_KEYS = (
     "new keys with `graphmem auth keys create`, and have clients log in again. If an account has a password, "
     "every caller over TCP needs a credential."
 )
-SHOWN_LIMIT = 20
-"""Conflicts and missing files that are printed for people."""
+SHOWN_LIMIT = 20  # conflicts and missing files that are printed for people
 STAGES = {
     "create": "writing observations",
     "receive": "receiving the file",

@@ -20,8 +20,7 @@ from graphmem.errors import InvalidInput, validation_message
 
 # Typer exports no name of it: the class of all faults of a command line, above that of a wrong value.
 UsageError: type[Exception] = cast("type[Exception]", typer.BadParameter.__mro__[1])
-SIMILARITY: Final = 0.8
-"""Least similarity of a word with one of the table, from 0 to 1."""
+SIMILARITY: Final = 0.8  # least similarity of a word with one of the table, from 0 to 1
 PROPOSALS_LIMIT: Final = 3
 
 

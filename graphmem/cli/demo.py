@@ -21,8 +21,7 @@ from graphmem.ingest.own_files import read_request
 from graphmem.neo4j_local.private_files import private_directory, used_as_data
 from graphmem.settings import Settings, variable
 
-MARKER = "demo"
-"""File in a data directory that was made by the demo."""
+MARKER = "demo"  # file in a data directory that was made by the demo
 QUESTIONS = "questions.txt"
 """File in the folder of the examples: questions in words, one a line, which the demo asks."""
 BROWSER_QUERY = (
@@ -30,8 +29,7 @@ BROWSER_QUERY = (
     "MATCH (r:Relationship {key: e.key}) WHERE NOT 'end_date' IN r.fields RETURN p"
 )
 """Draws the example world in the Neo4j Browser, without the relationships that ended."""
-BUDGET = 500
-"""Tokens of context for one question."""
+BUDGET = 500  # tokens of context for one question
 
 
 def demo(session: Session, folder: Path = Path("examples")) -> None:

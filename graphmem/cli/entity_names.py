@@ -19,8 +19,7 @@ _OF_UNLISTED: Final = {"entities.restore": "deleted", "entities.unmerge": "merge
 """Operations on entities that no look-up finds, with the state of these."""
 _UNLISTED_PARTS: Final = frozenset({"entity_id", "source_entity_id"})
 """The arguments of these operations that name such an entity."""
-STATES_LIMIT: Final = 100
-"""Entities of one name, in any state, of which those in the sought state are taken."""
+STATES_LIMIT: Final = 100  # entities of one name, in any state, of which those in the sought state are taken
 _WHOLE: Final = frozenset({"id", "identifier", "name"})
 """The steps of a look-up of which the whole text is what an entity has."""
 

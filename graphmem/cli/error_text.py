@@ -10,8 +10,7 @@ from graphmem.errors import AuthInvalid, AuthRequired, GraphmemError, InvalidCur
 Place = Callable[[str], str]
 """Returns the option or argument that a path of the request, such as ``$.limit``, stands for."""
 
-LINES_LIMIT = 20
-"""Issues, and elements of one detail, that are printed; ``--json`` prints all."""
+LINES_LIMIT = 20  # issues, and elements of one detail, that are printed; ``--json`` prints all
 
 _DEFAULT_MESSAGES = {
     AuthRequired.code: "the service requires a credential: run `graphmem auth login --base-url` with its "

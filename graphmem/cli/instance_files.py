@@ -26,8 +26,7 @@ KEPT: Final = frozenset({BACKUPS, "backups.jsonl", KEY_FILE})
 """What a reset leaves: backups, the record of them, and the keys that open them."""
 LOCAL: Final = frozenset({NOTE, UNFINISHED, "service", "neo4j.lock", "stopped"})
 """What belongs to a directory and not to the data: locks, sockets, and what is said of the directory."""
-Tell = Callable[[str], None]
-"""Takes a line of progress."""
+Tell = Callable[[str], None]  # takes a line of progress
 
 
 def parts(chosen: Settings) -> list[dict[str, Any]]:

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 LEVELS: Final = {"debug": 0, "info": 1, "warning": 2, "warn": 2, "error": 3, "fatal": 4, "critical": 4}
 STYLES: Final = {"warning": "yellow", "error": "bold red", "critical": "bold red"}
 LINES: Final = 50
-PAUSE_SECONDS: Final = 0.5
-"""Seconds between two looks for new lines."""
+PAUSE_SECONDS: Final = 0.5  # seconds between two looks for new lines
 _STAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?(?:Z|\+00:?00) \[?(\w+)\s*\]?\s*"
 )

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from graphmem.sandbox.reports import Report, Reports
 
 T = TypeVar("T")
-SHOWN_LIMIT = 200
-"""Reports that one list shows."""
+SHOWN_LIMIT = 200  # reports that one list shows
 Status = Literal["received", "resolved", "rejected"]
 
 

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 HISTORY: Final = "session_history"
 """The file of the data directory that keeps the lines, for this user only; a sealed instance has none."""
-RECENT: Final = 200
-"""Entities whose ids and names are completed without a look-up."""
-REFUSED: Final = frozenset({"session", "mcp"})
-"""Commands that would take the input of the session."""
+RECENT: Final = 200  # entities whose ids and names are completed without a look-up
+REFUSED: Final = frozenset({"session", "mcp"})  # commands that would take the input of the session
 ENDS: Final = frozenset({"exit", "quit"})
 _LAST_WORD: Final = re.compile(r"""(?:[^\s"']|"[^"]*"?|'[^']*'?)*$""")
 

@@ -39,8 +39,7 @@ PIPE_CHARACTERS = 1000
 console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_CHARACTERS)
 stderr = Console(stderr=True)
 
-_trace: ContextVar[str] = ContextVar("trace", default="")
-"""The trace id of the running command."""
+_trace: ContextVar[str] = ContextVar("trace", default="")  # the trace id of the running command
 _session: ContextVar[Session | None] = ContextVar("session", default=None)
 
 
@@ -272,8 +271,7 @@ def fetching() -> Callable[[str, int, int], None]:
     return tell
 
 
-Draw = Callable[[], Any]
-"""What people see of an answer: returned, or printed at once."""
+Draw = Callable[[], Any]  # what people see of an answer: returned, or printed at once
 
 
 def show(answer: Mapping[str, Any], as_json: bool, draw: Draw | None = None) -> None:

@@ -20,8 +20,7 @@ from graphmem.cli.agents.file_changes import change_file, chosen_agents, print_f
 from graphmem.cli.session import Session
 from graphmem.errors import ConfigurationInvalid
 
-ANSWER_SECONDS = 20.0
-"""Seconds that a server of MCP may take for its first answer."""
+ANSWER_SECONDS = 20.0  # seconds that a server of MCP may take for its first answer
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -117,8 +116,7 @@ def _answer(line: list[str] | str) -> str:
     return "yes" if b'"serverInfo"' in first else "no: it ends, or says nothing, before it answers"
 
 
-CHECK = "check"
-"""The word in place of agents that asks what is set up."""
+CHECK = "check"  # the word in place of agents that asks what is set up
 
 
 def setup(

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from graphmem.settings import Settings
 
 Row = dict[str, Any]
-TIMEOUT_SECONDS: Final = 10.0
-"""Seconds that a service may take for one of the answers."""
+TIMEOUT_SECONDS: Final = 10.0  # seconds that a service may take for one of the answers
 
 
 def status(session: Session) -> tuple[Row, Draw]:

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 
 UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400}
-GRACE_MIN_SECONDS: Final = 3_600
-"""Least grace time: longer than a store takes from the object to its source."""
+GRACE_MIN_SECONDS: Final = 3_600  # least grace time: longer than a store takes from the object to its source
 
 
 def info(session: Session) -> tuple[dict[str, Any], Draw]:

@@ -17,26 +17,19 @@ from rich.text import Text
 
 WIDE_SNAPSHOT_COLUMNS = 140
 """Width of a terminal from which a snapshot has one line for each field, with its observation."""
-VALUE_CHARACTERS = 76
-"""Characters of one value that a cell of a table shows; ``--json`` has it whole."""
-PAIR_CHARACTERS = 600
-"""Characters of one value that stands beside its name."""
+VALUE_CHARACTERS = 76  # characters of one value that a cell of a table shows; ``--json`` has it whole
+PAIR_CHARACTERS = 600  # characters of one value that stands beside its name
 
-GAP: Final = 2
-"""Characters between two columns of a list."""
-EDGES: Final = 3
-"""Characters before the first column of a list and behind the last."""
-LEAST_CHARACTERS: Final = 12
-"""Characters to which a cell of a list may be cut."""
+GAP: Final = 2  # characters between two columns of a list
+EDGES: Final = 3  # characters before the first column of a list and behind the last
+LEAST_CHARACTERS: Final = 12  # characters to which a cell of a list may be cut
 MOST_TELLING: Final = {"name": 20, "entity": 20, "from": 20, "to": 20, "value": 24, "description": 30}
 """Characters to which a cell of these columns may be cut."""
 _WHOLE: Final = re.compile(r"[a-z]{3}_[0-9a-f]{24,32}|[-+0-9.,: TZ]{1,36}|[A-Z0-9_]{1,28}")
 """Cells that are not cut: ids, numbers, times and relationship types."""
 
-WARNINGS = frozenset({"store_warnings", "warnings"})
-"""Parts of an answer that are shown as warnings."""
-_UNCUT = frozenset({"next_cursor", "hint", "message", "secret"})
-"""Texts that are shown whole."""
+WARNINGS = frozenset({"store_warnings", "warnings"})  # parts of an answer that are shown as warnings
+_UNCUT = frozenset({"next_cursor", "hint", "message", "secret"})  # texts that are shown whole
 
 Row = Mapping[str, Any]
 

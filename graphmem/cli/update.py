@@ -14,10 +14,8 @@ from graphmem import __version__
 from graphmem.cli.session import Session, run_async
 from graphmem.errors import InvalidInput
 
-INDEX_SECONDS: Final = 20.0
-"""Seconds that the package index may take."""
-INDEX_BYTES_LIMIT: Final = 8 << 20
-"""An index names each file of each version with its hashes."""
+INDEX_SECONDS: Final = 20.0  # seconds that the package index may take
+INDEX_BYTES_LIMIT: Final = 8 << 20  # an index names each file of each version with its hashes
 _FINAL: Final = re.compile(r"\d+(\.\d+)*")
 _TARGET: Final = re.compile(r"^([a-z-]+):.*## (.*)$", re.MULTILINE)
 

@@ -19,11 +19,9 @@ from graphmem.cli.session import Session, console, show, tell
 from graphmem.cli.tables import List, add, plain
 from graphmem.errors import FileMissing, GraphmemError, InvalidInput, PayloadTooLarge
 
-ATTEMPTS: Final = 5
-"""How often a file is sent while the service is busy."""
+ATTEMPTS: Final = 5  # how often a file is sent while the service is busy
 WAIT_SECONDS_LIMIT: Final = 30.0
-TYPES_LIMIT: Final = 8
-"""Types of entities that are counted at the end, the most frequent ones."""
+TYPES_LIMIT: Final = 8  # types of entities that are counted at the end, the most frequent ones
 TWICE: Final = (
     "the same bytes were stored before and make another entity now: `graphmem interpretations withdraw {}` "
     "takes back what `graphmem upload` read in them"

@@ -14,10 +14,8 @@ from graphmem.cli.tables import plain, short, time_text
 from graphmem.errors import Unavailable
 from graphmem.model import canonical
 
-WAIT_SECONDS: Final = 20
-"""Seconds that one call waits for a change."""
-PAUSE_SECONDS: Final = 2.0
-"""Seconds before a service that does not answer is asked again."""
+WAIT_SECONDS: Final = 20  # seconds that one call waits for a change
+PAUSE_SECONDS: Final = 2.0  # seconds before a service that does not answer is asked again
 
 
 def watch(

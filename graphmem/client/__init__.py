@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from graphmem.client.agent_signing import AgentSigner
 
 TIMEOUT_SECONDS = 60.0
-RENEWAL_SECONDS: Final = 30
-"""An access token that expires in fewer seconds is renewed before it is sent."""
+RENEWAL_SECONDS: Final = 30  # an access token that expires in fewer seconds is renewed before it is sent
 
 
 class Client:

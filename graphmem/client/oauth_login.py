@@ -29,8 +29,7 @@ TIMEOUT_SECONDS: Final = 30.0
 PROTECTED_RESOURCE: Final = "/.well-known/oauth-protected-resource"
 AUTHORIZATION_SERVER: Final = "/.well-known/oauth-authorization-server"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-_TEXT_LIMIT: Final = 200
-"""Characters of a text of the service that a message shows."""
+_TEXT_LIMIT: Final = 200  # characters of a text of the service that a message shows
 
 
 class GrantEnded(Exception):

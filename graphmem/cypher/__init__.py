@@ -172,8 +172,7 @@ def _lines_of(body: str, form: str | None) -> str:
     return "\n".join(lines).strip()
 
 
-LIGHT_OFFSET = 10_000
-"""Items that a light query may skip: beyond it a page costs what a heavy query costs."""
+LIGHT_OFFSET = 10_000  # items that a light query may skip: beyond it a page costs what a heavy query costs
 
 
 def is_light(name: str, params: Mapping[str, Any]) -> bool:

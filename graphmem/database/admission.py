@@ -17,8 +17,7 @@ from typing import Final
 
 from graphmem.errors import ServiceBusy
 
-WAITING_LIMIT: Final = 1_000
-"""Heavy queries that wait at once in one process."""
+WAITING_LIMIT: Final = 1_000  # heavy queries that wait at once in one process
 
 Place = asyncio.Future[None]
 """A query that waits: its result is set when it has a place, its exception when it is refused."""

@@ -11,11 +11,9 @@ from collections.abc import Callable
 from graphmem.database.driver import Database
 from graphmem.errors import DatabaseTimeout, DatabaseUnavailable, GraphmemError, Unavailable
 
-STATE_SECONDS = 1.0
-"""How old the known state may be, and how long a caller waits for a newer one."""
+STATE_SECONDS = 1.0  # how old the known state may be, and how long a caller waits for a newer one
 
-TOLD_EVERY_SECONDS = 2.5
-"""Seconds between two lines of progress while a database is awaited."""
+TOLD_EVERY_SECONDS = 2.5  # seconds between two lines of progress while a database is awaited
 
 
 class Availability:

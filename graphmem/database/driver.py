@@ -47,8 +47,7 @@ PLANNING_SECONDS = 600.0
 """Seconds that the server may take to plan a text, as long as it answers pings meanwhile."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 1.0
 """Seconds between two attempts of a statement: twice as long each time, and up to as much again at random."""
-PAGE_OWNERS = 1_000
-"""Owners that one query reads."""
+PAGE_OWNERS = 1_000  # owners that one query reads
 ANSWER_GRACE_SECONDS = 2.0
 """Seconds that an answer may arrive after its statement's limit: the server itself ends what takes longer."""
 OnNotification = Callable[[str, str], None]

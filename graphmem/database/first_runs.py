@@ -11,8 +11,7 @@ from typing import Final
 
 import neo4j.exceptions
 
-FIRST_RUN_SECONDS: Final = 60.0
-"""Seconds that the first run of a statement may take, its planning included."""
+FIRST_RUN_SECONDS: Final = 60.0  # seconds that the first run of a statement may take, its planning included
 
 TEXTS_LIMIT: Final = 1_000
 """Texts that are remembered. A new relationship type makes new texts of the queries that name the types."""

@@ -24,8 +24,7 @@ LEASE_SECONDS: Final = 30.0
 """Seconds for which a caller has a job after its last sign of life: others wait so long for a killed one."""
 _RENEWALS: Final = 3
 """How often a lease is renewed before it would run out: one renewal that fails loses nothing."""
-_LOOKS: Final = 12
-"""How often who waits for a lease asks for it in that time."""
+_LOOKS: Final = 12  # how often who waits for a lease asks for it in that time
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -20,16 +20,13 @@ from typing_extensions import TypedDict
 from graphmem.errors import DataDamaged, DecryptionFailed
 from graphmem.model import canonical
 
-LISTED_LIMIT: Final = 20
-"""Damaged things that an answer names; the check of snapshots names all."""
+LISTED_LIMIT: Final = 20  # damaged things that an answer names; the check of snapshots names all
 
 MET_DAMAGE: Final = (DecryptionFailed, TypeError, ValueError, LookupError, AttributeError)
 """What a read raises that works with damaged rows."""
 
-Json: TypeAlias = Annotated[str, "JSON"]
-"""A column that holds JSON."""
-UNNAMED: Final = "what this reads"
-"""What an error names whose row has no id."""
+Json: TypeAlias = Annotated[str, "JSON"]  # a column that holds JSON
+UNNAMED: Final = "what this reads"  # what an error names whose row has no id
 _ID: Final = re.compile(r"[a-z]{3}_[0-9a-f]{20}")
 
 R = TypeVar("R")

@@ -28,8 +28,7 @@ _NAME = re.compile(r"V(\d{4})__(\w+)\.cypher")
 LAST_NEEDING_REBUILD = 9
 """The last migration whose indexes hold properties that an older graphmem did not write."""
 _MADE = re.compile(r"(CREATE|DROP) (?:\w+ )*?(?:INDEX|CONSTRAINT) (\w+) IF ")
-BATCH_PARAMETER = "$after"
-"""A statement with this parameter runs in batches."""
+BATCH_PARAMETER = "$after"  # a statement with this parameter runs in batches
 STALLED_SECONDS = 600.0
 """Seconds without progress after which waiting for indexes ends. While they progress there is no limit."""
 REPORT_SECONDS = 10.0

@@ -15,8 +15,7 @@ from typing import ClassVar, Final, Generic, TypeVar
 
 from graphmem.database.driver import Database
 
-OWNERS_LIMIT: Final = 10_000
-"""Owners in a cache; beyond it the cache is emptied."""
+OWNERS_LIMIT: Final = 10_000  # owners in a cache; beyond it the cache is emptied
 
 T = TypeVar("T")
 R = TypeVar("R")

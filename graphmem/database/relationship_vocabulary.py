@@ -25,10 +25,8 @@ from graphmem.model.relationship import REGISTERED_LIMIT, RegistrationRefused
 from graphmem.model.shipped_relationships import BUILTIN, MEANINGS, RelationshipKind
 from graphmem.settings import Settings
 
-REMEMBERED_SECONDS = 5.0
-"""Seconds for which a process uses what it read, before it reads again."""
-OWNERS_LIMIT = 10_000
-"""Owners whose own types a process remembers; beyond it they are forgotten."""
+REMEMBERED_SECONDS = 5.0  # seconds for which a process uses what it read, before it reads again
+OWNERS_LIMIT = 10_000  # owners whose own types a process remembers; beyond it they are forgotten
 
 
 _TypesOfOwner = tuple[int, list[RelationshipKind], list[tuple[str, int]], list[tuple[str, str]]]

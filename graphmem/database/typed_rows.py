@@ -30,8 +30,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, g
 
 from graphmem.database.left_out import checking, each_sound, kept, sound
 
-Row = dict[str, Any]
-"""One row as the driver returns it, by column."""
+Row = dict[str, Any]  # one row as the driver returns it, by column
 
 R = TypeVar("R")
 Convert = Callable[[Any], Any]

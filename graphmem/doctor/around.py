@@ -17,8 +17,7 @@ from graphmem.interpretation import language_model as model_client
 from graphmem.objects import new_object_store
 from graphmem.settings import Settings
 
-TIMEOUT_SECONDS = 5.0
-"""Seconds that a service may take to answer."""
+TIMEOUT_SECONDS = 5.0  # seconds that a service may take to answer
 _LOCAL_FIX = "Free some space on that disk, or give this user access to that directory."
 _BUCKET_FIX = (
     "Start that store, or correct GRAPHMEM_OBJECTS_BUCKET, _ENDPOINT and _REGION and AWS_ACCESS_KEY_ID."

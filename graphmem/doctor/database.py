@@ -20,16 +20,12 @@ from graphmem.neo4j_local import InstanceLogin
 from graphmem.observability.metrics import Metrics
 from graphmem.settings import Settings
 
-SUPPORTED = ("5.26.", "2026.")
-"""Prefixes of the versions that the tests run on."""
+SUPPORTED = ("5.26.", "2026.")  # prefixes of the versions that the tests run on
 VERSION_MIN = (5, 26)
 SKEW_WARN_SECONDS = 2.0
-SKEW_FAIL_SECONDS = 60.0
-"""Difference between the clocks of the database and of this machine."""
-ACCOUNTS_VERSION = 12
-"""The migration that makes accounts."""
-WAITING_LIMIT = 1_000
-"""Entities without a vector that are counted."""
+SKEW_FAIL_SECONDS = 60.0  # difference between the clocks of the database and of this machine
+ACCOUNTS_VERSION = 12  # the migration that makes accounts
+WAITING_LIMIT = 1_000  # entities without a vector that are counted
 _MADE = re.compile(r"CREATE (?:(CONSTRAINT)|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
 _DROPPED = re.compile(r"DROP (?:CONSTRAINT|INDEX) (\w+)")
 Check = Callable[[Database, Settings], Awaitable[Found]]

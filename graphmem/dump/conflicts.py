@@ -12,8 +12,7 @@ from graphmem.model import canonical, facts, ids, relationship
 from graphmem.model.fact_records import ObservationRecord, Repeat, TransactionRecord
 from graphmem.model.fact_table import OBSERVATION, TRANSACTION
 
-REPORT_CHARACTERS_LIMIT: Final = 500
-"""Characters of a value in the report of a conflict."""
+REPORT_CHARACTERS_LIMIT: Final = 500  # characters of a value in the report of a conflict
 _CONTENT: Final = (
     "home", "kind", "observed_at", "fields", "values", "priority", "specificity", "observation_source",
     "agent", "source_id", "interpretation_id",

@@ -25,8 +25,7 @@ MAGIC: Final = b"\x89graphmem-dump\r\n\x1a\n"
 FORMAT: Final = DUMP_FORMAT
 """The format that is written. Every format up to it is read."""
 CHUNK_LINES_LIMIT: Final = 1_000
-CHUNK_BYTES: Final = 1 << 20
-"""A chunk ends with the line that reaches this many bytes."""
+CHUNK_BYTES: Final = 1 << 20  # a chunk ends with the line that reaches this many bytes
 FRAME_BYTES_LIMIT: Final = 64 << 20
 """Largest frame, compressed or not. A line holds what one request wrote: some 10 MB at most."""
 COMPRESSION_LEVEL: Final = 3

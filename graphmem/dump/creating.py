@@ -25,10 +25,8 @@ from graphmem.sealing import InstanceKeys
 from graphmem.sealing.sealed_dumps import DumpSealer
 from graphmem.writing.state import LockedOwner
 
-PAGE_TRANSACTIONS: Final = 500
-"""Transactions that one query reads; fewer where their values are large."""
-PENDING_RECORDS_LIMIT: Final = 500
-"""Records that are held until a thread writes them."""
+PAGE_TRANSACTIONS: Final = 500  # transactions that one query reads; fewer where their values are large
+PENDING_RECORDS_LIMIT: Final = 500  # records that are held until a thread writes them
 SPOOL_BYTES: Final = 2 << 20
 """Bytes of a file that are held in memory until all of it is read and checked; more wait on the disk."""
 Progress = Callable[[str, int, int | None], None]

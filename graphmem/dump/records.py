@@ -26,8 +26,7 @@ SCRYPT_BYTES_LIMIT: Final = 48 << 20
 """Memory that one comparison of a password may take; :mod:`graphmem.auth.passwords` gives it 64 MiB."""
 FILE_CHUNK_BYTES: Final = 3 << 18
 """Bytes of a file in one record: 1 MiB in base64. Never change it: it decides the lines of a dump."""
-LISTED_FILES_LIMIT: Final = 200
-"""Missing files that a result lists; all are counted."""
+LISTED_FILES_LIMIT: Final = 200  # missing files that a result lists; all are counted
 
 
 @dataclass(frozen=True, slots=True)

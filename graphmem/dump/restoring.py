@@ -36,8 +36,7 @@ from graphmem.settings import LOCAL_ACCOUNT
 from graphmem.writing import Writers
 from graphmem.writing.state import LockedOwner
 
-REPORTED_CONFLICTS_LIMIT: Final = 200
-"""Conflicts that a result lists; all are counted."""
+REPORTED_CONFLICTS_LIMIT: Final = 200  # conflicts that a result lists; all are counted
 
 Progress = Callable[[str, int, int | None], None]
 """Called with the stage, the work done since the last call, and the total where it is known.

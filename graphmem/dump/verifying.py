@@ -17,8 +17,7 @@ from graphmem.model import fact_table
 from graphmem.model.fact_records import Record, TransactionRecord
 from graphmem.sealing import InstanceKeys
 
-Progress = Callable[[int], None]
-"""Called with the bytes of the file that were read since the last call."""
+Progress = Callable[[int], None]  # called with the bytes of the file that were read since the last call
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,25 +19,19 @@ from graphmem.duplicates.name_similarity import Name
 from graphmem.duplicates.similarity import Profile, Score
 from graphmem.model import identity
 
-PAIRS_LIMIT = 400_000
-"""Most pairs that one call compares."""
+PAIRS_LIMIT = 400_000  # most pairs that one call compares
 SMALL_BLOCK = 25
 """In a block of at most this many entities all pairs are compared; in a larger one, those in the window."""
-WINDOW = 5
-"""Greatest distance, in a sorted block or in the sorted names, of two entities that are compared."""
-RARE_WORD_LIMIT = 25
-"""A word in at most this many names makes a block by itself."""
-BLOCKING_WORDS = 4
-"""Number of words of a name that make blocks; the rarest are taken."""
+WINDOW = 5  # greatest distance, in a sorted block or in the sorted names, of two entities that are compared
+RARE_WORD_LIMIT = 25  # a word in at most this many names makes a block by itself
+BLOCKING_WORDS = 4  # number of words of a name that make blocks; the rarest are taken
 EQUAL_LENGTH_RATIO, UNEQUAL_LENGTH_RATIO = 75.0, 50.0
 """Least agreement by letters, in per cent, of two names that are compared word by word. The second holds if
 the names have different numbers of words, or if one has initials."""
 
 
-SINGLE_NAME_SCORE = 0.85
-"""Score of a person with a single name and the only person with a longer form of it."""
-PART_SCORE = 0.65
-"""Least score by their own values of two such people: nothing speaks against the pair."""
+SINGLE_NAME_SCORE = 0.85  # score of a person with a single name and the only person with a longer form of it
+PART_SCORE = 0.65  # least score by their own values of two such people: nothing speaks against the pair
 
 
 class Pair(NamedTuple):

@@ -24,10 +24,8 @@ from graphmem.reading import answers
 from graphmem.reading.shared_rows import EntityRow, snapshot_of
 from graphmem.writing import DismissedPair, dismissed_pairs
 
-FIELDS: Final = sorted(COMPARED_FIELDS)
-"""The fields that are compared of a type whose schema names none."""
-VALUE_CHARACTERS_LIMIT: Final = 1_000
-"""A longer value is not compared; as in ``duplicate/_row.cypher``."""
+FIELDS: Final = sorted(COMPARED_FIELDS)  # the fields that are compared of a type whose schema names none
+VALUE_CHARACTERS_LIMIT: Final = 1_000  # a longer value is not compared; as in ``duplicate/_row.cypher``
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +104,7 @@ def profile(row: ProfileRow, detections: Detections) -> Profile:
     return detections.profile(row.id, row.type, row.name, values, (row.observation_count, -row.created_at))
 
 
-NAMES_LIMIT = 100_000
-"""Names that one call reads at most, including those of entities of other types."""
+NAMES_LIMIT = 100_000  # names that one call reads at most, including those of entities of other types
 
 
 async def profile_of(context: Context, entity_id: str, detections: Detections) -> Profile:

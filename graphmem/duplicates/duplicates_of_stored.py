@@ -27,16 +27,11 @@ from graphmem.storing.acceptance import StoredEntity
 from graphmem.text import identifiers
 from graphmem.writing import Receipt
 
-LIKELY_SCORE = 0.9
-"""The least score of a pair that a store lists, unless the schema of the type has another."""
-COMPARED_IN_LOOP = 10
-"""Created entities that are compared with those near them on the event loop."""
-CANDIDATES_PER_ENTITY = 5
-"""Likely duplicates that a store lists for one entity."""
-NEIGHBOURS_EACH_SIDE = 4
-"""Names that are read on each side of each name of a created entity."""
-LOOK_SECONDS = 2.0
-"""Time limit of the search for likely duplicates, once the database has run it."""
+LIKELY_SCORE = 0.9  # the least score of a pair that a store lists, unless the schema of the type has another
+COMPARED_IN_LOOP = 10  # created entities that are compared with those near them on the event loop
+CANDIDATES_PER_ENTITY = 5  # likely duplicates that a store lists for one entity
+NEIGHBOURS_EACH_SIDE = 4  # names that are read on each side of each name of a created entity
+LOOK_SECONDS = 2.0  # time limit of the search for likely duplicates, once the database has run it
 
 _log = structlog.get_logger("graphmem.duplicates")
 

@@ -36,18 +36,12 @@ Words = tuple[str, ...]
 
 EQUAL = 1.0
 REORDERED = 0.99
-SPACED = 0.97
-"""Similarity of equal words: in the same order, in another order, or with other word breaks."""
-INITIAL_LIMIT = 0.88
-"""Highest similarity of names with one match by an initial only."""
-OMISSION_LIMIT = 0.86
-"""Highest similarity of entities if one lacks a part that the other has."""
-CONFLICTING_MARKS = 0.3
-"""Similarity of names with different marks."""
-NICKNAME = 0.9
-"""Similarity of two forms of one given name: Bill and William."""
-SAME_WORD = 0.8
-"""Least similarity of two words that count as the same word."""
+SPACED = 0.97  # similarity of equal words: in the same order, in another order, or with other word breaks
+INITIAL_LIMIT = 0.88  # highest similarity of names with one match by an initial only
+OMISSION_LIMIT = 0.86  # highest similarity of entities if one lacks a part that the other has
+CONFLICTING_MARKS = 0.3  # similarity of names with different marks
+NICKNAME = 0.9  # similarity of two forms of one given name: Bill and William
+SAME_WORD = 0.8  # least similarity of two words that count as the same word
 
 
 _FORMS = word_set(TABLES["words"]["legal_forms"])
@@ -59,8 +53,7 @@ _GENERATION_WORDS: dict[Kind, dict[str, str]] = {
 _GENERATIONS = frozenset({"jr 1", "sr 1"})
 _ROMAN = word_set(TABLES["words"]["roman"])
 _PARTICLES = word_set(TABLES["words"]["particles"])
-_SEVERAL = re.compile(r"\w\s+(?:and|und|et|og|och|&|\+|/)\s+\w|\w[&+/]\w")
-"""Between the names of two people."""
+_SEVERAL = re.compile(r"\w\s+(?:and|und|et|og|och|&|\+|/)\s+\w|\w[&+/]\w")  # between the names of two people
 _SIGNS = re.compile(r"(?<=\w)(?:\++|#)(?!\w)")
 """Behind a word they are a part of it: C++, C#, Disney+."""
 _LABEL = re.compile(
@@ -71,8 +64,7 @@ _LABEL = re.compile(
 _LETTERS = str.maketrans(TABLES["letters"])
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0670]")
 """Accents of Latin, Greek and Cyrillic letters, and the vowel points of Hebrew and Arabic."""
-_DENSE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]")
-"""Ideographs and Hangul."""
+_DENSE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]")  # ideographs and Hangul
 _DOUBLED = re.compile(r"(.)\1+")
 _VOWELS = frozenset("aeiouаеиоуя")
 

@@ -31,8 +31,7 @@ class SimilarityReason(NamedTuple):
     similarity: float
 
 
-Values = Mapping[str, tuple[str, str]]
-"""``(field, stored value)`` by comparable form."""
+Values = Mapping[str, tuple[str, str]]  # ``(field, stored value)`` by comparable form
 Agreement = Literal["equal", "near", "different"]
 
 
@@ -42,8 +41,7 @@ BITS: Final[Mapping[str, Mapping[Agreement, float]]] = {
 """The bits of each kind of field by the agreement of its values."""
 ANCHORS: Final = frozenset({"born", "official_id", "email", "phone", "address", "postcode"})
 """An equal value of one of these makes a block. Nothing else lifts a score above that of the names."""
-IDENTIFYING: Final = frozenset({"official_id", "email", "external_id", "url"})
-"""Relatives do not share these."""
+IDENTIFYING: Final = frozenset({"official_id", "email", "external_id", "url"})  # relatives do not share these
 HOME: Final = frozenset({"address", "postcode", "city"})
 HOME_LIMIT: Final = 9.0
 """Most bits of address, postcode and city together: they are one fact, where somebody lives."""
@@ -59,10 +57,8 @@ DAY_SLIP_LIMIT: Final = 0.88
 DECLARED_TEXT, DECLARED_VALUE = "~", "="
 """What the kind of a field begins with that a schema declares for the detection of duplicates, where it is no
 usual field: ``~label`` is a text, which may have slips, ``=vintage`` a number, a date or a truth value."""
-DAY_CHARACTERS: Final = 10
-"""A shorter birthday is a year, or a month of it."""
-EMAIL_CHARACTERS: Final = 14
-"""A shorter e-mail address with another letter is another address."""
+DAY_CHARACTERS: Final = 10  # a shorter birthday is a year, or a month of it
+EMAIL_CHARACTERS: Final = 14  # a shorter e-mail address with another letter is another address
 
 _DIGITS: Final = re.compile(r"(\d{4})(\d{2})(\d{2})", re.ASCII)
 _PARTED: Final = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})", re.ASCII)
@@ -156,8 +152,7 @@ _COMPARE: Final[dict[str, Callable[[str, str], Agreement | None]]] = {
 """How the values of each kind are compared; of what a schema declares, by the first character of the kind."""
 ONLY: Final = frozenset({"born", "official_id", "address", "postcode", "city"})
 """Kinds of values that are compared of people alone."""
-SIMILARITIES: Final = {"equal": 1.0, "near": 0.7, "different": 0.0}
-"""What a reason says of an agreement."""
+SIMILARITIES: Final = {"equal": 1.0, "near": 0.7, "different": 0.0}  # what a reason says of an agreement
 _AGREEMENTS: Final[tuple[Agreement, ...]] = ("different", "near", "equal")
 
 

@@ -29,8 +29,7 @@ CONFLICT_LIMIT = 0.3
 DOUBT_LIMIT = 0.84
 """The highest score of companies with different web addresses, and of a pair that differs in a field that a
 schema declares: below the default threshold."""
-SIMILAR_NAMES = 0.6
-"""Names with at least this similarity are evidence."""
+SIMILAR_NAMES = 0.6  # names with at least this similarity are evidence
 
 COMPARED_FIELDS: dict[str, str] = {
     **{field: kind for field, kind in identifiers.FIELDS.items() if kind != "alias"},

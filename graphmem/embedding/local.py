@@ -31,8 +31,7 @@ FLOOR: Final = 0.28
 and 40 unrelated phrases find nothing."""
 INLINE_CHARACTERS_LIMIT: Final = 8_000
 """Texts with at most this many characters are embedded in the event loop (5 ms); more go to a thread."""
-BATCH_SIZE: Final = 256
-"""Texts per call of the tokenizer."""
+BATCH_SIZE: Final = 256  # texts per call of the tokenizer
 
 
 class LocalEmbedder:

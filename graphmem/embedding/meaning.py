@@ -21,21 +21,17 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.text import words
 
 DIMENSIONS: Final = 256
-TEXT_LIMIT: Final = 20_000
-"""Characters of an entity's text that its vectors are made of."""
+TEXT_LIMIT: Final = 20_000  # characters of an entity's text that its vectors are made of
 BEGINNING_LIMIT: Final = 2_000
 """Characters at the beginning of a text that its first vector is made of: more would blur it."""
-PASSAGE_LENGTH: Final = 600
-"""Characters of a passage at most, about; a sentence that is longer is divided."""
-PASSAGED_LENGTH: Final = 900
-"""Only a text with more characters is divided into passages."""
+PASSAGE_LENGTH: Final = 600  # characters of a passage at most, about; a sentence that is longer is divided
+PASSAGED_LENGTH: Final = 900  # only a text with more characters is divided into passages
 PASSAGING: Final = "passages 2"
 """How texts are divided, as a part of the name of each model. Whoever changes :func:`passages` changes it:
 the worker then makes all vectors anew, as for another model."""
 COMPONENT_LIMIT: Final = 127
 """The largest component of a packed vector by magnitude: all components are signed bytes."""
-WAITING: Final = ""
-"""The model of an entity that has no vector yet."""
+WAITING: Final = ""  # the model of an entity that has no vector yet
 
 Vector = list[float]
 

@@ -18,8 +18,7 @@ from graphmem.observability.tracing import Tracer
 ATTEMPTS: Final = 3
 PAUSE_SECONDS: Final = (0.1, 1.0)
 """The least and the longest pause before another attempt, where the service names none."""
-ANSWER_BYTES_LIMIT: Final = 20_000_000
-"""Largest answer that is read, in bytes."""
+ANSWER_BYTES_LIMIT: Final = 20_000_000  # largest answer that is read, in bytes
 WAIT_LIMIT_SECONDS: Final = 60.0
 """A service that asks for a longer pause is asked again as if it had named none."""
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429})

@@ -14,8 +14,7 @@ from graphmem.ingest.links import without_addresses
 from graphmem.ingest.tables import table
 
 WARNINGS_LIMIT = 100
-NAMES_SHOWN = 10
-"""Names of things whose text is not read that a warning has."""
+NAMES_SHOWN = 10  # names of things whose text is not read that a warning has
 VALUE_DEPTH_LIMIT = 100
 OF_PROGRAMS = {
     name: re.compile("".join(pieces), re.IGNORECASE) for name, pieces in table("program_values").items()

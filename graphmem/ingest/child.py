@@ -32,11 +32,9 @@ from graphmem.ingest.pipe import lines
 from graphmem.ingest.processes import MEMORY_STATUS
 
 T = TypeVar("T")
-TEXT_TYPES = ("text/", "application/json")
-"""How the types of formats begin whose files have one encoding."""
+TEXT_TYPES = ("text/", "application/json")  # how the types of formats begin whose files have one encoding
 OPEN_FILES_LIMIT = 64
-IDLE_SECONDS = 300.0
-"""A server that nobody asks for so long ends."""
+IDLE_SECONDS = 300.0  # a server that nobody asks for so long ends
 MESSAGE_BYTES = 65_536
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4

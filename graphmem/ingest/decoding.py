@@ -24,20 +24,14 @@ GUESS_BYTES = 65_536
 SCRIPT_SHARE = 0.4
 """So many characters of a text in UTF-16 have one first byte, as those of most scripts have."""
 BEYOND_ASCII = re.compile(rb"[^\0-\x7f]")
-ISO_2022 = (b"\x1b$", b"\x1b(")
-"""How ISO-2022-JP and ISO-2022-KR begin, which have no byte beyond ASCII."""
+ISO_2022 = (b"\x1b$", b"\x1b(")  # how ISO-2022-JP and ISO-2022-KR begin, which have no byte beyond ASCII
 DECLARED = re.compile(rb"""\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9_.:-]{1,40})["']""")
 """The encoding that an XML declaration names."""
-LINES_SHOWN = 20
-"""Lines that a warning names."""
-CONTROL_SHARE_LIMIT = 0.02
-"""A text has fewer control characters than this share of its first bytes."""
-ZERO_TAIL_SAMPLE_BYTES = 4_096
-"""Bytes by which a file with such a tail is taken for a text."""
-ZERO_TAIL_BYTES = 4
-"""So many zero bytes at the end are no character of a text."""
-WHITE_SPACE = "\t\n\f\r\x1b"
-"""Control characters that a text may have; the last one changes the alphabet."""
+LINES_SHOWN = 20  # lines that a warning names
+CONTROL_SHARE_LIMIT = 0.02  # a text has fewer control characters than this share of its first bytes
+ZERO_TAIL_SAMPLE_BYTES = 4_096  # bytes by which a file with such a tail is taken for a text
+ZERO_TAIL_BYTES = 4  # so many zero bytes at the end are no character of a text
+WHITE_SPACE = "\t\n\f\r\x1b"  # control characters that a text may have; the last one changes the alphabet
 CONTROLS = bytes({*range(0x20), 0x7F} - set(WHITE_SPACE.encode()))
 
 

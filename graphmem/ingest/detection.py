@@ -29,10 +29,8 @@ CHAT_NAME = re.compile(r"WhatsApp|(?:^|[/\\])_chat\b", re.IGNORECASE)
 HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]")
 MAIL_HEADERS = {"from", "to", "subject", "date", "message-id", "received", "return-path", "mime-version"}
 MAIL_HEADERS_MINIMUM = 3
-LINES_TRIED = 20
-"""Lines of which one that is whole shows what they all are: the first may be broken."""
-TABBED_LINES = 20
-"""Lines by which a text is taken for a table with tabs."""
+LINES_TRIED = 20  # lines of which one that is whole shows what they all are: the first may be broken
+TABBED_LINES = 20  # lines by which a text is taken for a table with tabs
 EXPORTED = ("entity_type", "identity", "observations", "relationships")
 """The members of a line of `graphmem export`."""
 EXPORTED_LINE = re.compile(r'\s*\{"entity_type":"[a-z0-9_]+","entity_id":"\w+","canonical_name":')

@@ -17,11 +17,9 @@ PART_KINDS = (
     "record", "row", "sheet", "slide", "table",
 )  # fmt: skip
 REASON_CHARACTERS_LIMIT = 500
-FILE_BYTES_LIMIT = 52_428_800
-"""Bytes of the largest file that is stored or parsed."""
+FILE_BYTES_LIMIT = 52_428_800  # bytes of the largest file that is stored or parsed
 CHARACTERS_DEFAULT: Final = 20_000
-CHARACTERS_LIMIT: Final = 1_000_000
-"""Characters of one page of the text of a file."""
+CHARACTERS_LIMIT: Final = 1_000_000  # characters of one page of the text of a file
 
 
 class ParseFailed(Exception):

@@ -17,10 +17,8 @@ from graphmem.ingest.tables import table
 
 CHARSET: Final = re.compile(r""";\s*charset\s*=\s*"?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 """The parameter of a mime type."""
-NEAR: Final = 0.75
-"""An encoding is about as likely as the best one if it has so much of its confidence."""
-NEAR_OF_SHORT: Final = 0.5
-"""The same for a text with few letters beyond ASCII."""
+NEAR: Final = 0.75  # an encoding is about as likely as the best one if it has so much of its confidence
+NEAR_OF_SHORT: Final = 0.5  # the same for a text with few letters beyond ASCII
 ALIKE: Final = 0.9
 """With so much of the confidence a short text of Western Europe may have a letter of another language."""
 BEYOND_ASCII: Final = re.compile("[^\0-\x7f]")
@@ -28,12 +26,9 @@ SCRIPTS: Final = ("\u0370\u03ff", "\u0400\u04ff", "\u0590\u05ff", "\u0600\u06ff"
 """Scripts whose letters do not stand beside Latin ones in a word: Greek, Cyrillic, Hebrew, Arabic, Thai."""
 EAST_ASIAN: Final = "\u1100\U0010ffff"
 ORDINALS: Final = "ªº"
-WITHIN_WORDS: Final = "’·—"
-"""Signs that may stand between two letters."""
-SHORT_LETTERS: Final = 6
-"""A text with fewer letters beyond ASCII is a short one."""
-WESTERN: Final = "cp1252"
-"""Of encodings that fit as well this one comes first."""
+WITHIN_WORDS: Final = "’·—"  # signs that may stand between two letters
+SHORT_LETTERS: Final = 6  # a text with fewer letters beyond ASCII is a short one
+WESTERN: Final = "cp1252"  # of encodings that fit as well this one comes first
 CHINESE: Final = "gb18030"
 
 

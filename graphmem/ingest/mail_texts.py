@@ -23,8 +23,7 @@ ENCODED_WORD = re.compile(WORD, re.IGNORECASE)
 ENCODED_WORDS = re.compile(rf"{WORD}(?:\s*{WORD})*", re.IGNORECASE)
 """Words beside each other: the white space between them is not shown, nor does it part a character."""
 PLAIN_CHARSETS = {None, "ascii", "us-ascii", "utf-8", "iso-8859-1"}
-JAPANESE = "\x1b$"
-"""How ISO-2022-JP begins, which has no byte beyond ASCII."""
+JAPANESE = "\x1b$"  # how ISO-2022-JP begins, which has no byte beyond ASCII
 
 
 class MailTexts:

@@ -11,15 +11,13 @@ from graphmem.ingest.archives import MAIN_MEMBERS
 from graphmem.ingest.decoding import beginning, is_text, without_zero_tail
 from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME
 
-HEAD_BYTES = 8_192
-"""How much of a file is looked at."""
+HEAD_BYTES = 8_192  # how much of a file is looked at
 UNKNOWN = "application/octet-stream"
 TEXTS = ("application/json", "application/xml", "application/x-ndjson", "message/rfc822", "image/svg+xml")
 """Types of texts beside ``text/…``."""
 ARCHIVE: Final = "application/zip"
 _RTF: Final = b"{\\rtf"
-_MEMBER: Final = rb"PK\x03\x04.{26}"
-"""The header of a member of an archive; its name follows."""
+_MEMBER: Final = rb"PK\x03\x04.{26}"  # the header of a member of an archive; its name follows
 _STATED_BY_ARCHIVE: Final = re.compile(_MEMBER + rb"mimetype([a-z]+/[a-z0-9.+-]+)", re.DOTALL)
 _MAIN_MEMBER: Final = re.compile(_MEMBER + rb"(word/|xl/|ppt/)", re.DOTALL)
 

@@ -19,8 +19,7 @@ from graphmem.model import canonical
 
 OPERATIONS: Final = frozenset({"files.parse", "store", "store.unstructured"})
 """The operations that take a file, for programs that do not import them; a test compares the registry."""
-TOOLS: Final = frozenset({"parse_file", "store"})
-"""The tools of these operations."""
+TOOLS: Final = frozenset({"parse_file", "store"})  # the tools of these operations
 _HEAD_BYTES: Final = 4_096
 _REQUEST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{(?!\\rtf)|\[\s*(?:[\[{\"\]]|$)|$)")
 """The beginning of arguments: an object, or a list of items. RTF and some texts begin so as well."""

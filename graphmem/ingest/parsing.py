@@ -40,10 +40,8 @@ CHUNK_BYTES = 1 << 20
 PROCESSES_LIMIT = 3
 """How many files are parsed at a time: each may need the memory that :class:`DocumentLimits` allows."""
 PROCESSES_OF_OWNER = 2
-WAIT_SECONDS = 300.0
-"""How long a file waits until others are parsed."""
-LOOK_SECONDS = 1.0
-"""Seconds between two looks whether somebody still waits for a document."""
+WAIT_SECONDS = 300.0  # how long a file waits until others are parsed
+LOOK_SECONDS = 1.0  # seconds between two looks whether somebody still waits for a document
 _THREADS = ThreadPoolExecutor(PROCESSES_LIMIT, thread_name_prefix="parsing")
 PLACES = Admission(PROCESSES_LIMIT, WAIT_SECONDS, of_owner=PROCESSES_OF_OWNER, what="files are parsed")
 

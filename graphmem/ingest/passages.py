@@ -10,16 +10,14 @@ from typing import Final, NamedTuple
 from graphmem.ingest.document import ParsedDocument
 from graphmem.model import canonical
 
-PASSAGE_CHARACTERS: Final = 900
-"""Characters of a passage at most."""
+PASSAGE_CHARACTERS: Final = 900  # characters of a passage at most
 TEXT_CHARACTERS: Final = 2_000_000
 """Characters at the beginning of a text that are divided into passages: some 700 pages."""
 DIVISION: Final = 1
 """The version of the division. Whoever changes :func:`divided` raises it: the worker then makes all passages
 anew."""
 
-WAITING: Final = "?"
-"""The reader of a source whose passages are to be made."""
+WAITING: Final = "?"  # the reader of a source whose passages are to be made
 _ENDS: Final = tuple(map(re.compile, (r"\n\s*\n", r"\n", r"[.!?。！？]+(?=\s)|[。！？]", r"\s")))
 """Where a text is divided, the best places first: between paragraphs, lines, sentences, words."""
 _BLANK: Final = re.compile(r"\s*")

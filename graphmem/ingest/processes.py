@@ -33,12 +33,9 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
 }
 COMMAND = [sys.executable, "-P", "-m", "graphmem.ingest.child"]
-MEMORY_STATUS = 77
-"""The exit status of a process that may have no more memory."""
-EXIT_SECONDS = 5.0
-"""How long a process may take to end after the end of its output."""
-ANSWER_SECONDS = 30.0
-"""How long the server may take to answer: it may import a library first."""
+MEMORY_STATUS = 77  # the exit status of a process that may have no more memory
+EXIT_SECONDS = 5.0  # how long a process may take to end after the end of its output
+ANSWER_SECONDS = 30.0  # how long the server may take to answer: it may import a library first
 
 
 class ServerLost(Exception):

@@ -13,10 +13,8 @@ from datetime import date, datetime, time, timedelta
 from typing import Final
 
 HORIZON_DAYS: Final = 400
-INSTANCES_LIMIT: Final = 90
-"""Instances of one entry; an entity has at most 100 events in the timeline."""
-STEPS_LIMIT: Final = 20_000
-"""Instances of one rule that are looked at: 50 years of days."""
+INSTANCES_LIMIT: Final = 90  # instances of one entry; an entity has at most 100 events in the timeline
+STEPS_LIMIT: Final = 20_000  # instances of one rule that are looked at: 50 years of days
 UNTIL = re.compile(r"UNTIL=([0-9TZ]+)", re.IGNORECASE)
 FREQUENCY = re.compile(r"FREQ=(?:DAILY|WEEKLY|MONTHLY|YEARLY)(?:;|\Z)", re.IGNORECASE)
 NO_INTERVAL = re.compile(r"INTERVAL=0*(?:;|\Z)", re.IGNORECASE)

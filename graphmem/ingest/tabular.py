@@ -21,10 +21,8 @@ from graphmem.ingest.links import parted
 
 HEADER_CHARACTERS_LIMIT = 100
 LABEL = re.compile(r"([^:]{2,40}):\s*(\S.*)")
-LABEL_CELLS = 2
-"""Cells of a line above a table that is a label and its value."""
-HEAD_ROWS = 20
-"""Among so many rows the header is looked for."""
+LABEL_CELLS = 2  # cells of a line above a table that is a label and its value
+HEAD_ROWS = 20  # among so many rows the header is looked for
 PERIOD = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 NO_DAY = re.compile(r"\s*(?:0{1,2}([/.-])0{1,2}\1(?:00){1,2}|0000-00-00(?: 00:00:00)?)\s*")
 """What Outlook and databases write where a day is not known."""

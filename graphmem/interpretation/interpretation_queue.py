@@ -19,8 +19,7 @@ from graphmem.model import times
 from graphmem.reading.source_answers import InterpretationRow
 from graphmem.writing.new_interpretation import Interpretation, Status
 
-ATTEMPTS_LIMIT: Final = 8
-"""How often an interpretation is tried."""
+ATTEMPTS_LIMIT: Final = 8  # how often an interpretation is tried
 BACKOFF_SECONDS: Final = 5.0
 """Seconds before the second attempt; each later one waits twice as long, up to an hour."""
 _BACKOFF_LIMIT_SECONDS: Final = 3_600.0

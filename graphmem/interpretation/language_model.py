@@ -25,8 +25,7 @@ from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.settings import Settings
 
 NAME: Final = "language_model"
-VERSION: Final = str(model_prompt.VERSION)
-"""The version of the interpreter: that of its prompt."""
+VERSION: Final = str(model_prompt.VERSION)  # the version of the interpreter: that of its prompt
 _REASON_CHARACTERS_LIMIT: Final = 300
 
 _log = structlog.get_logger("graphmem.interpretation")

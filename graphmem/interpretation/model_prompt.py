@@ -27,8 +27,7 @@ from graphmem.model import canonical, relationship, schema
 
 VERSION: Final = 3
 """Rises whenever the same document may give another prompt, or the same answer another proposal."""
-KNOWN_TYPES_CHARACTERS_LIMIT: Final = 20_000
-"""Characters of the known types in one prompt."""
+KNOWN_TYPES_CHARACTERS_LIMIT: Final = 20_000  # characters of the known types in one prompt
 
 TASK: Final = resources.files("graphmem.interpretation").joinpath("task.txt").read_text("utf-8")
 """What the model is told to do. A change of it is another :data:`VERSION`."""
@@ -115,8 +114,7 @@ def system_message(types: KnownTypes) -> str:
     return "\n".join(parts)
 
 
-OCCURRENCES_LIMIT: Final = 100
-"""Occurrences of one quote that are compared."""
+OCCURRENCES_LIMIT: Final = 100  # occurrences of one quote that are compared
 ADDRESS_MARKS: Final = ("@", "://")
 """What an e-mail or web address holds. Addresses identify entities, so their quotes must hold them."""
 

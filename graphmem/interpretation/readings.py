@@ -23,12 +23,10 @@ from graphmem.reading.source_answers import SourceRow
 
 PROSE: Final = frozenset({"text", "html", "pdf", "docx", "pptx", "odt", "rtf"})
 """Formats of texts, of which rules know the title and the metadata alone. A language model reads them."""
-SCHEMAS_AT_ONCE: Final = 500
-"""Schemas that one query reads."""
+SCHEMAS_AT_ONCE: Final = 500  # schemas that one query reads
 READING_ERRORS: Final = (ParserUnconfined, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged)
 """Why a source cannot be read, whatever its bytes are."""
-UNKNOWN = "unknown"
-"""The interpreter of a file that none could read."""
+UNKNOWN = "unknown"  # the interpreter of a file that none could read
 
 
 class ReadingFailed(Exception):

@@ -22,8 +22,7 @@ from graphmem.storing.acceptance import apply_withdrawals
 from graphmem.writing import Receipt
 from graphmem.writing.new_interpretation import ENDED, Interpretation, Status
 
-PROMPT_BYTES: Final = 65_536
-"""Size of the largest source that is interpreted before its caller is answered."""
+PROMPT_BYTES: Final = 65_536  # size of the largest source that is interpreted before its caller is answered
 PROMPT_OBSERVATIONS: Final = 500
 """Observations that are written before the caller is answered; more are left to the worker."""
 LEASE_SECONDS: Final = 60.0

@@ -28,10 +28,8 @@ from graphmem.writing import vectors
 
 WAITING_LIMIT: Final = 500
 """Sources of which a pass chooses some at random, so that those that always fail keep no other waiting."""
-READ_AT_ONCE: Final = 8
-"""Sources whose passages one pass makes."""
-FACTS: Final = {"graphmem"}
-"""Formats of facts that are stored as such: their text says nothing else."""
+READ_AT_ONCE: Final = 8  # sources whose passages one pass makes
+FACTS: Final = {"graphmem"}  # formats of facts that are stored as such: their text says nothing else
 PROMPT_SECONDS: Final = 10
 """Seconds after the first store of a source in which only the call that stored it makes its passages."""
 

@@ -25,10 +25,8 @@ from graphmem.storing.acceptance import Parts, Writing, accept
 from graphmem.writing import Receipt
 from graphmem.writing.new_interpretation import PRIORITY, SPECIFICITY, Interpretation
 
-OPERATION: Final = "interpretations.run"
-"""The operation of the transactions of an interpreter."""
-CHUNK: Final = 500
-"""Observations of one transaction of a large interpretation."""
+OPERATION: Final = "interpretations.run"  # the operation of the transactions of an interpreter
+CHUNK: Final = 500  # observations of one transaction of a large interpretation
 WARNINGS_LIMIT: Final = 50
 QUOTED_CHARACTERS: Final = 300
 

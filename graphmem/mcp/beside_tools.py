@@ -41,14 +41,10 @@ from graphmem.model.comparison import fold_text
 from graphmem.observability.logs import new_trace_id
 from graphmem.registry import REGISTRY, Face
 
-PAGE_SIZE: Final = 50
-"""Resources that one page lists."""
-CHARACTERS_LIMIT: Final = 20_000
-"""Characters of one resource, as of the answer of a tool."""
-VALUES_LIMIT: Final = 100
-"""Values of one completion; MCP allows no more."""
-TYPED_LIMIT: Final = 200
-"""Characters of a typed text that is searched for."""
+PAGE_SIZE: Final = 50  # resources that one page lists
+CHARACTERS_LIMIT: Final = 20_000  # characters of one resource, as of the answer of a tool
+VALUES_LIMIT: Final = 100  # values of one completion; MCP allows no more
+TYPED_LIMIT: Final = 200  # characters of a typed text that is searched for
 MIME_TYPE: Final = "application/json"
 """A resource is the JSON that REST answers: programs can parse it, and it has the ids and the provenance.
 

@@ -14,8 +14,7 @@ from graphmem.reading.budgets import CHARACTERS_MINIMUM, MaxCharacters
 from graphmem.reading.shortening import cut_text, greatest
 
 QUERY_LIMIT = 2_048
-TEXT_LIMIT = 100_000
-"""Characters of one observation."""
+TEXT_LIMIT = 100_000  # characters of one observation
 
 Name = Annotated[str, Field(min_length=1, max_length=10_000, description="Name of the entity."), NotBlank]
 EntityTypeName = Annotated[str, Field(max_length=1_000, description="Type of the entity, such as person.")]
@@ -93,13 +92,10 @@ class OpenNodes(Arguments):
     max_characters: MaxCharacters = None
 
 
-Graph = dict[str, Any]
-"""An answer with ``entities``, ``relations`` and perhaps a ``hint``."""
+Graph = dict[str, Any]  # an answer with ``entities``, ``relations`` and perhaps a ``hint``
 
-HINT_CHARACTERS: Final = 300
-"""Characters that an answer keeps for its hint."""
-MARK_CHARACTERS: Final = 40
-"""Characters of the mark behind a text that is cut."""
+HINT_CHARACTERS: Final = 300  # characters that an answer keeps for its hint
+MARK_CHARACTERS: Final = 40  # characters of the mark behind a text that is cut
 
 
 def size(graph: Graph) -> int:

@@ -35,18 +35,14 @@ from graphmem.search.lookup import ExactHits
 from graphmem.storing.acceptance import Writing, accept
 from graphmem.text import identifiers
 
-NODES_LIMIT: Final = 1_000
-"""Entities of one answer."""
-RELATIONSHIPS_LIMIT: Final = 5_000
-"""Relationships of one answer."""
+NODES_LIMIT: Final = 1_000  # entities of one answer
+RELATIONSHIPS_LIMIT: Final = 5_000  # relationships of one answer
 SEARCH_LIMIT: Final = 50
 PAGE_LIMIT: Final = 500
-AT_ONCE: Final = 20
-"""Operations that one call runs at once."""
+AT_ONCE: Final = 20  # operations that one call runs at once
 NAMES_AT_ONCE: Final = 1_000
 HITS_LIMIT: Final = 2_000
-RELATION_CHARACTERS: Final = 70
-"""Characters of the shortest relation in an answer."""
+RELATION_CHARACTERS: Final = 70  # characters of the shortest relation in an answer
 
 Row = dict[str, Any]
 

@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 from graphmem.arguments import invalid
 from graphmem.mcp.toolsets import TABLE, Toolset, filled
 
-ARGUMENT_LIMIT: Final = 1_000
-"""Characters of an argument."""
+ARGUMENT_LIMIT: Final = 1_000  # characters of an argument
 
 
 class PromptText(NamedTuple):

@@ -12,12 +12,10 @@ from urllib.parse import quote
 from graphmem.errors import CursorOfAnotherDatabase, GraphmemError
 
 ENTITY, SCHEMA, RECENT = "graphmem://entity/{id}", "graphmem://schema/{type}", "graphmem://recent"
-OPERATION, ROUTE = "changes.list", ("GET", "/changes")
-"""The operation that says what changed."""
+OPERATION, ROUTE = "changes.list", ("GET", "/changes")  # the operation that says what changed
 WAIT_SECONDS: Final = 5
 """Seconds that one call waits for a change. A service that is told to stop waits for the call."""
-RETRY_SECONDS: Final = 1.0
-"""Seconds until the next call after one that failed."""
+RETRY_SECONDS: Final = 1.0  # seconds until the next call after one that failed
 ALL: Final = "graphmem://"
 _ENTITIES: Final = ("entity_id", "merged_into", "split_into")
 

@@ -42,8 +42,7 @@ from graphmem.settings import Settings
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32602, -32603
 CONNECTION_CLOSED = -32000
-DRAIN_SECONDS = 5.0
-"""Seconds in which the calls under way are answered after the client has closed its end."""
+DRAIN_SECONDS = 5.0  # seconds in which the calls under way are answered after the client has closed its end
 
 
 def run(settings: Settings, account: str | None = None) -> None:

@@ -27,12 +27,9 @@ from graphmem.registry import Face, Operation
 from graphmem.sandbox.terms import instructions_of
 from graphmem.settings import ToolsetName
 
-_NAMED = frozenset({"properties", "$defs"})
-"""The keywords whose keys are names."""
-_PARTS = frozenset({"items", "additionalProperties"})
-"""The keywords that may hold a schema."""
-_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
-"""The keywords that hold a list of schemas."""
+_NAMED = frozenset({"properties", "$defs"})  # the keywords whose keys are names
+_PARTS = frozenset({"items", "additionalProperties"})  # the keywords that may hold a schema
+_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})  # the keywords that hold a list of schemas
 _TRIVIAL = (
     ("minLength", 1), ("additionalProperties", True),
     ("minimum", -items.PRIORITY_LIMIT), ("maximum", items.PRIORITY_LIMIT), ("maximum", OFFSET_LIMIT),
@@ -131,8 +128,7 @@ EXCEPTIONS: Final[Mapping[str, frozenset[str]]] = {
 Who reads one entity asks where its values come from. A context has a budget of its own.
 """
 
-HEAVY: Final = frozenset({"prompts/get", "completion/complete"})
-"""The messages beside tool calls that search."""
+HEAVY: Final = frozenset({"prompts/get", "completion/complete"})  # the messages beside tool calls that search
 
 
 def defaults_of(operation: Operation[Any]) -> dict[str, Any]:

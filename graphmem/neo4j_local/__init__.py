@@ -37,8 +37,7 @@ Probe = Callable[[InstanceLogin], None]
 
 PORT_MOVES = 3
 POLL_SECONDS = 0.1
-LINES = 20
-"""Lines of the logs that an error shows."""
+LINES = 20  # lines of the logs that an error shows
 
 
 class InstanceStatus(NamedTuple):

@@ -18,10 +18,8 @@ from typing import IO, Any
 
 from graphmem.errors import ObjectStoreFull, ObjectStoreRefused, ObjectStoreUnavailable
 
-CHUNK_BYTES = 1 << 20
-"""Bytes that are read, hashed and written at once."""
-_SPACE_BYTES = 16 << 20
-"""Bytes that a put writes between two looks at the free space of the disk."""
+CHUNK_BYTES = 1 << 20  # bytes that are read, hashed and written at once
+_SPACE_BYTES = 16 << 20  # bytes that a put writes between two looks at the free space of the disk
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ELOOP})
 

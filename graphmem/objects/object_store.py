@@ -28,8 +28,7 @@ from graphmem.objects.sealed import SealedReader, SealedStaged, is_newest
 from graphmem.sealing import InstanceKeys
 from graphmem.sealing.sealed_files import object_name, plain_size
 
-THREADS = 8
-"""Puts, reads and look-ups that run at once in one process; others wait."""
+THREADS = 8  # puts, reads and look-ups that run at once in one process; others wait
 
 Source = AsyncIterable[bytes] | Path | BinaryIO
 """Where the bytes of a put come from: an asynchronous iterator, the path of a file, or an open file."""

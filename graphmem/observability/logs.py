@@ -34,16 +34,14 @@ WAIT_SECONDS: Final = 0.25
 """Seconds for which the lines of operations are gathered before they are written: a crash loses no more."""
 WAITING_LIMIT: Final = 20_000
 """Lines that may wait. Who logs one more writes them all, so that a slow disk takes no memory."""
-OPERATIONS: Final = "graphmem.operation"
-"""The logger that the lines of operations name."""
+OPERATIONS: Final = "graphmem.operation"  # the logger that the lines of operations name
 _SECRET = re.compile(r"(gm_[a-z]{2}_)[A-Za-z0-9_-]{8,}")
 """A secret that graphmem made: an API key, an access token or a refresh token. Only the prefix is logged.
 
 In JSON a line break is a letter behind a backslash, so no word boundary need stand before a secret.
 """
 
-Event = dict[str, Any]
-"""What one line says, by name."""
+Event = dict[str, Any]  # what one line says, by name
 
 
 def configure(

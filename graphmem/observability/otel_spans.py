@@ -23,8 +23,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from graphmem import __version__
 from graphmem.observability.tracing import Tracer
 
-CLOSING_SECONDS = 3.0
-"""Seconds that a process waits at its end until its last spans are sent."""
+CLOSING_SECONDS = 3.0  # seconds that a process waits at its end until its last spans are sent
 # Only the trace context of callers is passed on to other services, not their baggage.
 _carrier = TraceContextTextMapPropagator()
 _TRACE_HEADERS = (b"traceparent", b"tracestate")

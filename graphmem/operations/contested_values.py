@@ -16,8 +16,7 @@ from graphmem.reading.pages import LeavesOut
 from graphmem.registry import Scope, operation
 from graphmem.search.context.context_lines import contested_lines
 
-SCANNED_LIMIT: Final = 200
-"""Entities that one call looks at, the newest ones."""
+SCANNED_LIMIT: Final = 200  # entities that one call looks at, the newest ones
 _CHUNK: Final = 50
 
 

@@ -42,11 +42,9 @@ from graphmem.text import words
 
 BUDGET_MINIMUM = 500
 BUDGET_MAXIMUM = 200_000
-BUDGET_IN_LOOP = 10_000
-"""The tokens of a larger answer are counted in a thread."""
+BUDGET_IN_LOOP = 10_000  # the tokens of a larger answer are counted in a thread
 HINT_LIMIT = 300
-ENTITIES_LIMIT = 30
-"""Entities that answer one question."""
+ENTITIES_LIMIT = 30  # entities that answer one question
 
 
 class RetrieveContext(Arguments):

@@ -31,8 +31,7 @@ from graphmem.writing.withdrawing import withdrawn_message
 
 RUN_ATTEMPTS: Final = 5
 """How often a run is numbered again while others write interpretations of the same source."""
-BY_AGENT: Final = "agent"
-"""The interpreter of what a caller read itself and gives no other name."""
+BY_AGENT: Final = "agent"  # the interpreter of what a caller read itself and gives no other name
 EXAMPLE_INTERPRETATION_ID: Final = "int_0123456789abcdef01234567"
 
 InterpretationId = Annotated[

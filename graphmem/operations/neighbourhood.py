@@ -28,8 +28,7 @@ from graphmem.reading.source_answers import SourceReference, as_reference, read_
 from graphmem.reading.timeline_pages import Event, EventRequest, EventRow
 from graphmem.registry import Scope, operation
 
-SOURCED_OBSERVATIONS_LIMIT: Final = 1_000
-"""The newest observations of an entity, whose sources are answered."""
+SOURCED_OBSERVATIONS_LIMIT: Final = 1_000  # the newest observations of an entity, whose sources are answered
 
 
 class Neighbourhood(Paged):

@@ -23,8 +23,7 @@ from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope, start_of
 from graphmem.registry import Scope, operation
 
-WAIT_LIMIT = 25
-"""Seconds that a call may wait for a change."""
+WAIT_LIMIT = 25  # seconds that a call may wait for a change
 
 
 class ListChanges(Paged, FollowChanges):

@@ -17,10 +17,8 @@ from graphmem.registry import REGISTRY, Scope, operation
 from graphmem.sandbox.reports import Reports, redacted
 from graphmem.sandbox.terms import Terms, terms_of
 
-DESCRIPTION_LIMIT: Final = 8_000
-"""Characters of a description that are kept."""
-CHECK_DAYS: Final = 1
-"""Days after which it makes sense to ask what became of a report."""
+DESCRIPTION_LIMIT: Final = 8_000  # characters of a description that are kept
+CHECK_DAYS: Final = 1  # days after which it makes sense to ask what became of a report
 _REASON: Final = "a sandbox has it for people and programs over HTTP; its MCP instructions name it"
 
 

@@ -235,8 +235,7 @@ async def stats(context: Context, arguments: CountStats) -> Stats:
 OF_FACTS: Final = """\
 auto_fix repairs what is derived, and no damaged fact. Restore a backup from before the damage into an empty \
 database; or delete the nodes of the damaged facts in Neo4j, and check once more with auto_fix"""
-CHECK_SECONDS: Final = 10.0
-"""Seconds after which a check answers what it found so far."""
+CHECK_SECONDS: Final = 10.0  # seconds after which a check answers what it found so far
 
 
 class CheckSnapshots(Sized):

@@ -43,8 +43,7 @@ from graphmem.search.questions import mentions
 from graphmem.search.questions.asked_identifiers import WordRun
 from graphmem.text import identifiers
 
-PAIRS_LIMIT: Final = 6_000
-"""Names and identifiers that are looked up for one answer."""
+PAIRS_LIMIT: Final = 6_000  # names and identifiers that are looked up for one answer
 
 
 class MentionedEntity(TypedDict):
@@ -97,8 +96,7 @@ def _of_text(runs: Sequence[WordRun], by_pair: dict[tuple[str, str], list[_Named
     return list(mentioned.values())
 
 
-CANDIDATES_LIMIT: Final = 10
-"""Files of one name that a refusal lists."""
+CANDIDATES_LIMIT: Final = 10  # files of one name that a refusal lists
 SourceId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the source.")]
 
 

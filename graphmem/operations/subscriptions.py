@@ -92,8 +92,7 @@ class FollowChanges(ChangeFilters):
         return self
 
 
-SUBSCRIPTIONS_LIMIT: Final = 100
-"""Subscriptions of one account."""
+SUBSCRIPTIONS_LIMIT: Final = 100  # subscriptions of one account
 SubscriptionId = Annotated[str, Field(min_length=1, max_length=100)]
 
 
@@ -198,8 +197,7 @@ def _deliverable(arguments: Subscribe, allowed: Collection[str]) -> str | None:
     return url
 
 
-KEPT: Final = frozenset({"filters", "search"})
-"""Arguments of a query that a subscription keeps."""
+KEPT: Final = frozenset({"filters", "search"})  # arguments of a query that a subscription keeps
 KEPT_FILTERS: Final = frozenset({"entity_type", "entity_types", "snapshot_filters"})
 
 

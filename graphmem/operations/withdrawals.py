@@ -26,8 +26,7 @@ from graphmem.writing import WithdrawalRequest
 from graphmem.writing.withdrawing import QuarantineRequest, SubjectChange
 
 EXAMPLE_TRANSACTION_ID = "txn_0123456789abcdef0123456789abcdef"
-UNDO_LIMIT = 100
-"""Transactions that one call undoes."""
+UNDO_LIMIT = 100  # transactions that one call undoes
 _ERRORS = (NotFound, WriterQuarantined)
 
 TransactionId = Annotated[str, Field(max_length=100, description="Id of a transaction (txn_…).")]

@@ -81,8 +81,7 @@ class Clocks:
         return replace(self, at_ingested=known)
 
 
-NOW: Final = Clocks()
-"""The clocks of a read of now."""
+NOW: Final = Clocks()  # the clocks of a read of now
 
 
 async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:

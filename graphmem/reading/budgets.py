@@ -27,8 +27,7 @@ MaxCharacters = Annotated[
 ]
 _RESERVED_CHARACTERS: Final = 400
 """Characters of a page beside its items: the cursor, and what :class:`Omitted` says."""
-_ATTEMPTS: Final = 5
-"""Reads of one page with ever lower limits, before the limit is halved each time."""
+_ATTEMPTS: Final = 5  # reads of one page with ever lower limits, before the limit is halved each time
 
 _REPEATED: Final = frozenset({"outgoing", "incoming", "hubs", "warnings"})
 """Lists that hold items of other lists, or no items."""
@@ -72,8 +71,7 @@ class Sized(Arguments):
         cls.model_rebuild(force=True)
 
 
-Answering = Callable[[Context, A], Coroutine[Any, Any, T]]
-"""A function of an operation."""
+Answering = Callable[[Context, A], Coroutine[Any, Any, T]]  # a function of an operation
 
 
 def within_budget(

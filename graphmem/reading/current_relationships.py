@@ -18,8 +18,7 @@ from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import too_many
 from graphmem.reading.relationship_pages import EdgePage, EdgeRequest, relationship_page
 
-_READ_AT_ONCE: Final = 500
-"""Relationships that one query recomputes."""
+_READ_AT_ONCE: Final = 500  # relationships that one query recomputes
 
 
 def instant(clocks: Clocks) -> int:
@@ -57,10 +56,8 @@ async def ended(context: Context, written: Mapping[str, Collection[str]], clocks
     return ended_keys
 
 
-READ_LIMIT: Final = 20_000
-"""Relationships that one call reads; a page or a total that needs more is refused."""
-READ_AT_ONCE: Final = 200
-"""Relationships of one read at least."""
+READ_LIMIT: Final = 20_000  # relationships that one call reads; a page or a total that needs more is refused
+READ_AT_ONCE: Final = 200  # relationships of one read at least
 
 
 async def current_page(context: Context, request: EdgeRequest, clocks: Clocks) -> EdgePage:

@@ -25,22 +25,19 @@ Cursor = Annotated[
 
 Query = Callable[[], str]
 """Makes the fingerprint of a query, once: only a page with a cursor or a next page needs it."""
-ANSWERED_LIMIT: Final = 1_000_000_000
-"""Items that a cursor can say were answered before."""
+ANSWERED_LIMIT: Final = 1_000_000_000  # items that a cursor can say were answered before
 _INT64: Final = (-(1 << 63), (1 << 63) - 1)
 BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
     **dict.fromkeys(("at", "known"), (times.EARLIEST, times.LATEST)),
     **dict.fromkeys(("answered", "found", "skip"), (0, ANSWERED_LIMIT)),
 }
 """Bounds of the numbers in a cursor; others have 64 bits, as in the database. Times are microseconds."""
-TEXT_LIMIT: Final = identity.KEY_LIMIT + 20
-"""Characters of a text in a cursor: no key of an index has more."""
+TEXT_LIMIT: Final = identity.KEY_LIMIT + 20  # characters of a text in a cursor: no key of an index has more
 PAGE_ARGUMENTS: Final = frozenset({
     "cursor", "limit", "offset", "include_total_count", "fields", "provenance", "max_characters"
 })  # fmt: skip
 """Arguments that say how much a page answers, not of what: they may differ from page to page."""
-LAST: Final = comparison.LAST_CHARACTER
-"""A text that begins with it sorts after every id."""
+LAST: Final = comparison.LAST_CHARACTER  # a text that begins with it sorts after every id
 
 
 def fingerprint(context: Context, operation: str, arguments: Arguments, apart: Collection[str] = ()) -> Query:

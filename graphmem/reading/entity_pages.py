@@ -28,8 +28,7 @@ from graphmem.reading import cursors, shared_rows
 from graphmem.reading.pages import Page
 from graphmem.reading.shared_rows import EntityRow, MergedEntity
 
-FIELD: Final = "snapshot."
-"""The prefix of ``sort_by`` for an order by a field."""
+FIELD: Final = "snapshot."  # the prefix of ``sort_by`` for an order by a field
 ORDERS: Final[Mapping[str, str | None]] = {
     "entity_id": None,
     "canonical_name": "name_key",
@@ -216,8 +215,7 @@ def too_many(path: str, message: str) -> InvalidInput:
     return invalid([{"path": path, "message": message}])
 
 
-FILTERS_LIMIT = 10
-"""Fields that one query filters on."""
+FILTERS_LIMIT = 10  # fields that one query filters on
 
 
 class SnapshotFilter(BaseModel):

@@ -27,8 +27,7 @@ class Warned(TypedDict):
     warnings: NotRequired[list[NameWarning]]
 
 
-_HEADS = list[tuple[str, list[str]]]
-"""Types, each with its fields where they are wanted."""
+_HEADS = list[tuple[str, list[str]]]  # types, each with its fields where they are wanted
 
 
 async def types_of(context: Context) -> list[str]:

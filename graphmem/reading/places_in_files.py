@@ -16,8 +16,7 @@ from graphmem.errors import validation_message
 from graphmem.model import canonical, identity
 from graphmem.model.items import ItemReader
 
-QUOTE_LIMIT: Final = 1_000
-"""Characters of a quoted text."""
+QUOTE_LIMIT: Final = 1_000  # characters of a quoted text
 KEYS: Final = ("span", "spans")
 """The keys of an item that are places: its own, and those of its fields by name."""
 

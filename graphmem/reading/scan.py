@@ -27,8 +27,7 @@ CANDIDATE_CHARACTERS: Final = 1_000
 """Characters of values that are read of each candidate, over all compared fields."""
 C = TypeVar("C")
 ROWS_PER_READ: Final = 50
-REFOLDS_PER_CALL: Final = 200
-"""Entities that are folded again with one write."""
+REFOLDS_PER_CALL: Final = 200  # entities that are folded again with one write
 
 
 class ScannedEntity(NamedTuple):

@@ -28,10 +28,8 @@ from graphmem.model.rules import FieldType
 from graphmem.model.schema import SchemaDocument
 from graphmem.reading.schema_rows import unknown_type
 
-VALUE_CHARACTERS: Final = 64
-"""Characters of each value in the sample; longer values are cut."""
-MIN_OBSERVATIONS: Final = 5
-"""Least number of values for a recommendation."""
+VALUE_CHARACTERS: Final = 64  # characters of each value in the sample; longer values are cut
+MIN_OBSERVATIONS: Final = 5  # least number of values for a recommendation
 _MISFITS_SHARE: Final = 0.2
 _MIN_ENTITIES: Final = 3
 
@@ -302,8 +300,7 @@ def _recommendation(
     }  # fmt: skip
 
 
-SAMPLE_LIMIT = 2_000
-"""Observations that an analysis reads, the newest ones."""
+SAMPLE_LIMIT = 2_000  # observations that an analysis reads, the newest ones
 SAMPLED_TYPES_LIMIT = 20
 """Types that an analysis of all types reads; each type has an equal share of the sample."""
 

@@ -14,8 +14,7 @@ from graphmem.model.reduction import paired
 from graphmem.model.schema import SchemaDocument
 from graphmem.reading.answers import stored_json, when
 
-VERSIONS_LIMIT = 100
-"""Versions of a schema in an answer, the newest first."""
+VERSIONS_LIMIT = 100  # versions of a schema in an answer, the newest first
 
 
 class FieldSummary(TypedDict):

@@ -19,12 +19,10 @@ from graphmem.reading import answers, names_in_use
 from graphmem.reading.budgets import A, Answer, Answering, Budgeted, T
 from graphmem.reading.names_in_use import Warned
 
-OBSERVATIONS_LIMIT: Final = 1_000
-"""Observations that a list holds for the provenance of its entities."""
+OBSERVATIONS_LIMIT: Final = 1_000  # observations that a list holds for the provenance of its entities
 
 FieldNames = Annotated[list[str], Field(max_length=100, description="Only these fields; all if empty.")]
-EVERY_FIELD: Final[list[str]] = []
-"""The default of :data:`FieldNames`."""
+EVERY_FIELD: Final[list[str]] = []  # the default of :data:`FieldNames`
 ProvenanceLevel = Annotated[
     Literal["none", "ids", "full"], Field(description="ids: the observation of each field; full: these too.")
 ]

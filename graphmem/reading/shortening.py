@@ -22,10 +22,8 @@ LISTS: Final = (
     "observations_by_type", "relationships_by_type", "entities_by_type", "types_pending",
 )  # fmt: skip
 """Lists and objects that may lose members, in the order in which they do."""
-LEAST_CHARACTERS: Final = 20
-"""Characters that remain of a value at least."""
-NAMES_LIMIT: Final = 20
-"""Names of shortened values that are collected."""
+LEAST_CHARACTERS: Final = 20  # characters that remain of a value at least
+NAMES_LIMIT: Final = 20  # names of shortened values that are collected
 
 Json = MutableMapping[str, Any]
 Size = Callable[[Any], int]

@@ -153,8 +153,7 @@ def as_source(row: SourceRow) -> Source:
     }
 
 
-RUNS_LIMIT: Final = 500
-"""Interpretations of one source that are read to number the next run."""
+RUNS_LIMIT: Final = 500  # interpretations of one source that are read to number the next run
 
 
 class Interpretation(TypedDict):
@@ -223,8 +222,7 @@ class InterpretationRow(NamedTuple):
         return self.interpreter, self.interpreter_version, self.config_hash
 
 
-InterpretationPage = tuple[list[InterpretationRow], int]
-"""A page of interpretations, and their total."""
+InterpretationPage = tuple[list[InterpretationRow], int]  # a page of interpretations, and their total
 
 
 async def read_interpretation(context: Context, interpretation_id: str) -> InterpretationRow:

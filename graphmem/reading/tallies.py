@@ -13,8 +13,7 @@ from graphmem.model import facts, identity, period_folds, ranks, times, valid_ti
 from graphmem.model.reduction import Fold, Observation, OwnState, Winner, greatest
 from graphmem.model.valid_time import Dated
 
-NO_DATES: Final[list[Any]] = [[], False, True]
-"""What the database answers for observations without dates."""
+NO_DATES: Final[list[Any]] = [[], False, True]  # what the database answers for observations without dates
 
 
 class Tally(NamedTuple):

@@ -19,8 +19,7 @@ from graphmem.reading.as_of import Clocks
 from graphmem.reading.writer_filters import written
 
 EVENT_ID: Final = re.compile(r"evt_[0-9a-f]{24}", re.ASCII)
-_ENTITIES_PER_READ: Final = 100
-"""Entities that one query recomputes."""
+_ENTITIES_PER_READ: Final = 100  # entities that one query recomputes
 _NAME_CHARACTERS: Final = 1_000
 """Characters of an entity's name in an event. ``event/_row.cypher`` has the same limit."""
 

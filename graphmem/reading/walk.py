@@ -27,8 +27,7 @@ _NO_LIMIT = 2**31 - 2
 """More rows than there are. The database slices lists by 32 bits."""
 _CURRENT_ROOM = 2_000
 """Entities next to a hub that one query answers, of which those behind ended relationships are left out."""
-_AROUND_DEPTH = 2
-"""Steps of a walk that ``relationship/around.cypher`` can walk."""
+_AROUND_DEPTH = 2  # steps of a walk that ``relationship/around.cypher`` can walk
 
 
 WalkOrigin = tuple[str, str, str, int]

@@ -60,14 +60,11 @@ def redacted(text: str) -> Redaction:
 
 
 Status = Literal["received", "resolved", "rejected"]
-WAITING_LIMIT: Final = 5_000
-"""Reports that wait for a decision; more are refused."""
+WAITING_LIMIT: Final = 5_000  # reports that wait for a decision; more are refused
 SENDER_LIMIT: Final = 100
 """Reports of one network address that wait; more are refused, so that nobody fills the queue alone."""
-KEPT_DAYS: Final = 30
-"""Days for which a decided report is kept after it was sent."""
-UNDECIDED_DAYS: Final = 180
-"""Days for which a report waits for a decision at most."""
+KEPT_DAYS: Final = 30  # days for which a decided report is kept after it was sent
+UNDECIDED_DAYS: Final = 180  # days for which a report waits for a decision at most
 DROPPED_AT_ONCE: Final = 1_000
 _TOKEN_PREFIX: Final = "gmr_"
 _SECRET_NAME: Final = "sandbox_reports"

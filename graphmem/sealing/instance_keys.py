@@ -31,12 +31,10 @@ from graphmem.settings import Settings
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
 
-INSTANCE: Final = "*"
-"""Stands for the owner of what belongs to the whole instance; no owner has this name."""
+INSTANCE: Final = "*"  # stands for the owner of what belongs to the whole instance; no owner has this name
 NONCE_BYTES: Final = 12
 KEY_ID_BYTES: Final = 8
-WRAPPED_BYTES: Final = NONCE_BYTES + KEY_BYTES + 16
-"""Bytes of a wrapped key: nonce, key, tag."""
+WRAPPED_BYTES: Final = NONCE_BYTES + KEY_BYTES + 16  # bytes of a wrapped key: nonce, key, tag
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ TEXT, BOUND, NUMBER, KEY = "t", "f", "n", "k"
 """What a sealed text is: a text of a node, one of several, a number, or what is looked up."""
 IN_CLEAR: Final = frozenset({int, float, bool, type(None)})
 """Types of which no value is sealed: a number that is sealed is a text."""
-_ELSEWHERE: Final = "@"
-"""Begins the id of the node of a sealed text, as ``entity/_placed.cypher`` writes it."""
+_ELSEWHERE: Final = "@"  # begins the id of the node of a sealed text, as ``entity/_placed.cypher`` writes it
 NODE_IDS: Final = "key", "id", "entity_id", "source_id"
 """The properties that may be the id to which values of a node are bound: the first that it has in clear."""
 PART: Final = "|"

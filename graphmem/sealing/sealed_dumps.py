@@ -14,8 +14,7 @@ from cryptography.exceptions import InvalidTag
 from graphmem.errors import DecryptionFailed
 from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES, NONCE_BYTES, InstanceKeys
 
-END: Final = -1
-"""Stands for the number of a chunk where the end of a dump is sealed."""
+END: Final = -1  # stands for the number of a chunk where the end of a dump is sealed
 
 
 class DumpSealer:

@@ -34,11 +34,9 @@ from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES, InstanceKeys,
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-LOOK_SECONDS: Final = 0.05
-"""How long a process may use a key that another one destroys."""
+LOOK_SECONDS: Final = 0.05  # how long a process may use a key that another one destroys
 _OF_NODES: Final = opened_rows.TEXT, opened_rows.BOUND, opened_rows.NUMBER
-_WRITER: Final = "writer"
-"""The kind of the key of a writer in the id of a writing."""
+_WRITER: Final = "writer"  # the kind of the key of a writer in the id of a writing
 
 
 class RowSealer:

@@ -18,12 +18,10 @@ import numpy.typing as npt
 from graphmem.search.copy_arrays import OF_BASE, OF_DOCUMENTS, OF_ROWS, STEMS, FileOutput, GrowingArray
 from graphmem.search.term_vocabulary import STEMMED_AT_ONCE, SortedTerms, encoded, joined, part_of, stems_of
 
-DOCUMENTS_AT_ONCE: Final = 16_384
-"""Documents whose arrays are copied at once."""
+DOCUMENTS_AT_ONCE: Final = 16_384  # documents whose arrays are copied at once
 POSTINGS_AT_ONCE: Final = 500_000
 """Pairs of documents and terms that are sorted at once, unless one term has more."""
-TERMS_AT_ONCE: Final = 16_384
-"""Terms whose texts are copied at once: no other thread runs meanwhile."""
+TERMS_AT_ONCE: Final = 16_384  # terms whose texts are copied at once: no other thread runs meanwhile
 
 Array = npt.NDArray[Any]
 

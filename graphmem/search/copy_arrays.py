@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-DIMENSIONS: Final = 256
-"""Components of a vector, one byte each."""
+DIMENSIONS: Final = 256  # components of a vector, one byte each
 PAUSE: Final = 12 * 3600 * 1_000_000
 """The longest time between two messages of a thread that belong together, in microseconds."""
 
@@ -87,8 +86,7 @@ OF_BASE: Final[Mapping[str, npt.DTypeLike]] = {
 }  # fmt: skip
 """What it holds of its compacted documents: their numbers in the order of their ids, their terms in order,
 and the documents that have each term."""
-STEMS: Final = "stems_"
-"""Behind it stands the language, in the name of the array of the terms' stems in it."""
+STEMS: Final = "stems_"  # behind it stands the language, in the name of the array of the terms' stems in it
 
 
 class CopyArrays:
@@ -168,8 +166,7 @@ ROOM: Final = 262_144
 """Elements for which there is room behind an array that grows; then it is copied into memory."""
 KEPT_BYTES: Final = 31_000_000
 """Blocks of up to so many bytes are used again, and not given back to the system."""
-CHECKED_AT_ONCE: Final = 16_000_000
-"""Bytes whose checksum is made at once."""
+CHECKED_AT_ONCE: Final = 16_000_000  # bytes whose checksum is made at once
 
 
 class FileDamaged(Exception):

@@ -13,15 +13,12 @@ from graphmem.search import terms
 from graphmem.search.copy_arrays import Numbers
 from graphmem.text import languages
 
-IN_NAME: Final = 0x8000
-"""The bit of a count that says that the term is in the entity's name."""
-IN_ALIAS: Final = 0x4000
-"""The bit of a count that says that the term is in another name of the entity."""
+IN_NAME: Final = 0x8000  # the bit of a count that says that the term is in the entity's name
+IN_ALIAS: Final = 0x4000  # the bit of a count that says that the term is in another name of the entity
 IN_LABEL: Final = 0x2000
 """The bit of a count that says that the term is in the entity's type or in the name of one of its fields."""
 IN_NAMES: Final = IN_NAME | IN_ALIAS
-COUNTED: Final = IN_LABEL - 1
-"""The bits of a count that say how often the document has the term."""
+COUNTED: Final = IN_LABEL - 1  # the bits of a count that say how often the document has the term
 
 
 class EntityText(NamedTuple):

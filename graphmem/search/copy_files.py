@@ -206,10 +206,8 @@ CHANGES_LEAST: Final = 1_000
 """Changes that are written into a file when the service ends: fewer are followed in one read."""
 CHANGES_MOST: Final = 40_000
 """Changes after which a file is written anew, however small they are: fewer than a start follows."""
-WRITE_AGAIN_SECONDS: Final = 300.0
-"""Seconds until it is tried again to write a copy into a file."""
-NOTED_SECONDS: Final = 60.0
-"""Seconds after which the file of a copy is noted to be in use again."""
+WRITE_AGAIN_SECONDS: Final = 300.0  # seconds until it is tried again to write a copy into a file
+NOTED_SECONDS: Final = 60.0  # seconds after which the file of a copy is noted to be in use again
 
 
 class FiledCopies(MemoryCopies[OwnerCopy]):

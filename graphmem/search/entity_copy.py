@@ -26,10 +26,8 @@ from graphmem.text import languages
 
 UNSORTED_LIMIT: Final = 200_000
 """Terms of new documents that stand unsorted at least before they are sorted in."""
-DEAD_SHARE: Final = 4
-"""A copy is compacted once one of so many documents is dead."""
-BYTES_PER_ID: Final = 180
-"""Bytes of an id in a list and in a dictionary, about."""
+DEAD_SHARE: Final = 4  # a copy is compacted once one of so many documents is dead
+BYTES_PER_ID: Final = 180  # bytes of an id in a list and in a dictionary, about
 CHARACTERS_AT_ONCE: Final = 200_000
 """Characters of the documents that are added at once. No other thread runs while numpy takes over a list."""
 
@@ -366,8 +364,7 @@ def _thread_number(thread: str | None) -> int:
     return int.from_bytes(blake2b(encoded(thread), digest_size=8).digest()) // 4 + 1
 
 
-ROWS_AT_ONCE: Final = 2_048
-"""Vectors that are made floats at once: a block fits into the processor's cache."""
+ROWS_AT_ONCE: Final = 2_048  # vectors that are made floats at once: a block fits into the processor's cache
 _LANGUAGE_NUMBERS: Final[dict[str | None, int]] = {
     None: 0, **{language: number for number, language in enumerate(languages.LANGUAGES, 1)}
 }  # fmt: skip

@@ -27,8 +27,7 @@ from graphmem.search.search_by_identifier import is_identifying
 from graphmem.search.search_results import Results, Search, Semantic, Understood
 from graphmem.text import identifiers, words
 
-RESEMBLING_LIMIT: Final = 5
-"""Entities that resemble a question, beside those that it names."""
+RESEMBLING_LIMIT: Final = 5  # entities that resemble a question, beside those that it names
 _TRIED: Final = "no identifier, name, alias, words or meaning of any entity fits"
 _RESEMBLES: Final = "No entity has this name or identifier: these resemble it by their"
 _NONE_OF_KIND: Final = "No entity is what `understood` says: these resemble the question."

@@ -20,10 +20,8 @@ from graphmem.search.entity_copy import SearchCopy
 
 INLINE_DOCUMENTS: Final = 4_000
 """A copy with more documents is compared in a thread, others in the event loop, in a millisecond."""
-INLINE_BYTES: Final = 8_000_000
-"""The same for the memory of a copy: few documents may be long."""
-FAILED_SECONDS: Final = 5.0
-"""Seconds until a copy that could not be read is tried again."""
+INLINE_BYTES: Final = 8_000_000  # the same for the memory of a copy: few documents may be long
+FAILED_SECONDS: Final = 5.0  # seconds until a copy that could not be read is tried again
 
 _log = structlog.get_logger("graphmem.search.memory_copies")
 

@@ -14,10 +14,8 @@ from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds.kind_plans import Member
 from graphmem.search.memory_copies import MemoryCopy
 
-MEMBERS_LIMIT: Final = 40_000
-"""Entities whose values are kept for one owner, over all kinds."""
-BYTES_PER_MEMBER: Final = 700
-"""The memory of the values of one entity, about."""
+MEMBERS_LIMIT: Final = 40_000  # entities whose values are kept for one owner, over all kinds
+BYTES_PER_MEMBER: Final = 700  # the memory of the values of one entity, about
 FILE_LEAST_BYTES: Final = 8_000_000
 """A copy that takes more memory is written into a file, and one in a file if it takes so much besides. What
 is smaller is compared in the event loop, where nothing may wait for a disk, and read again in a second."""

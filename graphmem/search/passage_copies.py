@@ -26,8 +26,7 @@ from graphmem.search.owner_copy import PassagesChange
 from graphmem.settings import Limits
 from graphmem.text import words
 
-SOURCES_AT_ONCE: Final = 40
-"""Sources of one read."""
+SOURCES_AT_ONCE: Final = 40  # sources of one read
 _LAST: Final = "\uffff"
 
 

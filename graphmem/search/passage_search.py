@@ -31,24 +31,18 @@ from graphmem.search.passage_copies import PassageCopies, PassageCopy, SourceRow
 from graphmem.search.questions import lexicon
 from graphmem.text import identifiers, words
 
-QUOTE_CHARACTERS: Final = 300
-"""Characters of a quotation at most."""
-LEAST_SHARE: Final = 0.4
-"""The least share of a question in a passage that is found by its words alone."""
+QUOTE_CHARACTERS: Final = 300  # characters of a quotation at most
+LEAST_SHARE: Final = 0.4  # the least share of a question in a passage that is found by its words alone
 FLOOR: Final = 0.4
 """The same by its meaning alone, beside entities: a search for passages takes all that resemble its query."""
-NAMED_POINTS: Final = 0.5
-"""The points of a passage that names what a question names, in any of its names."""
-NAMES_LIMIT: Final = 20
-"""Names of entities that are looked for in passages."""
-SOURCES_LIMIT: Final = 1_000
-"""Sources that are found by words of their texts for one list."""
+NAMED_POINTS: Final = 0.5  # the points of a passage that names what a question names, in any of its names
+NAMES_LIMIT: Final = 20  # names of entities that are looked for in passages
+SOURCES_LIMIT: Final = 1_000  # sources that are found by words of their texts for one list
 CANDIDATES: Final = 4
 """Passages that are read for each one that is answered: some may turn out not to have a name as a whole."""
 FILE_WORDS: Final = lexicon.words("files")
 """Words by which a question asks for what files say: of these none has to be in a passage."""
-FILES: Final = lexicon.words("files_asked")
-"""Those of them that mean files."""
+FILES: Final = lexicon.words("files_asked")  # those of them that mean files
 STILL_READ: Final = "the text of files is still being read into memory: try again in a moment"
 
 

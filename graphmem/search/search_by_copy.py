@@ -43,12 +43,10 @@ from graphmem.text import words
 
 LOOKED_UP_SHARE: Final = 0.5
 """The least share of a looked-up text in an entity that is found by its words alone."""
-NAMED_SHARE: Final = 0.25
-"""The same of another query that names something."""
+NAMED_SHARE: Final = 0.25  # the same of another query that names something
 CONTEXT_SHARE: Final = 0.07
 """The same of the question of a context that names nothing: a message says little of a long question."""
-NAMED_FLOOR: Final = 0.4
-"""The least similarity of what resembles a looked-up text that names something."""
+NAMED_FLOOR: Final = 0.4  # the least similarity of what resembles a looked-up text that names something
 ORDERING: Final = Ordering(
     "The answer is ordered by the sum of points, then by id. exact: an entity that the query names gets "
     f"{EXACT_WEIGHT:g} points for the strongest kind of identifier, and {KIND_STEP:g} less for each weaker "

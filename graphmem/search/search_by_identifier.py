@@ -91,8 +91,7 @@ VALUE_CHARACTERS: Final = 2_000
 """Characters of an entity's values that are read together with all others; more are read by themselves."""
 COMPARED_IN_LOOP: Final = 100
 """Entities that are compared in the event loop, in some milliseconds; more are compared in a thread."""
-IDENTIFYING_STEP: Final = 0.1
-"""The points by which a field for identifiers is ahead of others."""
+IDENTIFYING_STEP: Final = 0.1  # the points by which a field for identifiers is ahead of others
 _IDENTIFYING = re.compile(
     r"(?:^|_)(?:id|ids|no|nr|number|code|key|ref|reference|sku|iban|isbn|ean|gtin|serial|vin|doi|uuid|guid|plate)$"
 )

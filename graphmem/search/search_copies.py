@@ -38,23 +38,17 @@ ROWS_AT_ONCE: Final = 1_000
 """Entities of one read, of a whole copy or of what changed: more at once would hold up the event loop."""
 INLINE_CHANGES: Final = 100
 """At most so many changed entities are put into a copy in the event loop; more in a thread."""
-INLINE_CHARACTERS: Final = 50_000
-"""The same for the characters of their texts: 5 ms."""
+INLINE_CHARACTERS: Final = 50_000  # the same for the characters of their texts: 5 ms
 CHANGED_LIMIT: Final = 50_000
 """If more entities than this changed since the last search, the copy is read anew."""
-SAMPLED_ENTITIES: Final = 100
-"""Entities of a type that say how much memory all of them take."""
-FAILURES_LIMIT: Final = 2
-"""A copy that could not be read so often in a row is not waited for."""
-FOLLOW_ATTEMPTS: Final = 3
-"""How often one search begins anew because the copy has to be read anew."""
-TOO_LARGE_SECONDS: Final = 3_600.0
-"""Seconds until a copy that did not fit into the memory is tried again."""
+SAMPLED_ENTITIES: Final = 100  # entities of a type that say how much memory all of them take
+FAILURES_LIMIT: Final = 2  # a copy that could not be read so often in a row is not waited for
+FOLLOW_ATTEMPTS: Final = 3  # how often one search begins anew because the copy has to be read anew
+TOO_LARGE_SECONDS: Final = 3_600.0  # seconds until a copy that did not fit into the memory is tried again
 
 _log = structlog.get_logger("graphmem.search.search_copies")
 
-_LAST: Final = "\uffff"
-"""A text after every id."""
+_LAST: Final = "\uffff"  # a text after every id
 
 
 class SearchCopies(FiledCopies):

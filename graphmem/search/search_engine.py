@@ -35,10 +35,8 @@ OF_NOW: Final = (
     "the question asks for the past, and snapshots have the values of now: a search adds earlier ones, and "
     "POST /retrieve_context answers which of them is meant"
 )
-ABOUT_LIMIT: Final = 5
-"""Named entities whose other names are looked for in the passages of files."""
-PASSAGES_LIMIT: Final = 3
-"""Passages of files in one answer about entities."""
+ABOUT_LIMIT: Final = 5  # named entities whose other names are looked for in the passages of files
+PASSAGES_LIMIT: Final = 3  # passages of files in one answer about entities
 
 
 async def search(context: Context, search: Search) -> Results:
@@ -146,8 +144,7 @@ async def _holders(context: Context, search: Search, copy: OwnerCopy, identifier
     return await by_identifier(context, search, copy, sought)
 
 
-BILLIONTHS: Final = 1_000_000_000
-"""Points in a cursor are whole numbers."""
+BILLIONTHS: Final = 1_000_000_000  # points in a cursor are whole numbers
 
 
 async def search_page(

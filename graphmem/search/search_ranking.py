@@ -43,8 +43,7 @@ from 0.3 to 1."""
 NEIGHBOUR_WEIGHT: Final = 0.3
 """The weight of the words of the messages before and after a message. From 0.2 to 0.5 the generated dialogues
 differ little; similarities of neighbours help as little as they harm."""
-NAME_WEIGHT: Final = 0.2
-"""What a document gets if its name says all of the question."""
+NAME_WEIGHT: Final = 0.2  # what a document gets if its name says all of the question
 LABEL_WEIGHT: Final = 0.8
 """What a word weighs that only an entity's type or the name of one of its fields has."""
 STOP_WORD_WEIGHT: Final = 0.1
@@ -52,18 +51,14 @@ STOP_WORD_WEIGHT: Final = 0.1
 FAINT_SHARE: Final = 0.5
 """Behind other hits follow documents whose similarity is at least this share of the best one, or of the
 floor."""
-DIGITS: Final = 6
-"""Digits of scores behind the point; equal scores are in the order of ids."""
+DIGITS: Final = 6  # digits of scores behind the point; equal scores are in the order of ids
 
-NEARLY_SHARE: Final = 0.65
-"""Only hits with this share of the best points may contradict it."""
+NEARLY_SHARE: Final = 0.65  # only hits with this share of the best points may contradict it
 MARGIN: Final = 0.02
 """How much less than the average that cosine may be. In the generated sets of changing facts a larger margin
 puts another matter first, and a smaller one puts older statements before newer ones."""
-ALIKE: Final = 0.7
-"""The cosine of two whole vectors from which they are about one matter in any case."""
-FEW: Final = 4
-"""Among so few hits all are about one matter: there is no average to compare with."""
+ALIKE: Final = 0.7  # the cosine of two whole vectors from which they are about one matter in any case
+FEW: Final = 4  # among so few hits all are about one matter: there is no average to compare with
 ROWS_AT_ONCE: Final = 2_048
 NEWEST_ROOM: Final = 1.0
 """What the newest of the other hits gain at most: named ones are raised by it, so that they stay first."""

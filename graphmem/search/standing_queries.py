@@ -28,8 +28,7 @@ from graphmem.search.questions.reading import Reading
 from graphmem.search.search_results import understood_of
 from graphmem.text import words
 
-_PLANS_LIMIT = 4_096
-"""Times of which the plan of a query is kept."""
+_PLANS_LIMIT = 4_096  # times of which the plan of a query is kept
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,10 @@ from graphmem.search.questions.chains import Chain
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Asking, Named
 
-LETTERS_LEAST: Final = 5
-"""Letters of a word that may have a slip, and of the word that is meant."""
+LETTERS_LEAST: Final = 5  # letters of a word that may have a slip, and of the word that is meant
 ENTITIES_LIMIT: Final = 5
 """Entities that a word with a slip names; where more have the word that is meant, it names none."""
-WORDS_LIMIT: Final = 3
-"""Unknown words of one question that are compared."""
+WORDS_LIMIT: Final = 3  # unknown words of one question that are compared
 
 
 def named_nearly(copy: SearchCopy, question: AskedNames) -> list[naming.Named]:
@@ -102,12 +100,10 @@ WHO_ASKS_NOTE: Final = (
     'nobody is marked as who asks, so "my" and "I" mean nobody: `graphmem me ENTITY` marks a person, or an '
     'observation with "self": true (POST /observations/create)'
 )
-PHRASES_LIMIT: Final = 2
-"""Phrases of one question that are tried as kinds."""
+PHRASES_LIMIT: Final = 2  # phrases of one question that are tried as kinds
 _ARTICLES: Final = lexicon.words("articles")
 _ASKING_FOR: Final = lexicon.words("asking")
-_OWN_FACTS: Final = lexicon.words("own_facts")
-"""Words for what people say of themselves."""
+_OWN_FACTS: Final = lexicon.words("own_facts")  # words for what people say of themselves
 _OF_TIMES: Final = frozenset("_".join(lexicon.fields("other")["no_time_of_its_own"]).split("_"))
 """Words of fields that say no place."""
 _OF: Final = lexicon.words("of")

@@ -23,8 +23,7 @@ from graphmem.text.line_spans import LineSpan
 
 TEXT_LIMIT: Final = 2 * words.TEXT_LIMIT
 """Characters of a text in which an identifier is looked for: the text of words holds no more."""
-DIALLED_DIGITS_LEAST: Final = 9
-"""A number of so many digits is the same number however it is grouped."""
+DIALLED_DIGITS_LEAST: Final = 9  # a number of so many digits is the same number however it is grouped
 _URL_GOES_ON: Final = frozenset(",;!$*(")
 _NUMBER = re.compile(r"[+(]{0,2}[0-9](?:[0-9 ().\-/]*[0-9])?(?: ?(?:ext\.?|x) ?[0-9]{1,7}(?![\w]))?")
 _PAIRS = re.compile("0[0-9]{9}")

@@ -19,8 +19,7 @@ from graphmem.service.listening import SocketServer, bind
 from graphmem.service.place import lock, make_folder, place
 from graphmem.settings import Settings
 
-TRIES_LIMIT = 5
-"""Times that local services are stopped: commands may start another one at the same moment."""
+TRIES_LIMIT = 5  # times that local services are stopped: commands may start another one at the same moment
 
 
 def take_socket(

@@ -30,27 +30,21 @@ from graphmem.settings import Settings, variable
 
 COMMAND = [sys.executable, "-P", "-m", "graphmem.service"]
 
-HELD_EXIT_CODE = 75
-"""Exit code of a service that ends because another process has the lock."""
+HELD_EXIT_CODE = 75  # exit code of a service that ends because another process has the lock
 
-GREETING_TIMEOUT_SECONDS = 15.0
-"""Seconds that a service may be silent before it counts as hung."""
+GREETING_TIMEOUT_SECONDS = 15.0  # seconds that a service may be silent before it counts as hung
 
-STOP_SECONDS = 10.0
-"""Seconds for the end of a service beyond those of its running requests."""
+STOP_SECONDS = 10.0  # seconds for the end of a service beyond those of its running requests
 
 POLL_SECONDS = 0.05
-TELL_SECONDS = 4.0
-"""Seconds between two lines of progress."""
+TELL_SECONDS = 4.0  # seconds between two lines of progress
 
 STARTS_LIMIT = 3
 """Times that one call starts a service. If it ends each time, one more start does not help."""
 
-CONSOLE_BYTES_LIMIT = 1_000_000
-"""A longer console file is emptied at the next start."""
+CONSOLE_BYTES_LIMIT = 1_000_000  # a longer console file is emptied at the next start
 
-Tell = Callable[[str], None]
-"""Takes a line of progress."""
+Tell = Callable[[str], None]  # takes a line of progress
 
 Greeting = Mapping[str, Any]
 

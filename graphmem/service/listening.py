@@ -31,8 +31,7 @@ DRAIN_SECONDS = 0.2
 BACKLOG = 512
 HEADER_SECONDS: Final = 20.0
 """Seconds for the headers of a request, from the connection or from their first byte on."""
-CONNECTIONS_LIMIT: Final = 1_000
-"""Connections of one address at once."""
+CONNECTIONS_LIMIT: Final = 1_000  # connections of one address at once
 ADDRESS_BYTES_LIMIT = 65_535
 """Bytes of the path and the query string of a request that the parser of HTTP reads."""
 

@@ -26,8 +26,7 @@ from graphmem.errors import DataDirectoryRefused
 if TYPE_CHECKING:
     from graphmem.settings import Settings
 
-SOCKET_PATH_BYTES_LIMIT = 103
-"""Bytes of a socket's path: macOS takes 103, Linux 107."""
+SOCKET_PATH_BYTES_LIMIT = 103  # bytes of a socket's path: macOS takes 103, Linux 107
 
 
 @dataclass(frozen=True, slots=True)

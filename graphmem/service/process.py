@@ -28,10 +28,8 @@ from graphmem.service.listening import SocketServer, bind
 from graphmem.service.place import lock, make_folder, place, sessions
 from graphmem.settings import Settings
 
-SESSION_SECONDS = 30.0
-"""Seconds between two looks of an idle service whether a session is still open."""
-FAILURE_SECONDS = 10.0
-"""Seconds for which a service that cannot start waits for a caller to read why."""
+SESSION_SECONDS = 30.0  # seconds between two looks of an idle service whether a session is still open
+FAILURE_SECONDS = 10.0  # seconds for which a service that cannot start waits for a caller to read why
 
 
 def main() -> None:

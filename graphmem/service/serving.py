@@ -22,8 +22,7 @@ from graphmem.worker import work
 
 _log = structlog.get_logger("graphmem.service")
 
-WATCH_SECONDS = 1.0
-"""Seconds between two checks of a service whether its embedded database answers."""
+WATCH_SECONDS = 1.0  # seconds between two checks of a service whether its embedded database answers
 
 RESTART_FREE_BYTES = 64_000_000
 """Bytes that must be free on the disk before a database that stopped working is restarted."""

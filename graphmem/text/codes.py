@@ -13,14 +13,12 @@ from graphmem.text.line_spans import LineSpan, is_atom
 GROUPED_LENGTH_LEAST: Final = 8
 """Characters of a number or code that is written in groups, such as an IBAN; fewer are words."""
 GROUPED_DIGITS_LEAST: Final = 4
-GROUP_LENGTH_LIMIT: Final = 6
-"""Characters of one of its groups."""
+GROUP_LENGTH_LIMIT: Final = 6  # characters of one of its groups
 FOURS_LENGTHS: Final = range(12, 35)
 """The lengths of codes that people write in groups of four: card numbers, IBANs."""
 PARTS_LENGTHS: Final = range(2, 5)
 """How many parts a code has that people may write with hyphens between letters and digits."""
-Groups = tuple[str, ...]
-"""A code without its blanks and hyphens, parted where they stood."""
+Groups = tuple[str, ...]  # a code without its blanks and hyphens, parted where they stood
 GROUP: Final = re.compile(r"(?=.*[0-9])[a-z0-9]{1,34}")
 """One group of a code: letters and digits with a digit among them."""
 _LETTERS_OR_DIGITS = re.compile("[a-z]+|[0-9]+")
@@ -38,8 +36,7 @@ _BEHIND_PART = re.compile(r"[$€£¥%]|[,.]\d")
 YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:am|pm|h)?|\d{1,2}(?:am|pm|h)")
 _QUANTITY = re.compile(r"\d+(?:[.,]\d+)?[a-z]{0,3}")
-_LONG_NUMBER: Final = 4
-"""A number of so many digits is no plain one."""
+_LONG_NUMBER: Final = 4  # a number of so many digits is no plain one
 
 
 def code_spellings(folded: str) -> list[str]:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 EXACT: Final = ("external_id", "email", "phone", "url", "domain")
 """The kinds of identifier besides names, the strongest first."""
 NAMES: Final = ("name", "alias")
-KINDS: Final = (*EXACT, *NAMES)
-"""All kinds that are looked up, the strongest first."""
+KINDS: Final = (*EXACT, *NAMES)  # all kinds that are looked up, the strongest first
 
 FIELDS: Final[dict[str, str]] = {
     **identity.IDENTIFIER_KINDS,
@@ -43,12 +42,9 @@ FIELDS: Final[dict[str, str]] = {
 """The fields by whose current value an entity is looked up, and the kind of each."""
 ALIASES: Final = frozenset(field for field, kind in FIELDS.items() if kind == "alias")
 """The fields whose values are other names of an entity."""
-SELF: Final = "self"
-"""The field that is true of who asks: "my" and "I" in questions mean the entity."""
-ME: Final = (SELF, "true")
-"""The (kind, index key) pair by which that entity is found."""
-LIST_ELEMENTS_LIMIT: Final = 50
-"""Elements of a list by which an entity is looked up."""
+SELF: Final = "self"  # the field that is true of who asks: "my" and "I" in questions mean the entity
+ME: Final = (SELF, "true")  # the (kind, index key) pair by which that entity is found
+LIST_ELEMENTS_LIMIT: Final = 50  # elements of a list by which an entity is looked up
 
 
 def identifiers(snapshot: Mapping[str, Any], canonical_name: str) -> set[tuple[str, str]]:
@@ -140,10 +136,8 @@ def address_of(folded: str) -> str:
 _PHONE = re.compile(r"\+?[\s(]*[0-9](?:[\s().\-/]*[0-9]){4,19}(?:\s*(?:ext\.?|x)\s*[0-9]{1,7})?")
 _EXTENSION = re.compile(r"\s*(?:ext\.?|x)\s*[0-9]+$")
 _NOT_A_DIGIT = re.compile(r"\D")
-SIGNIFICANT_DIGITS: Final = 9
-"""Last digits of a number, which prefixes of countries and trunks leave alone."""
-SIGNIFICANT_DIGITS_LEAST: Final = 6
-"""A number of fewer digits is no evidence."""
+SIGNIFICANT_DIGITS: Final = 9  # last digits of a number, which prefixes of countries and trunks leave alone
+SIGNIFICANT_DIGITS_LEAST: Final = 6  # a number of fewer digits is no evidence
 
 
 def is_phone(folded: str) -> bool:

@@ -15,12 +15,9 @@ from rapidfuzz.distance import OSA
 
 FIRST_WORD_LEAST: Final = 5
 """Characters of the shortest first word that says which relationship type is meant; ``HAS`` does not."""
-SHORTEST: Final = 3
-"""Characters of the shortest name that has near ones."""
-_LONG: Final = 8
-"""Characters from which two edits are near."""
-_SHORT: Final = 4
-"""Characters up to which no character may be replaced."""
+SHORTEST: Final = 3  # characters of the shortest name that has near ones
+_LONG: Final = 8  # characters from which two edits are near
+_SHORT: Final = 4  # characters up to which no character may be replaced
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -26,12 +26,9 @@ TEXT_LIMIT: Final = 20_000
 """Characters of an entity's text that are searched: its name first, then its values in their order."""
 WORDS_LIMIT: Final = 32
 """Words that a search takes. Further words are left out, and the answer says so."""
-WORD_LENGTH_LIMIT: Final = 64
-"""Characters of a word that are compared."""
-PREFIX_LENGTH_LEAST: Final = 2
-"""A last word of at least so many characters may be the beginning of a word."""
-VALUE_SEPARATOR: Final = " | "
-"""Separates two values: no phrase crosses it, and the index ignores it."""
+WORD_LENGTH_LIMIT: Final = 64  # characters of a word that are compared
+PREFIX_LENGTH_LEAST: Final = 2  # a last word of at least so many characters may be the beginning of a word
+VALUE_SEPARATOR: Final = " | "  # separates two values: no phrase crosses it, and the index ignores it
 ALIAS_SEPARATOR: Final = " ~ "
 """Stands before a value that is another name of the entity, in place of ``VALUE_SEPARATOR``."""
 

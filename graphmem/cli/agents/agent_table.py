@@ -18,8 +18,7 @@ from graphmem.cli.agents.jsonc_edit import JsonEntry
 
 SetupScope = Literal["user", "project"]
 NAME = "graphmem"
-TEXT = Path(__file__).parent / "instructions.md"
-"""What agents are told in their files of instructions."""
+TEXT = Path(__file__).parent / "instructions.md"  # what agents are told in their files of instructions
 WRITTEN = "Written by `graphmem setup`; `graphmem setup --undo` removes it."
 EVENTS = ("session-start", "prompt", "stop")
 

@@ -16,8 +16,7 @@ FIRST_SECONDS = {"session-start": 0.05, "prompt": 1.0, "stop": 0.15}
 """Seconds in which a service that does not hang says that it has a hook."""
 SECONDS = {"session-start": 2.0, "prompt": 1.0, "stop": 8.0}
 """Seconds after which a hook gives up and says nothing."""
-START_SECONDS = 60.0
-"""Seconds until a hook starts a service again that did not come up."""
+START_SECONDS = 60.0  # seconds until a hook starts a service again that did not come up
 COMMAND = (sys.executable, "-P", "-m", "graphmem")
 _ELSEWHERE = ("GRAPHMEM_BASE_URL", "GRAPHMEM_AGENT_KEY")
 """Variables that name another service, or the key with which requests are signed."""

@@ -23,8 +23,7 @@ from graphmem.cli.agents.hook_transport import Reach, Refused
 from graphmem.cli.agents.kept_files import data_folder
 from graphmem.text.secret_texts import without_secrets
 
-TRANSCRIPT_BYTES = 4_000_000
-"""Bytes at the end of a transcript in which the last turn is looked for."""
+TRANSCRIPT_BYTES = 4_000_000  # bytes at the end of a transcript in which the last turn is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +119,7 @@ def redacted(text: str, listed: Sequence[str] = ()) -> str:
 
 CONTEXT_TOKENS = 600
 ABOUT_TOKENS = 500
-START_CHARACTERS = 2_000
-"""Characters of what is told at a start: below 800 tokens."""
+START_CHARACTERS = 2_000  # characters of what is told at a start: below 800 tokens
 QUESTION_CHARACTERS = 1_000
 MESSAGE_CHARACTERS = 20_000
 DUE_DAYS = 14

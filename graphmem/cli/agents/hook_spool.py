@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-FOLDER = "turns"
-"""The folder of a data directory that has one for each service."""
+FOLDER = "turns"  # the folder of a data directory that has one for each service
 BYTES_LIMIT = 20_000_000
 """Bytes of the turns that wait for one service; beyond them the oldest one is given up."""
-SECONDS_LIMIT = 30 * 86_400.0
-"""Seconds for which a turn waits at most."""
+SECONDS_LIMIT = 30 * 86_400.0  # seconds for which a turn waits at most
 _NONCE_BYTES = 12
 
 

@@ -30,8 +30,7 @@ ROUTES = {
     "timeline.list": ("GET", "/timeline"),
 }
 """The routes of the operations that hooks call."""
-FINAL_STATUSES = (400, 403, 404, 409, 413)
-"""The statuses of answers that the same request will have again."""
+FINAL_STATUSES = (400, 403, 404, 409, 413)  # the statuses of answers that the same request will have again
 
 
 class NoAnswer(Exception):

@@ -20,8 +20,7 @@ from graphmem.cli.exporting.export_spool import ExportSpool, Row, compact
 from graphmem.errors import InvalidInput
 from graphmem.ingest.interpreters.exported_notes import MARK, OWN, checksum
 
-NAME_BYTES_LIMIT: Final = 120
-"""Bytes of a name without its suffix; file systems take 255."""
+NAME_BYTES_LIMIT: Final = 120  # bytes of a name without its suffix; file systems take 255
 _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
 """Names of devices on Windows."""
 _REFUSED: Final = re.compile(r'[<>:"/\\|?*#^\[\]%]')

@@ -14,8 +14,7 @@ from typing import Any, Final, Self
 from graphmem.model import facts, identity
 
 Row = dict[str, Any]
-Call = Callable[[str, Mapping[str, Any]], Row]
-"""Calls an operation by its name; returns its answer."""
+Call = Callable[[str, Mapping[str, Any]], Row]  # calls an operation by its name; returns its answer
 PAGE: Final = 500
 FEW_ENTITIES: Final = 1_000
 """Up to so many entities that filters chose are asked for one by one; of more, whole lists are read."""

@@ -16,8 +16,7 @@ FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 ENDS: Final = ("source_entity_id", "source_name", "target_entity_id", "target_name")
 RELATIONSHIPS: Final = "relationships"
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-REPLACED: Final = "\ufffd"
-"""What stands for a character that no XML can hold."""
+REPLACED: Final = "\ufffd"  # what stands for a character that no XML can hold
 _SOFTWARE: Final = {"$": "prov:SoftwareAgent", "type": "prov:QUALIFIED_NAME"}
 _GRAPHML_TYPES: Final[dict[type, str]] = {bool: "boolean", int: "long", float: "double"}
 

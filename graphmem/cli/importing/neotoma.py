@@ -23,11 +23,9 @@ from graphmem.cli.upload import LocalFile, patiently, warned
 from graphmem.errors import AuthRequired, InvalidInput, NotFound, ServiceUnreachable
 from graphmem.model import identity, items
 
-TOKEN: Final = "NEOTOMA_BEARER_TOKEN"
-"""The environment variable with the token."""
+TOKEN: Final = "NEOTOMA_BEARER_TOKEN"  # the environment variable with the token
 PAGE: Final = 100
-FILE_ENTITIES: Final = 200
-"""About how many entities a file has."""
+FILE_ENTITIES: Final = 200  # about how many entities a file has
 TIMEOUT_SECONDS: Final = 60.0
 ANSWER_BYTES_LIMIT: Final = 64_000_000
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")

@@ -22,8 +22,7 @@ from graphmem.ingest.interpreters.labels import TYPE_LABELS, entity_type_of, fie
 from graphmem.model import identity, items, relationship
 
 LINK: Final = "REFERS_TO"
-LINKS_LIMIT: Final = 500
-"""Links of one file: a request has no more items."""
+LINKS_LIMIT: Final = 500  # links of one file: a request has no more items
 _CODE: Final = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]+`|<!--.*?-->|%%.*?%%", re.DOTALL | re.MULTILINE)
 """Code, and comments of HTML and of Obsidian: what looks like a link, a tag or a heading there is none."""
 _NO_NOTE: Final = re.compile(

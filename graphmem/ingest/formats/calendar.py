@@ -39,8 +39,7 @@ ANSWERS = ("REPLY", "COUNTER", "REFRESH", "DECLINECOUNTER")
 """Methods of calendars that say what one person answers, and do not change the entry (RFC 5546, 3.2)."""
 OF_ANSWERS = ("UID", "RECURRENCE-ID", "SUMMARY", "ATTENDEE", "DTSTAMP")
 """What of an answer is read: not the times, which the organizer may have changed since."""
-LATER = "THISANDFUTURE"
-"""The range of a change of an instance and all later ones."""
+LATER = "THISANDFUTURE"  # the range of a change of an instance and all later ones
 MAILTO = re.compile(r"\s*mailto:\s*", re.IGNORECASE)
 
 

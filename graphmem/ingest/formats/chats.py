@@ -35,14 +35,12 @@ CONTENTS = (
     "thoughts", "summary", "content",
 )  # fmt: skip
 """The members of the content of a message that hold what it says."""
-THOUGHTS = {"thoughts", "reasoning_recap"}
-"""The types of content that a model thinks and does not say."""
+THOUGHTS = {"thoughts", "reasoning_recap"}  # the types of content that a model thinks and does not say
 THOUGHT_TAGS = re.compile(
     r"\s*<(?:(think|thinking)|(details) type=\"reasoning\"[^>]*)>(.*?)</(?:\1|\2)>\s*", re.DOTALL
 )
 """How programs mark such thoughts at the beginning of an answer."""
-UNTITLED = "Untitled conversation"
-"""The title of a conversation that has none."""
+UNTITLED = "Untitled conversation"  # the title of a conversation that has none
 
 
 def parse_assistant(builder: Builder, data: bytes, name: str) -> None:
@@ -233,8 +231,7 @@ class Conversations:
         self.builder.metadata |= {"conversations": self._conversations, "messages": self._number}
 
 
-SECONDS = re.compile(r"\d{9,12}(?:\.\d{1,9})?", re.ASCII)
-"""How exports write seconds since 1970 in a text."""
+SECONDS = re.compile(r"\d{9,12}(?:\.\d{1,9})?", re.ASCII)  # how exports write seconds since 1970 in a text
 
 
 def moment(value: Any) -> str | None:
@@ -267,8 +264,7 @@ LINE = re.compile(
 )
 TIME = "first", "second", "third", "hour", "minute", "seconds", "half_before", "half_behind"
 """The groups that say a time."""
-FORM = "bracket", "between"
-"""The groups that are the same in all lines."""
+FORM = "bracket", "between"  # the groups that are the same in all lines
 MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202c\u202f~"))
 SENDERS_SHOWN = 5
 ORDERS = {"day first": (2, 1, 0), "month first": (2, 0, 1)}

@@ -23,8 +23,7 @@ TABLES = table("contacts")
 SINGLE, REPEATED, LABELLED, NOUNS = (TABLES[name] for name in ("single", "repeated", "labelled", "nouns"))
 NAMES, KINDS, OTHERS = REPEATED | TABLES["renamed"], TABLES["kinds"], TABLES["others"]
 NO_OWN_LABELS = ("other", "homepage")
-SHIPPED_LABEL = re.compile(r"_\$!<(.*)>!\$_")
-"""How Apple writes a label that it translates."""
+SHIPPED_LABEL = re.compile(r"_\$!<(.*)>!\$_")  # how Apple writes a label that it translates
 ADDRESS_ORDER = (0, 1, 2, 5, 3, 4, 6)
 """The members of an address as they are shown: the code stands before the city."""
 CHARSET = re.compile(rb";CHARSET=\"?([\w-]+)", re.IGNORECASE)

@@ -21,11 +21,9 @@ from graphmem.ingest.document import FileSpan, ParseFailed
 from graphmem.ingest.tabular import HEAD_ROWS, Columns, add_labels, header_of, row_fields
 
 DELIMITERS = ",;\t|"
-FORMULA_TEXT = re.compile(r'="([^"]*)"')
-"""How a table makes Excel keep a text such as `0150`."""
+FORMULA_TEXT = re.compile(r'="([^"]*)"')  # how a table makes Excel keep a text such as `0150`
 STATED_DELIMITER = re.compile(r'"?sep=(.)"?\n', re.IGNORECASE)
-SAMPLE_CHARACTERS = 4_096
-"""How much of a text is looked at to find its delimiter."""
+SAMPLE_CHARACTERS = 4_096  # how much of a text is looked at to find its delimiter
 
 
 class Dialect(NamedTuple):

@@ -23,12 +23,10 @@ from graphmem.ingest.document import FileSpan, ParseFailed, Part, PartField
 
 SPACE = re.compile(r"[ \t\n\r]*")
 OBJECT = re.compile(r'\{\s*["}]')
-INSIDE = ("[", ",", ":")
-"""What stands before an object within another value."""
+INSIDE = ("[", ",", ":")  # what stands before an object within another value
 SAME_NAMES = 2
 """So many of the first names of an element show that another one is an element of the same list."""
-SPACE_BEFORE = 200
-"""Characters of space between two elements."""
+SPACE_BEFORE = 200  # characters of space between two elements
 BETWEEN = " \t\n\r\ufffd"
 BYTES = re.compile(r"(?:(?<!\\)\\u00[89a-f][0-9a-f]|[\x80-\xff])+", re.IGNORECASE)
 """Letters of Latin-1, written or escaped, which may be the bytes of UTF-8."""

@@ -50,8 +50,7 @@ WINMAIL = (
 )
 Headers = dict[str, list[str]]
 CALENDAR_TYPES = ("text/calendar", "application/ics")
-PLACEHOLDER_WORDS = 40
-"""Most words of a plain text that only says that the message is HTML."""
+PLACEHOLDER_WORDS = 40  # most words of a plain text that only says that the message is HTML
 MESSAGE_TYPES = ("message/rfc822", "message/global")
 
 

@@ -23,8 +23,7 @@ from graphmem.ingest.tabular import Columns, row_fields
 BLOCKS = {"paragraph_open", "fence", "code_block", "html_block"}
 FRONT_MATTER = re.compile(r"---\n(.*?)^-{3,}[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 FRONT_MATTER_CHARACTERS_LIMIT = 65_536
-EXPORTED = "graphmem: "
-"""The beginning of the front matter of a file of `graphmem export`."""
+EXPORTED = "graphmem: "  # the beginning of the front matter of a file of `graphmem export`
 
 
 class PlainLoader(yaml.SafeLoader):

@@ -17,15 +17,12 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest.links import address_after
 
-HIDDEN = {"del", "moveFrom", "cellDel", "instrText", "delText"}
-"""Elements whose text a program does not show."""
+HIDDEN = {"del", "moveFrom", "cellDel", "instrText", "delText"}  # elements whose text a program does not show
 MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
-BEFORE = {"den": "/", "sup": "^", "sub": "_"}
-"""What stands before a part of an equation."""
+BEFORE = {"den": "/", "sup": "^", "sub": "_"}  # what stands before a part of an equation
 REFERENCES = ("footnoteReference", "endnoteReference", "commentReference")
 FIELD_LINK = re.compile(r'\s*HYPERLINK\s+(?!\\)"?([^"\s]+)')
-ONE_LINK = re.compile(r" <([^<>\s]+)>([^<>]*) <\1>")
-"""Two links with one address, as runs of one link are."""
+ONE_LINK = re.compile(r" <([^<>\s]+)>([^<>]*) <\1>")  # two links with one address, as runs of one link are
 COLUMNS_LIMIT = 1_000
 
 

@@ -22,8 +22,7 @@ Addition = tuple[int | None, str]
 """A text, and the offset in the text of its page at which it stands; None is below that text."""
 NO_NOTES = (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_UNKNOWN)
 PASSWORD_FLAG = 1 << 13
-NEAR_POINTS = 60
-"""How far a label is looked for."""
+NEAR_POINTS = 60  # how far a label is looked for
 LABEL_CHARACTERS_LIMIT = 200
 OPTIONS_LIMIT = 1_000
 

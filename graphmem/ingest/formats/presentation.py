@@ -14,8 +14,7 @@ from graphmem.ingest.tabular import add_rows, numbered
 COMMENTS = ("comments", "comment")
 TITLES = {"title", "ctrTitle"}
 TEXTS = {"txBody", "tbl"}
-EVERYWHERE = {"sldNum", "dt", "hdr", "ftr"}
-"""Placeholders of what stands on every page."""
+EVERYWHERE = {"sldNum", "dt", "hdr", "ftr"}  # placeholders of what stands on every page
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:

@@ -35,8 +35,7 @@ CDATA = re.compile(r"<!\[CDATA\[((?:(?!<!\[CDATA\[).)*?)\]\]>", re.DOTALL)
 TAG = re.compile(r"<(/?)([\w.:-]+)([^<>]*?)(/?)>([^<]*)")
 END = re.compile(r"</(?:\w+:)?(?:Document|OFX)>\s*\Z")
 LEVELS_LIMIT = 100
-NO_ID = ("NOTPROVIDED", "NONREF")
-"""What banks write where a booking has no id."""
+NO_ID = ("NOTPROVIDED", "NONREF")  # what banks write where a booking has no id
 
 
 def add_record(builder: Builder, fields: Mapping[str, Any]) -> None:

@@ -28,13 +28,11 @@ BLOCKS = HEADINGS | {
     "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "nav", "ol",
     "option", "p", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 }  # fmt: skip
-ATTRIBUTES_LIMIT = 1_000
-"""Attributes of one element: the library compares each with all others."""
+ATTRIBUTES_LIMIT = 1_000  # attributes of one element: the library compares each with all others
 _ATTRIBUTE = r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"?+|'[^']*+'?+|[^\s>"'][^\s>]*+)?+)?+"""
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _TAG = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:[\s/=]++|{_ATTRIBUTE})*+")
-BREAK = "\v"
-"""A line break in what is collected: other white space there is a space."""
+BREAK = "\v"  # a line break in what is collected: other white space there is a space
 METADATA = {"author", "description", "keywords", "date", "generator"}
 
 

@@ -30,10 +30,8 @@ from graphmem.ingest.formats.office_text import attribute
 from graphmem.ingest.links import address_after
 from graphmem.ingest.tabular import TableRow, add_rows
 
-ZEROS = re.compile("0{2,20}")
-"""The format of a number of which a sheet shows so many digits."""
-CELLS_SHOWN = 20
-"""Cells that a warning names."""
+ZEROS = re.compile("0{2,20}")  # the format of a number of which a sheet shows so many digits
+CELLS_SHOWN = 20  # cells that a warning names
 _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MARKS = tuple(_SHEET + name for name in ("row", "mergeCell", "hyperlink"))
 _WITHOUT_VALUE = etree.XPath("s:c[s:f][not(@t = 'str')][not(s:v/text())]/@r", namespaces={"s": _SHEET[1:-1]})

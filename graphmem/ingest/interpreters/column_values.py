@@ -24,8 +24,7 @@ _SUMS = frozenset([
     "gesamt", "gesamtbetrag", "gesamtsumme", "insgesamt", "som", "somme", "sum", "suma", "summa", "summe",
     "totaal", "total", "totale", "totals", "итого", "合計", "合计", "総計", "总计", "합계",
 ])  # fmt: skip
-_CENTURY = 70
-"""Years of two digits from here on are of the last century."""
+_CENTURY = 70  # years of two digits from here on are of the last century
 
 
 @dataclass

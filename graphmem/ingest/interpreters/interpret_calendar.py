@@ -21,8 +21,7 @@ from graphmem.ingest.proposal import Proposal
 from graphmem.ingest.tables import table
 from graphmem.model import changed_instances, times
 
-COMPONENTS = {"event": "event", "task": "task", "journal": "note"}
-"""The entity type of each component."""
+COMPONENTS = {"event": "event", "task": "task", "journal": "note"}  # the entity type of each component
 ROLES = {"organizer": "organizer", "attendees": "attendee"}
 PARTICIPATION = {"role": "participation", "status": "status"}
 """What a calendar says of the part that a person takes, and its name in the metadata."""

@@ -23,8 +23,7 @@ from graphmem.ingest.tables import table
 from graphmem.model import identity
 
 FIELD_NAMES = table("field_names")
-MESSENGERS = ("whatsapp", "telegram", "slack", "messenger")
-"""Formats whose senders are people."""
+MESSENGERS = ("whatsapp", "telegram", "slack", "messenger")  # formats whose senders are people
 NAME_CHARACTERS_LIMIT = 80
 TIMES = ("updated_at", "created_at")
 PHONE = re.compile(r"\+?[\d\s().-]{7,}")

@@ -20,8 +20,7 @@ from graphmem.model import relationship
 
 LISTS: Final = ("results", "memories", "relations", "nodes", "edges", "episodes", "messages")
 """Members of an export that are lists of its records."""
-NESTED: Final = ("metadata", "attributes")
-"""Members whose own members are fields of the record."""
+NESTED: Final = ("metadata", "attributes")  # members whose own members are fields of the record
 LEFT_OUT: Final = ("hash", "score", "embedding", "name_embedding", "fact_embedding", "labels", *NESTED)
 EDGE: Final = ("fact", "valid_at", "invalid_at", "expired_at", "created_at")
 ENDS: Final = (("source_node_uuid", "target_node_uuid", "name"), ("source", "target", "relationship"))

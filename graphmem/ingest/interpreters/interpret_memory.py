@@ -19,17 +19,14 @@ from graphmem.model import identity, relationship
 
 NAME = "name"
 TEXTS = "observations"
-TYPE_FIELD = "entity_type_text"
-"""The field with the spelling of an entity's type that is not the type's own."""
+TYPE_FIELD = "entity_type_text"  # the field with the spelling of an entity's type that is not the type's own
 RELATION_TYPES = "relation_types"
 """The metadata of a relationship with the spellings of its type, one for each relation."""
-GENERAL_TYPE = "thing"
-"""The entity type of spellings that are no entity type."""
+GENERAL_TYPE = "thing"  # the entity type of spellings that are no entity type
 GENERAL_RELATIONSHIP = "RELATED_TO"
 
 
-StatedEntity = tuple[Part, dict[str, PartField], list[str]]
-"""A record of an entity, its fields and its texts."""
+StatedEntity = tuple[Part, dict[str, PartField], list[str]]  # a record of an entity, its fields and its texts
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:

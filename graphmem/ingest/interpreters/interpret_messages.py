@@ -20,8 +20,7 @@ from graphmem.ingest.proposal import Proposal
 from graphmem.ingest.tables import table
 
 RECIPIENTS = ("to", "cc", "bcc")
-NO_SUBJECT = "(no subject)"
-"""The name of a message that has an id and no subject."""
+NO_SUBJECT = "(no subject)"  # the name of a message that has an id and no subject
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:

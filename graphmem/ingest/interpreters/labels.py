@@ -12,8 +12,7 @@ from graphmem.ingest.document import PartField
 from graphmem.ingest.proposal import InterpretationFailed
 from graphmem.model import identity
 
-SPELLINGS = {"e_mail": "email"}
-"""Field names that have two spellings."""
+SPELLINGS = {"e_mail": "email"}  # field names that have two spellings
 CACHED_CHARACTERS_LIMIT = 200
 EDGES = re.compile(r"^[\W\d_]+|[\W\d_]+$")
 PLACEHOLDER = re.compile(

@@ -11,8 +11,7 @@ from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
 from graphmem.ingest.interpreters.text_places import Cursor, widen
 from graphmem.model import identity
 
-REACH = 1_000
-"""How many characters may stand between two people in the text."""
+REACH = 1_000  # how many characters may stand between two people in the text
 
 
 class Mention(NamedTuple):

@@ -16,8 +16,7 @@ from graphmem.model import canonical, dates, identity, items, relationship, time
 ENTITIES_LIMIT = 100_000
 RELATIONSHIPS_LIMIT = 200_000
 FIELDS_LIMIT = 500
-VALUE_CHARACTERS_LIMIT = 1_000_000
-"""Characters of the canonical JSON of one value."""
+VALUE_CHARACTERS_LIMIT = 1_000_000  # characters of the canonical JSON of one value
 WARNINGS_LIMIT = 100
 JOINED_LIMIT = 100
 """Elements of a list in the metadata of one relationship that several places of a file state."""
@@ -26,8 +25,7 @@ OCCURRENCE = "occurrence"
 """The field of a booking that says which one of equal ones it is, from the second one on."""
 RESERVED = items.RESERVED - {identity.CANONICAL_NAME} | {"span", "spans"}
 """Names that are no fields where an interpretation is stored."""
-SHOWN_CHARACTERS = 64
-"""How much of a name a warning shows."""
+SHOWN_CHARACTERS = 64  # how much of a name a warning shows
 
 
 class ProposalDraft:

@@ -35,8 +35,7 @@ LABELS = re.compile(r".*_(?:type|label)|labels|group_membership")
 """Columns of Google whose values may begin with a star."""
 CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])[\w./#-]{3,40}")
 """What looks like the number of a thing: letters and digits without blanks."""
-ROWS_LEAST = 3
-"""Of fewer rows, no column looks as if it numbered them."""
+ROWS_LEAST = 3  # of fewer rows, no column looks as if it numbered them
 PARTS_OF_NAME = ("first_name", "given_name", "last_name", "family_name")
 NAME_CHARACTERS_LIMIT = 120
 LETTER = re.compile(r"[^\W\d_]")

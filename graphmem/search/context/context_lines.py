@@ -34,14 +34,11 @@ from graphmem.search.questions import question_words
 from graphmem.search.questions.phrases import AskedPast
 from graphmem.text import words
 
-RELATED_LIMIT: Final = 10
-"""Related entities in one answer."""
+RELATED_LIMIT: Final = 10  # related entities in one answer
 OBSERVATIONS_LIMIT: Final = 50
 """The newest observations of an entity, in which contesting and earlier values are searched."""
-EARLIER_LIMIT: Final = 2
-"""Earlier values in one line, the latest ones."""
-CONTESTS_LIMIT: Final = 3
-"""Contesting values of one line."""
+EARLIER_LIMIT: Final = 2  # earlier values in one line, the latest ones
+CONTESTS_LIMIT: Final = 3  # contesting values of one line
 SCANNED_LIMIT: Final = 1_000
 """Relationships in each direction that are compared with the question, of an entity that has many."""
 

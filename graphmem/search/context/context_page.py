@@ -23,8 +23,7 @@ from graphmem.search.search_results import Semantic, Understood
 from graphmem.text import words
 
 Format = Literal["text", "fields"]
-UNDERSTOOD_SHARE: Final = 4
-"""How a question was read takes at most one of so many parts of a budget."""
+UNDERSTOOD_SHARE: Final = 4  # how a question was read takes at most one of so many parts of a budget
 
 
 class Contested(TypedDict):
@@ -167,12 +166,9 @@ def _counted(page: dict[str, Any], unit: str) -> int:
     return used
 
 
-PASSAGES_LIMIT: Final = 3
-"""Passages in one context."""
-LONG_VALUE: Final = 60
-"""Characters by which a passage is known in a value of an entity."""
-BUDGET_SHARE: Final = 3
-"""Beside lines of entities, passages take at most one of so many parts of a budget."""
+PASSAGES_LIMIT: Final = 3  # passages in one context
+LONG_VALUE: Final = 60  # characters by which a passage is known in a value of an entity
+BUDGET_SHARE: Final = 3  # beside lines of entities, passages take at most one of so many parts of a budget
 
 
 def not_in_lines(hits: FoundPassages, lines: Iterable[Line]) -> FoundPassages:

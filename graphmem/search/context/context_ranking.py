@@ -22,32 +22,23 @@ VALUE_LIMIT: Final = 600
 """Characters of one value; a longer value is cut to the part around the words of the question."""
 LONG_TEXT: Final = 2_000
 """Characters from which on not all words of a value are made, but those that the question may ask for."""
-MIN_VALUE_CHARACTERS: Final = 40
-"""Characters that a value keeps at least if a small budget cuts it further."""
-METADATA_FIELDS: Final = 12
-"""Fields of a relationship that a line shows at most."""
-SHARED_WORDS_WEIGHT: Final = 4.0
-"""Added weight of a line that has every word of the question."""
-NAME_BONUS: Final = 0.2
-"""Added weight of a name or a contact point."""
-ID_MALUS: Final = 0.5
-"""Weight that an id loses: it means nothing to a reader."""
-SENTENCE_BONUS: Final = 0.5
-"""Added weight of a text: it says more than a label."""
-SENTENCE_CHARACTERS: Final = 30
-"""A value of so many characters of JSON is such a text, if it has blanks."""
+MIN_VALUE_CHARACTERS: Final = 40  # characters that a value keeps at least if a small budget cuts it further
+METADATA_FIELDS: Final = 12  # fields of a relationship that a line shows at most
+SHARED_WORDS_WEIGHT: Final = 4.0  # added weight of a line that has every word of the question
+NAME_BONUS: Final = 0.2  # added weight of a name or a contact point
+ID_MALUS: Final = 0.5  # weight that an id loses: it means nothing to a reader
+SENTENCE_BONUS: Final = 0.5  # added weight of a text: it says more than a label
+SENTENCE_CHARACTERS: Final = 30  # a value of so many characters of JSON is such a text, if it has blanks
 WANTED_BONUS: Final = 0.6
 """Added weight of a person, a place or a time where the question asks who, where or when, and of a field by
 which it asks for a kind."""
-THEN_BONUS: Final = 2.0
-"""Added weight of what answers a question for the past."""
+THEN_BONUS: Final = 2.0  # added weight of what answers a question for the past
 _NUMBER: Final = "external_id"
 RELATED_WEIGHT_FACTOR: Final = 0.5
 """Weight of a related entity, as a factor of the weight of the entity that it is related to."""
 BESIDE_WEIGHT_FACTOR: Final = 0.4
 """Weight of an entity that only resembles a question which names another one, as a factor."""
-PLACE_DECAY: Final = 0.15
-"""How fast the weight falls with the place of an entity: half of it at the seventh."""
+PLACE_DECAY: Final = 0.15  # how fast the weight falls with the place of an entity: half of it at the seventh
 ENDED_WEIGHT_FACTOR: Final = 0.8
 """Weight of an entity that is related by a relationship which has ended, as a factor."""
 

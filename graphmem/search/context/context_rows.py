@@ -17,10 +17,8 @@ from graphmem.search.questions import lexicon, question_words
 from graphmem.search.questions.phrases import AskedPast
 from graphmem.text import words
 
-ORIGINS_LIMIT: Final = 3
-"""The first entities of the answer whose related entities are answered as well."""
-RELATIONSHIPS_LIMIT: Final = 25
-"""Relationships of an entity in each direction."""
+ORIGINS_LIMIT: Final = 3  # the first entities of the answer whose related entities are answered as well
+RELATIONSHIPS_LIMIT: Final = 25  # relationships of an entity in each direction
 METADATA_LIMIT: Final = 300
 """Characters of a value of a relationship, and of an earlier value; longer values are left out."""
 
@@ -141,10 +139,8 @@ async def _related_then(context: Context, entity_id: str, clocks: Clocks) -> lis
     return related
 
 
-BESIDE_FACTOR: Final = 0.5
-"""Weight of a value of now where an earlier one is asked for, as a factor."""
-VALUE_WORDS: Final = 8
-"""Most words of a value before which another one may be asked for."""
+BESIDE_FACTOR: Final = 0.5  # weight of a value of now where an earlier one is asked for, as a factor
+VALUE_WORDS: Final = 8  # most words of a value before which another one may be asked for
 NONE_EARLIER: Final = "no earlier value is known"
 
 
@@ -249,10 +245,8 @@ def _has_any(line: Line, expected: frozenset[str]) -> bool:
 
 
 NOT_KNOWN: Final = "not known"
-NOT_KNOWN_WEIGHT: Final = 4.0
-"""More than any entity weighs: what is not known comes before what is known."""
-_GENERIC: Final = lexicon.words("number_words")
-"""Words for what many fields are."""
+NOT_KNOWN_WEIGHT: Final = 4.0  # more than any entity weighs: what is not known comes before what is known
+_GENERIC: Final = lexicon.words("number_words")  # words for what many fields are
 
 
 def not_known(lines: Sequence[Line], entity_id: str, question: Sequence[str], focus: Focus) -> list[Line]:

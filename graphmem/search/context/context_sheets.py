@@ -24,14 +24,10 @@ from graphmem.search.questions.naming import RESEMBLANCE
 
 APART: Final = "These only resemble the question:"
 """The line above the lines of what the question does not name, where it names something."""
-CONTEST_LIMIT: Final = 200
-"""Characters of a contesting value; a longer one is cut."""
-EARLIER_CHARACTERS: Final = 60
-"""Characters of an earlier value; a longer one is cut."""
-NAME_LIMIT: Final = 100
-"""Characters of a name; a longer one is cut."""
-METADATA_VALUE_LIMIT: Final = 120
-"""Characters of a value of a relationship; a longer one is cut."""
+CONTEST_LIMIT: Final = 200  # characters of a contesting value; a longer one is cut
+EARLIER_CHARACTERS: Final = 60  # characters of an earlier value; a longer one is cut
+NAME_LIMIT: Final = 100  # characters of a name; a longer one is cut
+METADATA_VALUE_LIMIT: Final = 120  # characters of a value of a relationship; a longer one is cut
 _NEEDS_QUOTES: Final = re.compile(r'[;\x00-\x1f\x7f\x85\u2028\u2029]|^[\s"]|\s$|^$')
 """A text that has this could be read as something else than one value."""
 _ARROWS: Final = {"outgoing": "→", "incoming": "←"}

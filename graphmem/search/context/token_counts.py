@@ -15,8 +15,7 @@ from typing import Final, Literal
 from graphmem.embedding import local
 
 Unit = Literal["tokens", "characters"]
-_MARGIN: Final = 32
-"""One token in so many is added: German and Polish need it for some tokenizers."""
+_MARGIN: Final = 32  # one token in so many is added: German and Polish need it for some tokenizers
 _PIECE: Final = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
 
 

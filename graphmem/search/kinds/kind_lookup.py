@@ -34,13 +34,11 @@ from graphmem.search.search_results import Understood, understood_of, understood
 
 READ_BY_ID_LIMIT: Final = 1_000
 """If the values of more entities than this are to be read, those of all of their types are read."""
-THREAD_MEMBERS: Final = 1_000
-"""More entities than this are compared in a thread."""
+THREAD_MEMBERS: Final = 1_000  # more entities than this are compared in a thread
 SPREAD: Final = 10.0
 """The points by which the first of a kind is ahead of the last possible one, where a time orders them."""
 _EARLIEST, _LATEST = times.parse("1900-01-01"), times.parse("2200-01-01")
-_POINTS_DIGITS: Final = 1_000_000_000
-"""Points are whole numbers of such parts, as a cursor holds them."""
+_POINTS_DIGITS: Final = 1_000_000_000  # points are whole numbers of such parts, as a cursor holds them
 
 
 class SchemaShape(NamedTuple):
@@ -171,10 +169,8 @@ def _spans_beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int
     return sorted(beside)
 
 
-CHANGES_LIMIT: Final = 100
-"""Changes that a question for changes looks for."""
-CHANGED_TRANSACTIONS: Final = 200
-"""Transactions that it looks through."""
+CHANGES_LIMIT: Final = 100  # changes that a question for changes looks for
+CHANGED_TRANSACTIONS: Final = 200  # transactions that it looks through
 CHANGES_NOTE: Final = (
     "these are the entities that changed last; GET /changes lists what changed of them, and who wrote it"
 )

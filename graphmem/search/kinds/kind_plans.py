@@ -18,10 +18,8 @@ from graphmem.text import words
 
 _MAY_BE_VALUES: Final = frozenset({"active", "inactive", "pending", "value"})
 """The meanings of words that mean one value where it is in use."""
-_ABSENT: Final = object()
-"""Stands for the value of a field that an entity does not have."""
-REFERENCE_FIELDS_LIMIT: Final = 12
-"""Fields of a type in which names are compared."""
+_ABSENT: Final = object()  # stands for the value of a field that an entity does not have
+REFERENCE_FIELDS_LIMIT: Final = 12  # fields of a type in which names are compared
 _FREE_TEXT: Final = lexicon.fields("other")["free_text"]
 """Fields whose words refer to nobody: a task may be to call Tom, and be somebody else's."""
 _SORT_FIELDS: Final = lexicon.fields("other")["sorts"]
@@ -30,8 +28,7 @@ _TIMES: Final = lexicon.fields("times")
 _OCCASIONS: Final = frozenset(lexicon.fields("other")["occasions"])
 """Words of types of what takes place at a time."""
 _NO_TIME_OF_ITS_OWN: Final = lexicon.fields("other")["no_time_of_its_own"]
-_DEBTS: Final = lexicon.fields("debts")
-"""Fields that say who owes something, and to whom."""
+_DEBTS: Final = lexicon.fields("debts")  # fields that say who owes something, and to whom
 
 
 class TypeShape(NamedTuple):
@@ -311,8 +308,7 @@ def _limited(phrase: Phrase, shape: TypeShape) -> list[str]:
     return sorted(shape.fields - shape.dated)[:REFERENCE_FIELDS_LIMIT]
 
 
-Spellings = frozenset[frozenset[str]]
-"""The words of each spelling of a name."""
+Spellings = frozenset[frozenset[str]]  # the words of each spelling of a name
 
 
 def refers(member: Member, fields: Iterable[str], names: Spellings) -> bool:

@@ -18,27 +18,20 @@ from typing import Any, Final, Literal, NamedTuple, cast
 from graphmem.search.questions import lexicon
 from graphmem.text import languages, words
 
-TYPE_WORDS: Final = 3
-"""Most words of a question that name one type."""
+TYPE_WORDS: Final = 3  # most words of a question that name one type
 DEADLINES: Final = lexicon.words("deadlines")
 """Words for what has a time at which it is due, of whatever type."""
-AGENDA: Final = "agenda"
-"""Stands for what is on or due at a time, of whatever type."""
-OWED: Final = "owed"
-"""Stands for what is still to be paid, or to be done."""
-CHANGES: Final = "changes"
-"""Stands for what was observed last, of whatever type."""
-DEBTS: Final = lexicon.words("debts")
-"""Types of what is owed as long as nothing says that it is paid."""
+AGENDA: Final = "agenda"  # stands for what is on or due at a time, of whatever type
+OWED: Final = "owed"  # stands for what is still to be paid, or to be done
+CHANGES: Final = "changes"  # stands for what was observed last, of whatever type
+DEBTS: Final = lexicon.words("debts")  # types of what is owed as long as nothing says that it is paid
 _IRREGULAR: Final = lexicon.meanings("irregular")
 _USUAL: Final[Mapping[str, tuple[str, ...]]] = lexicon.lists("usual_types")
 """The types that a usual word may mean beside the one of its name, best first."""
 _SINGULAR_FOREIGN: Final = lexicon.meanings("kinds_singular")
 _FOREIGN: Final = lexicon.meanings("kinds") | _SINGULAR_FOREIGN
-_PLURAL_LEAST: Final = 4
-"""Letters of a plural that a stem decides."""
-LOOKUPS_LIMIT: Final = 32
-"""Sets of types whose lookups are kept: those of the owners who search most."""
+_PLURAL_LEAST: Final = 4  # letters of a plural that a stem decides
+LOOKUPS_LIMIT: Final = 32  # sets of types whose lookups are kept: those of the owners who search most
 
 
 class KindName(NamedTuple):
@@ -133,8 +126,7 @@ Meaning = Literal[
 """What a word for a state means. ``value``: no more than a value of its own, such as draft or blocked."""
 
 
-VALUES_LIMIT: Final = 4_096
-"""Values of fields whose meaning is kept: a status has few."""
+VALUES_LIMIT: Final = 4_096  # values of fields whose meaning is kept: a status has few
 
 
 class State(NamedTuple):
@@ -163,8 +155,7 @@ _PAID, _VOID, _DONE, _DELIVERED, _DRAFT, _NOT, _PENDING, _LATE = (
     lexicon.words(f"values_{name}")
     for name in ("paid", "void", "done", "delivered", "draft", "negated", "pending", "late")
 )
-_RECEIVED: Final = frozenset({"payment", "received"})
-"""Words that together say that something was paid."""
+_RECEIVED: Final = frozenset({"payment", "received"})  # words that together say that something was paid
 _WRITTEN_OFF: Final = frozenset({"written", "off"})
 
 _FIELDS: Final[Mapping[str, str]] = {
@@ -174,8 +165,7 @@ _FIELDS: Final[Mapping[str, str]] = {
 _ORDER: Final = list(dict.fromkeys(_FIELDS.values()))
 _PLACES: Final = frozenset(lexicon.fields("other")["of_places"])
 """Fields beside which ``state`` is a part of a country."""
-_ENDED: Final = frozenset({"ended", "done", "paid", "inactive"})
-"""The states of what has ended."""
+_ENDED: Final = frozenset({"ended", "done", "paid", "inactive"})  # the states of what has ended
 
 
 @functools.lru_cache(maxsize=VALUES_LIMIT)

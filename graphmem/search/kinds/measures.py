@@ -11,17 +11,14 @@ from graphmem.search.questions import lexicon, question_words
 from graphmem.search.questions.times_in_words import moment
 from graphmem.text import words
 
-FIELDS: Final = lexicon.fields("measures")
-"""Fields of numbers by what they say: the earlier ones count more."""
+FIELDS: Final = lexicon.fields("measures")  # fields of numbers by what they say: the earlier ones count more
 _SIGNS: Final = {
     sign: code for code, signs in lexicon.fields("currencies").items() for sign in (code, *signs)
 }
-UNIT_FIELDS: Final = ("currency", "unit")
-"""Fields that have the unit of the other ones."""
+UNIT_FIELDS: Final = ("currency", "unit")  # fields that have the unit of the other ones
 _QUANTITY = re.compile(r"([^\d\s.,+-]*)\s*([+-]?\d[\d.,' ]*)\s*([^\d]*)")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,' ]\d{3})+")
-DATE: Final = "date"
-"""The unit of dates."""
+DATE: Final = "date"  # the unit of dates
 
 
 class Measure(NamedTuple):

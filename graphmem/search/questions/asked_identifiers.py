@@ -19,12 +19,9 @@ from graphmem.text import codes, identifiers, words, written_dates
 
 CODE_DIGITS_LEAST: Final = 3
 """Digits of a code with letters, years left out: ``GPT-4`` and ``covid-19`` are words."""
-LABELLED_DIGITS_LEAST: Final = 3
-"""Digits of a number behind a word for a number: "order 471"."""
-NUMBER_DIGITS_LEAST: Final = 6
-"""Digits of a number alone; one of fewer may be an amount."""
-PHONE_DIGITS_LEAST: Final = 7
-"""Digits of a telephone number that begins with a 0 or with its country."""
+LABELLED_DIGITS_LEAST: Final = 3  # digits of a number behind a word for a number: "order 471"
+NUMBER_DIGITS_LEAST: Final = 6  # digits of a number alone; one of fewer may be an amount
+PHONE_DIGITS_LEAST: Final = 7  # digits of a telephone number that begins with a 0 or with its country
 
 _LABELS: Final = lexicon.words("labels")
 """Words before a number that is one of an order, an invoice, a customer."""
@@ -38,8 +35,7 @@ _HASH = re.compile(r"#[0-9]{2,}")
 _AMOUNT = re.compile(r"[^\w+]*[0-9]{1,3}(?:[ .,'][0-9]{3})+(?:[.,][0-9]+)?\W*")
 _VERSION = re.compile(r"v?[0-9]+(?:\.[0-9]+)+")
 _QUANTITY = re.compile(r"[0-9]+(?:[.,][0-9]+)?[a-z]{1,4}")
-_SHORT_CODE = re.compile(r"([A-Z]{3,})[-_/]?[0-9]{2}")
-"""A code of capitals needs fewer digits: ``ORD-77``."""
+_SHORT_CODE = re.compile(r"([A-Z]{3,})[-_/]?[0-9]{2}")  # a code of capitals needs fewer digits: ``ORD-77``
 _TOKEN = re.compile(r"[a-z]+|[0-9]+")
 _YEARS = re.compile(r"(?:19|20)[0-9]{2}(?:[-/](?:(?:19|20)?[0-9]{2}))?")
 

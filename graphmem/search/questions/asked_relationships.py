@@ -16,14 +16,11 @@ from graphmem.search.questions.naming import RELATIONSHIP, SELF, Asking, Named, 
 from graphmem.search.questions.question_words import FollowedRole
 from graphmem.text import words
 
-FOLLOWED_LIMIT: Final = 10
-"""Named entities whose relationships are followed."""
+FOLLOWED_LIMIT: Final = 10  # named entities whose relationships are followed
 SCANNED_LIMIT: Final = 1_000
 """Relationships of an entity in each direction that are compared, the newest first."""
-RELATED_LIMIT: Final = 100
-"""Entities that the relationships of one entity answer."""
-METADATA_LIMIT: Final = 300
-"""Characters of a value that says whether a relationship has ended."""
+RELATED_LIMIT: Final = 100  # entities that the relationships of one entity answer
+METADATA_LIMIT: Final = 300  # characters of a value that says whether a relationship has ended
 _ASKING: Final = lexicon.words("asking_first")
 """Words of which one begins a question that may ask for the other end of a relationship."""
 _DESCRIBING: Final = list(lexicon.fields("other")["describing"])

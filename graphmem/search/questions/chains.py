@@ -20,15 +20,13 @@ from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames
 from graphmem.search.questions.naming import RELATIONSHIP, Asking, Named
 from graphmem.text import words
 
-STEPS_LIMIT: Final = 2
-"""Steps that are followed: each is a round trip."""
+STEPS_LIMIT: Final = 2  # steps that are followed: each is a round trip
 _ARTICLES: Final = lexicon.words("articles")
 _OF: Final = lexicon.words("of")
 _NO_STEP: Final = question_words.EMPTY | _OF | _ARTICLES
 _EXTREMES: Final = lexicon.meanings("extremes").keys()
 _PASSED: Final = {"", *_NO_STEP, *lexicon.words("asking"), *" ".join(_EXTREMES).split()}
-_FACTS: Final = ATTRIBUTES | lexicon.words("own_facts")
-"""Words that ask for what people say of somebody."""
+_FACTS: Final = ATTRIBUTES | lexicon.words("own_facts")  # words that ask for what people say of somebody
 _SAID_BY_VALUE: Final = lexicon.words("number_words") | {"name"}
 """Words for what a value itself is: "the number of my phone"."""
 AMBIGUOUS: Final = ATTRIBUTES | lexicon.words("ambiguous_roles")

@@ -28,17 +28,12 @@ from graphmem.search.questions.pieces import (
 )
 from graphmem.text import identifiers, words
 
-NAME_WORDS: Final = 6
-"""Most consecutive words of a question that are looked up as a name."""
-QUESTION_WORDS: Final = 32
-"""Words of a question in which names are looked up."""
-EXTERNAL_ID_LENGTH_LEAST: Final = 3
-"""Characters of an external id within a question."""
+NAME_WORDS: Final = 6  # most consecutive words of a question that are looked up as a name
+QUESTION_WORDS: Final = 32  # words of a question in which names are looked up
+EXTERNAL_ID_LENGTH_LEAST: Final = 3  # characters of an external id within a question
 _ADDRESS_SIGNS: Final = frozenset("@./:")
-_DAYS: Final = lexicon.words("days")
-"""Names of days and months, some of which are names of people."""
-_BEFORE_DAYS: Final = lexicon.words("before_days")
-"""Words before a day or a month: nobody is meant by it."""
+_DAYS: Final = lexicon.words("days")  # names of days and months, some of which are names of people
+_BEFORE_DAYS: Final = lexicon.words("before_days")  # words before a day or a month: nobody is meant by it
 ATTRIBUTES: Final = _DAYS | lexicon.words("attributes")
 """Words that ask for something of an entity, or for a day: beside a name they are no part of it."""
 _COMMANDS: Final = lexicon.words("commands")

@@ -31,10 +31,8 @@ by an identifier that is all of a value of any field, as who asks, or nearly by 
 NAME_PART, RELATIONSHIP, KIND, FIELD, SELF, NEAR_NAME = range(len(identifiers.KINDS), len(KINDS))
 PART_WEIGHT: Final = 2.0
 """The points of an entity that a part of its name names: more than words and meaning give, which is 1.7."""
-NEAR_WEIGHT: Final = 1.8
-"""The points of an entity whose name the question has but for a slip of the pen."""
-EXACT_WEIGHT: Final = 5.0
-"""The points of an entity that the strongest kind of identifier names."""
+NEAR_WEIGHT: Final = 1.8  # the points of an entity whose name the question has but for a slip of the pen
+EXACT_WEIGHT: Final = 5.0  # the points of an entity that the strongest kind of identifier names
 KIND_STEP: Final = 0.1
 """How much less each weaker kind gives. Whole names still get more than parts of names and all words."""
 FORMER_STEP: Final = 1.0
@@ -45,8 +43,7 @@ KIND_WEIGHT: Final = 10.0
 """The points of what is of the kind that a question asks for: more than what it names besides."""
 FIELD_WEIGHT: Final = 4.0
 """The points of an entity that has the identifier as the whole value of a field: less than a whole name."""
-ENTITIES_LIMIT: Final = 100
-"""Entities that one question calls by parts of their names."""
+ENTITIES_LIMIT: Final = 100  # entities that one question calls by parts of their names
 
 _WEIGHTS: Final = {
     NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT, FIELD: FIELD_WEIGHT,

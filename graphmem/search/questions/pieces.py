@@ -30,12 +30,9 @@ _ABBREVIATED_TITLES: Final = lexicon.words("abbreviated_titles")
 """Titles that are no names: "Dr." alone calls nobody."""
 _TITLES: Final = _ABBREVIATED_TITLES | lexicon.words("titles")
 """Words before the name of a person that are no part of it."""
-DENSE_NAME_CHARACTERS: Final = 14
-"""Most consecutive characters that are looked up as a name."""
-PART_CHARACTERS: Final = 8
-"""Most characters of a part of a name; it has two at least."""
-_PARTICLES: Final = lexicon.words("particles")
-"""What stands beside a name."""
+DENSE_NAME_CHARACTERS: Final = 14  # most consecutive characters that are looked up as a name
+PART_CHARACTERS: Final = 8  # most characters of a part of a name; it has two at least
+_PARTICLES: Final = lexicon.words("particles")  # what stands beside a name
 _LENGTHS: Final = range(1, max(map(len, _PARTICLES)) + 1)
 
 

@@ -26,31 +26,24 @@ from graphmem.model.shipped_relationships import (
 from graphmem.search.questions import lexicon
 from graphmem.text import languages
 
-AnswerKind = Literal["person", "place", "time"]
-"""What a question asks for by its question word."""
+AnswerKind = Literal["person", "place", "time"]  # what a question asks for by its question word
 
-WORDS_LIMIT: Final = 32
-"""Words of a question that say what is wanted, at most: the first ones."""
-STEM_LETTERS: Final = 4
-"""A word of at least this many letters matches the words that begin with it."""
+WORDS_LIMIT: Final = 32  # words of a question that say what is wanted, at most: the first ones
+STEM_LETTERS: Final = 4  # a word of at least this many letters matches the words that begin with it
 _ENDINGS: Final = {"", *lexicon.words("endings")}
 """English endings: two words with the same beginning are forms of one word if both rests are among these."""
 _SHORT_ENDINGS: Final = {"", *lexicon.words("short_endings")}
 """The endings that count after three letters: with the others, card and cars would be one word."""
 _LONGEST_ENDING: Final = max(map(len, _ENDINGS | _SHORT_ENDINGS))
-EMPTY: Final = lexicon.words("empty")
-"""English words that say nothing about what is wanted."""
-FORMER: Final = lexicon.words("former")
-"""Words that ask for what has ended, too."""
+EMPTY: Final = lexicon.words("empty")  # English words that say nothing about what is wanted
+FORMER: Final = lexicon.words("former")  # words that ask for what has ended, too
 _ANSWER_KINDS: Final[dict[str, AnswerKind]] = cast("dict[str, AnswerKind]", lexicon.meanings("wanted"))
 ASKING_IN: Final = lexicon.by_language("wanted")
 ASKING: Final = frozenset(_ANSWER_KINDS)
 """The words that ask for a person, a place or a time, in all languages."""
-PERSONS: Final = PEOPLE | lexicon.words("types_of_people")
-"""Entity types of people."""
+PERSONS: Final = PEOPLE | lexicon.words("types_of_people")  # entity types of people
 ORGANISATIONS: Final = lexicon.words("types_of_organisations")
-PLACES: Final = lexicon.words("fields_of_places")
-"""Words of fields and relationship types that name a place."""
+PLACES: Final = lexicon.words("fields_of_places")  # words of fields and relationship types that name a place
 
 
 def content_words(
@@ -140,8 +133,7 @@ def asked_by(labels: Iterable[str]) -> list[str]:
 _PLURALS: Final = lexicon.meanings("role_plurals")
 _KINDS: Final = lexicon.words("roles_that_are_kinds")
 _SAME_ROLES: Final = lexicon.meanings("same_roles")
-_IS_NO_VERB: Final = lexicon.words("no_verb")
-"""Words of relationship types that say nothing of their own."""
+_IS_NO_VERB: Final = lexicon.words("no_verb")  # words of relationship types that say nothing of their own
 _PASSIVE: Final = re.compile(r"[A-Z0-9_]+_BY")
 _OF: Final = re.compile(r"[A-Z0-9_]+_OF")
 

@@ -384,5 +384,4 @@ _EARLIER: Final = lexicon.words("earlier_values")
 """Words for a value that something had before the one of now: "previously", "used to"."""
 _EARLIER_WORDS: Final = max(len(each.split()) for each in _EARLIER)
 _PAST_FORMS: Final = lexicon.words("past_forms")
-ANCHOR_WORDS: Final = 4
-"""Most words of a value behind "before"."""
+ANCHOR_WORDS: Final = 4  # most words of a value behind "before"

@@ -26,8 +26,7 @@ _QUARTER = re.compile(r"q([1-4])")
 Direction = Literal["future", "past"]
 DATE_CHARACTERS: Final = 2 * dates.LENGTH_LIMIT
 """Characters of the longest value that is read as a date, blanks around it included."""
-COUNT_LIMIT: Final = 1_000
-"""Most units of "the next 30 days"."""
+COUNT_LIMIT: Final = 1_000  # most units of "the next 30 days"
 
 
 class Moment(NamedTuple):
@@ -98,8 +97,7 @@ _DAYS_FROM_TODAY: Final = lexicon.numbers("days_from_today")
 _WEEKEND, _FUTURE, _PAST = map(lexicon.words, ("weekend", "future", "past"))
 _UNIT_DAYS: Final = {"day": 1, "week": 7, "month": 30, "year": 365}
 _UNIT_MONTHS: Final = {"month": 1, "quarter": 3, "year": 12}
-Moments = tuple[Moment, ...] | None
-"""The times that words may mean, the likeliest first."""
+Moments = tuple[Moment, ...] | None  # the times that words may mean, the likeliest first
 
 
 @dataclass(frozen=True)
