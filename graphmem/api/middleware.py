@@ -30,8 +30,8 @@ from graphmem.api.rest_routes import is_public, is_stream
 from graphmem.auth import Actor, Method, public_actor
 from graphmem.auth import Scope as AuthScope
 from graphmem.auth.authenticator import Authenticate, Caller
+from graphmem.auth.message_signatures import HEADERS as SIGNATURE_HEADERS
 from graphmem.auth.rates import Meter, measured
-from graphmem.auth.signed_requests import HEADERS as SIGNATURE_HEADERS
 from graphmem.database.admission import Admission
 from graphmem.errors import CursorOfAnotherDatabase, Forbidden, GraphmemError, InternalError, ServiceBusy
 from graphmem.observability.logs import new_trace_id

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from graphmem import neo4j_local, settings
-from graphmem.cli.agents import hook_events
+from graphmem.cli.agents import hook_call
 from tests.bench.cold import GRAPHMEM, timed
 
 BATCH = 500
@@ -88,7 +88,7 @@ def main() -> None:
         p95 = statistics.quantiles(seconds, n=20)[-1]
         table.add_row(kind, f"{statistics.median(seconds) * 1000:.0f}", f"{p95 * 1000:.0f}", "300")
     Console().print(table)
-    limit = hook_events.SECONDS["prompt"]
+    limit = hook_call.SECONDS["prompt"]
     Console().print(f"{told} of {arguments.prompts} prompts that name a person were told; limit {limit:g} s")
 
 

@@ -13,10 +13,9 @@ import pytest
 
 from graphmem.context import Services
 from graphmem.dump import CreateResult, RestoreResult, container
-from graphmem.dump.records import Record
 from graphmem.errors import DumpDamaged, DumpRefused, IdempotencyMismatch
 from graphmem.model import canonical
-from graphmem.model.fact_records import SchemaRecord
+from graphmem.model.fact_records import Record, SchemaRecord
 from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.examples import LONG

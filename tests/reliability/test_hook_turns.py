@@ -114,6 +114,19 @@ def test_a_turn_that_the_service_refuses_does_not_keep_others_waiting(
     assert len(list(folder.glob("*.unreadable"))) == 1
 
 
+def test_a_prompt_waits_for_the_end_of_its_turn_also_while_the_service_is_away(
+    hooked: Settings, tmp_path: Path
+) -> None:
+    prompt = {"session_id": "s", "turn_id": "t1", "cwd": str(tmp_path), "prompt": "Prompt 1"}
+    assert hook_call.call("prompt", "codex", {}, json.dumps(prompt).encode()) == (None, True)
+    assert hook_events.run("prompt", Reach("codex", is_away=True), json.dumps(prompt).encode()) == ""
+    stop = {**json.loads(stop_of(1, tmp_path)), "prompt": ""}
+    assert hook_events.run("stop", Reach("codex", is_away=True), json.dumps(stop).encode()) == ""
+    calling.ensure(hooked)
+    wait_for(lambda: not waiting(hooked))
+    assert contents(hooked) == ["Prompt 1", "Answer 1"]
+
+
 def test_of_a_service_that_hangs_nothing_is_expected(
     hooked: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,15 +200,13 @@ def test_an_open_session_keeps_an_idle_service(local: Settings) -> None:
 
 def test_turns_of_a_sealed_instance_are_sealed(tmp_path: Path) -> None:
     seal, stored = AESGCM(os.urandom(32)), list[Mapping[str, Any]]()
-    hook_spool.keep(tmp_path, None, {"turn": "before the sealing"})
     hook_spool.keep(tmp_path, seal, {"turn": "sealed"})
-    files = hook_spool.waiting(tmp_path)
-    assert b"sealed" not in files[1].read_bytes()
+    assert b"sealed" not in hook_spool.waiting(tmp_path)[0].read_bytes()
     hook_spool.keep(tmp_path, seal, {"turn": "damaged"})
-    damaged = hook_spool.waiting(tmp_path)[2]
+    damaged = hook_spool.waiting(tmp_path)[1]
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"\x00")
     hook_spool.deliver(tmp_path, seal, stored.append)
-    assert stored == [{"turn": "before the sealing"}, {"turn": "sealed"}]
+    assert stored == [{"turn": "sealed"}]
     assert [each.suffix for each in tmp_path.iterdir() if each.name != "lock"] == [".unreadable"]
 
 

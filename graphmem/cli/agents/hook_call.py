@@ -41,7 +41,9 @@ def call(kind: str, agent: str, options: "dict[str, str]", stdin: bytes) -> "tup
         status, text = 503, ""
     except (OSError, ValueError, TypeError, IndexError):
         status, text = 503, ""
-    if status == 503 and kind != "stop" and not _has_rules(stdin):
+    # A turn, and a prompt whose turn has an id, are kept; rules of the folder may name another service.
+    is_kept = kind == "stop" or (kind == "prompt" and (b"turn_id" in stdin or b"generation_id" in stdin))
+    if status == 503 and not is_kept and not _has_rules(stdin):
         return "", True
     return (text if status == 200 else None), status == 503
 

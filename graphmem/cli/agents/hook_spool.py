@@ -31,24 +31,35 @@ def waiting(folder: Path) -> list[Path]:
 
 def keep(folder: Path, seal: AESGCM | None, turn: Mapping[str, Any]) -> None:
     """Keep a turn. It is on the disk when this returns."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / f"{time.time_ns():020d}-{os.getpid()}.turn"
-    content = json.dumps(turn).encode()
-    if seal is not None:
-        nonce = os.urandom(_NONCE_BYTES)
-        content = nonce + seal.encrypt(nonce, content, path.name.encode())
-    partial = path.with_suffix(".partial")
-    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(path)
+    write(folder / f"{time.time_ns():020d}-{os.getpid()}.turn", seal, json.dumps(turn).encode())
     kept, now = 0, time.time()
     for each in reversed(waiting(folder)):
         with contextlib.suppress(FileNotFoundError):
             kept += each.stat().st_size
             if kept > BYTES_LIMIT or now - each.stat().st_mtime > SECONDS_LIMIT:
                 each.unlink()
+
+
+def write(path: Path, seal: AESGCM | None, content: bytes) -> None:
+    """Write a file that this user alone may read, sealed for its name."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if seal is not None:
+        nonce = os.urandom(_NONCE_BYTES)
+        content = nonce + seal.encrypt(nonce, content, path.name.encode())
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def read(path: Path, seal: AESGCM | None) -> bytes:
+    """Return what :func:`write` wrote. Raises any error: it cannot be read, or is not sealed so."""
+    content = path.read_bytes()
+    if seal is None:
+        return content
+    return seal.decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], path.name.encode())
 
 
 def deliver(folder: Path, seal: AESGCM | None, store: Callable[[Mapping[str, Any]], object]) -> None:
@@ -63,12 +74,8 @@ def deliver(folder: Path, seal: AESGCM | None, store: Callable[[Mapping[str, Any
 
     with FileLock(folder / "lock", mode=0o600):
         while paths := waiting(folder):
-            content = paths[0].read_bytes()
             try:
-                if seal is not None and not content.startswith(b"{"):  # one from before it was sealed
-                    name = paths[0].name.encode()
-                    content = seal.decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], name)
-                turn = json.loads(content)
+                turn = json.loads(read(paths[0], seal))
             except Exception:
                 paths[0].rename(paths[0].with_suffix(".unreadable"))
                 continue
