@@ -10,7 +10,7 @@ import typer
 
 from graphmem import __version__
 from graphmem.cli.command_groups import group_of
-from graphmem.cli.session import Session, console
+from graphmem.cli.session import Session, console, telling_errors
 
 app = typer.Typer(
     cls=group_of(),
@@ -105,7 +105,8 @@ def serve(
 
     options = {"host": host, "port": port, "env": env}
     chosen = session.settings(**{name: value for name, value in options.items() if value is not None})
-    return serve_detached(chosen) if detach else run(chosen, detached=detached)
+    with telling_errors(session.as_json or (chosen.log_json and not detach)):
+        return serve_detached(chosen) if detach else run(chosen, detached=detached)
 
 
 def mcp(session: Session, tools: Toolset | None = None, account: Account = None) -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import structlog
 import uvicorn
 
 from graphmem import __version__, neo4j_local
@@ -96,23 +97,24 @@ def serve(settings: Settings, *, detached: bool = False) -> None:
     ``detached``: `graphmem server stop` may stop it.
     """
     with _bound(settings) as listening:
-        sockets = None
-        if settings.service_port == 0:
+        sockets = [listening] if settings.service_port == 0 else None
+        if sockets:
             # Whatever names the address names the port that the system chose.
             settings = settings.model_copy(update={"port": listening.getsockname()[1]})
-            sockets = [listening]
         else:
             # The server binds all addresses of the host itself.
             listening.close()
         # In the background nobody reads the console: its file would grow beside that of the log.
         logs.configure(settings, logs.folder(settings), console_level="error" if detached else None)
-        bound = beside.take_socket(settings, tell_progress, detached=detached)
+        # Whoever collects lines of JSON reads nothing else: progress is logged there.
+        tell = structlog.get_logger("graphmem.serve").info if settings.log_json else tell_progress
+        bound = beside.take_socket(settings, tell, detached=detached)
         if detached and bound is None:
             # Nobody would learn that it is ready, and `graphmem server stop` would not find it.
             raise ConfigurationInvalid("a service in the background needs the socket of its data directory")
         if settings.neo4j_uri is None:
             # The database starts while this process imports what it serves.
-            neo4j_local.launch(settings, fetching())
+            neo4j_local.launch(settings, None if settings.log_json else fetching())
         with contextlib.closing(tracing.start()) as tracer:
             run_async(_serve(settings, tracer, bound, sockets))
 
@@ -144,8 +146,7 @@ def serve_detached(settings: Settings) -> dict[str, Any]:
             return connection.getresponse().status == 200
         return False
 
-    port = _port(calling.wait_until_ready(where, child, answers, tell_progress))
-    address = settings.advertised_url(port)
+    address = settings.advertised_url(_port(calling.wait_until_ready(where, child, answers, tell_progress)))
     log = str(settings.data_path / "logs" / logs.FILE)
     return {"address": address, "pid": child.pid, "log": log, "stop": "graphmem server stop"}
 
@@ -162,11 +163,11 @@ async def _serve(
     from graphmem.runtime import REMOTE_START_SECONDS, open_services
     from graphmem.service.serving import background_work
 
+    # What is not told here is logged.
+    told: dict[str, Any] = {} if settings.log_json else {"progress": fetching(), "waiting": tell_progress}
     async with (
         beside.answering(settings, bound) as socket_server,
-        open_services(
-            settings, fetching(), tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_progress
-        ) as services,
+        open_services(settings, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, **told) as services,
     ):
         # Those of a sealed instance have its token.
         settings = services.settings
@@ -187,15 +188,12 @@ def _bound(settings: Settings) -> Iterator[socket.socket]:
     if settings.neo4j_uri is None and not (neo4j_local.exists(settings) or settings.keys_path.exists()):
         # A new database has no account with a password or a key, and none is made only to refuse it.
         settings.check_bind()
-    port = settings.service_port
     with contextlib.ExitStack() as sockets:
         try:
-            family, kind, proto, _, address = socket.getaddrinfo(
-                settings.host, port, type=socket.SOCK_STREAM
-            )[0]
-            listening = sockets.enter_context(socket.socket(family, kind, proto))
+            found = socket.getaddrinfo(settings.host, settings.service_port, type=socket.SOCK_STREAM)
+            listening = sockets.enter_context(socket.socket(*found[0][:3]))
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
+            listening.bind(found[0][4])
         except OSError as exc:
             raise ConfigurationInvalid(
                 f"{settings.authority()} cannot be bound ({exc.strerror or exc}): another program may use "
