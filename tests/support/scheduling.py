@@ -36,13 +36,16 @@ OF_SANDBOX: Final = frozenset({"tests/access/test_public_sandbox.py", "tests/pag
 MODEL: Final = frozenset({"tests/faces/test_doctor.py", "tests/faces/test_embedding.py"})
 """They say which model the database uses."""
 
+OF_IMAGE: Final = frozenset({"tests/containers/test_image.py", "tests/containers/test_wiring.py"})
+"""They run the image, which each process builds that needs it (tests/containers/conftest.py)."""
+
 
 class FileScheduling(LoadFileScheduling):
     """Gives whole files to processes, and those of a group to one process."""
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, _ = nodeid.partition("::")
-        for group in (MODEL, OF_ACCOUNTS, OF_SANDBOX, OF_SERVICES, OF_PAGE):
+        for group in (MODEL, OF_ACCOUNTS, OF_IMAGE, OF_SANDBOX, OF_SERVICES, OF_PAGE):
             if path in group:
                 return min(group)
         return path

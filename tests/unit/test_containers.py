@@ -19,6 +19,7 @@ import yaml
 from graphmem.neo4j_local.config import neo4j_conf
 from graphmem.settings import Settings, variable
 from tests.support.database import IMAGE, URI_VARIABLE
+from tests.support.scheduling import OF_IMAGE
 
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"
@@ -68,6 +69,13 @@ def test_what_the_image_and_the_service_set_are_settings() -> None:
     settings.check_bind()
     assert settings.neo4j_uri == "bolt://neo4j:7687"
     assert settings.advertised_url() == "http://127.0.0.1:3080"
+
+
+def test_one_process_of_a_run_has_all_that_runs_the_image() -> None:
+    files = {
+        path for path in (ROOT / "tests" / "containers").glob("test_*.py") if "Image" in path.read_text()
+    }
+    assert {str(path.relative_to(ROOT)) for path in files} == OF_IMAGE
 
 
 def test_what_is_copied_is_there_and_reaches_the_builder() -> None:
