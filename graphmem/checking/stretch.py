@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from graphmem.errors import DecryptionFailed
-from graphmem.model import ids
+from graphmem.model import ids, reduction
 from graphmem.model.display_labels import DISPLAY_LABELS
 from graphmem.writing import events, turn_rows, vectors
 from graphmem.writing.state import State
@@ -157,7 +157,8 @@ class Stretch:
                 differences.append(AuditDifference(subject_id, what, there, expected))
         if stored.merged_into != ([into] if into else []):
             differences.append(AuditDifference(subject_id, "MERGED_INTO", stored.merged_into, into))
-        stored_values, values = sorted(stored.values, key=str), self._values(node)
+        stored_values = sorted(stored.values, key=str)
+        values = node.values(self.derived.rules(node.view.kind))
         if stored_values != [[*value, True] for value in values]:
             differences.append(AuditDifference(subject_id, "values", stored_values, values))
         return differences + self._of_events(subject_id, node, stored.events)
@@ -170,9 +171,6 @@ class Stretch:
         if stored.shown_as != ([into] if into and not ids.is_loop(into) else []):
             differences.append(AuditDifference(subject_id, "SHOWN_AS", stored.shown_as, into))
         return differences
-
-    def _values(self, node: turn_rows.Node) -> list[list[str]]:
-        return node.values(self.derived.rules(node.view.kind))
 
     def _of_events(
         self, subject_id: str, node: turn_rows.Node, stored: list[dict[str, Any]]
@@ -199,7 +197,7 @@ class Stretch:
             row["rekeyed"], row["identifiers_added"] = "", sorted(map(list, derived))
             row["former_added"] = sorted(map(list, node.former)) if node else []
             row["former_removed"] = None
-            row["values"] = self._values(node) if node else []
+            row["values"] = node.values(self.derived.rules(node.view.kind)) if node else []
             into = row["properties"]["merged_into"]
             row["unmerged"] = merged[0] if merged and merged != [into] else None
             row["merged"] = into if into and merged != [into] else None
@@ -223,10 +221,13 @@ def _display_labels(stored: AuditedEntity) -> list[str]:
 
 
 def _of_properties(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[AuditDifference]:
+    # The first versions summed up an entity without its name: it keeps their checksum until it changes.
+    summed = "version", "fields", "values", "winners", "own"
+    former = reduction.checksum(*(derived[name] for name in summed))
     return _of_snapshot(subject_id, stored, derived) + [
         AuditDifference(subject_id, name, stored.get(name), value)
         for name, value in derived.items()
-        if name not in _LISTS and stored.get(name) != value
+        if name not in _LISTS and stored.get(name) not in (value, former if name == "check" else value)
     ]
 
 

@@ -24,7 +24,7 @@ from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_database
 from graphmem.errors import MigrationRefused
-from graphmem.model import identity, identity_rules, person_names, times
+from graphmem.model import identity, identity_rules, person_names, reduction, times
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from graphmem.text import identifiers
@@ -241,6 +241,37 @@ def migrated_again(loop: Loop, services: Services, owner: str, *versions: int) -
     loop.run(services.database.script("MATCH (n:Migration) WHERE n.version IN $v DELETE n", v=versions))
     assert [each.version for each in loop.run(migrations.apply(services.database))] == [*versions]
     loop.run(services.writers.refold_withdrawn(owner, sys.maxsize))
+
+
+def test_the_node_of_an_owner_of_the_first_versions_gets_a_key_by_a_migration(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    run("store", entities=[{"entity_type": "spaceship", "name": "Heart of Gold"}])
+    script = services.database.script
+    loop.run(script("MATCH (n:Owner {id: $owner}) REMOVE n.node_key", owner=owner))
+    assert [each["id"] for each in run("server.check_snapshots")["stale_snapshots"]] == ["owner"]
+    migrated_again(loop, services, owner, 43)
+    assert run("server.check_snapshots")["healthy"]
+
+
+def test_a_checksum_of_the_first_versions_is_no_damage(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    run("store", entities=[{"entity_type": "spaceship", "name": "Heart of Gold"}])
+    script = services.database.script
+    (row,) = loop.run(
+        script(
+            "MATCH (n:Entity {owner: $owner}) RETURN n.version, n.fields, n.values, n.winners, n.own",
+            owner=owner,
+        )
+    )
+    former = reduction.checksum(*row.values())
+    change: LiteralString = "MATCH (n:Entity {owner: $owner}) SET n.check = $check"
+    loop.run(script(change, owner=owner, check=former))
+    assert run("server.check_snapshots")["healthy"]
+    loop.run(script(change, owner=owner, check=former + 1))
+    (stale,) = run("server.check_snapshots")["stale_snapshots"]
+    assert [each["what"] for each in stale["differences"]] == ["check"]
 
 
 MILLER = {"entity_type": "person", "name": "Robert Miller"}
