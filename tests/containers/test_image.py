@@ -5,78 +5,21 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
 from graphmem import neo4j_local
-from tests.support.containers import Container, Specification
+from tests.containers.running import DRAWER, GRACE, USER, Running, assert_no_privileges
 from tests.support.embedded_neo4j import engine_settings, probe
 from tests.support.figures import Figures
-from tests.support.images import REPOSITORY, Image
-from tests.support.service import free_port
+from tests.support.images import Image
 from tests.support.sse import Events
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
-TOKEN = "token-of-the-tests-0123456789abcdef0123456789"
 LIMIT_MB = 300
 """Of what the image adds to Python's."""
-GRACE = 40.0
-"""Seconds until an engine kills what it has told to stop, in compose.yaml and kubernetes.yaml."""
-READY_SECONDS = 120.0
-USER = 10001
-DRAWER = REPOSITORY / "tests" / "data" / "drawer"
-WRITABLE = ("/data/", "/tmp/")
-
-
-class Running:
-    """The image, run beside a database, and a client of its service."""
-
-    def __init__(self, image: Image, folder: Path, login: neo4j_local.InstanceLogin) -> None:
-        self.image, self.port, self.data = image, free_port(), folder / "data"
-        self.data.mkdir(mode=0o700)
-        subprocess.run(["chown", f"{USER}:{USER}", self.data], check=True)
-        self.container = Container("graphmem", folder, self._specification(login))
-        self.http = httpx.Client(
-            base_url=f"http://127.0.0.1:{self.port}",
-            headers={"Authorization": f"Bearer {TOKEN}"},
-            timeout=60.0,
-        )
-
-    def _specification(self, login: neo4j_local.InstanceLogin) -> Specification:
-        ours = {
-            "GRAPHMEM_PORT": str(self.port), "GRAPHMEM_LOG_JSON": "true", "SERVICE_BEARER_TOKEN": TOKEN,
-            "NEO4J_URI": login.uri, "NEO4J_USERNAME": login.username, "NEO4J_PASSWORD": login.password,
-        }  # fmt: skip
-        (volume,) = self.image.configuration["Volumes"]
-        return Specification(
-            below=self.image.root,
-            command=self.image.command,
-            environment=self.image.environment | ours,
-            user=self.image.configuration["User"],
-            directory=self.image.configuration["WorkingDir"],
-            volumes=[(self.data, volume, True)],
-            tmpfs=["/tmp"],
-        )
-
-    def until_ready(self) -> float:
-        """Wait until the health check of the image says that it is healthy; return the seconds."""
-        begun = time.monotonic()
-        while (check := self.container.execute(*self.image.health_check)).returncode:
-            assert self.container.is_running, self.container.output
-            assert time.monotonic() < begun + READY_SECONDS, check.stderr + self.container.output
-            time.sleep(0.2)
-        return time.monotonic() - begun
-
-    def post(self, path: str, **arguments: Any) -> dict[str, Any]:
-        answer = self.http.post(path, **arguments)
-        assert answer.is_success, answer.text
-        return answer.json()
 
 
 @pytest.fixture(scope="module")
@@ -94,12 +37,9 @@ def running(
     """The image, healthy."""
     running = Running(image, tmp_path_factory.mktemp("container"), login)
     running.container.start()
-    with contextlib.closing(running.http):
-        try:
-            running.until_ready()
-            yield running
-        finally:
-            running.container.kill()
+    with contextlib.closing(running):
+        running.until_ready()
+        yield running
 
 
 def test_the_image_is_small_and_keeps_licences_and_the_health_check(image: Image, figures: Figures) -> None:
@@ -118,25 +58,7 @@ def test_the_image_is_small_and_keeps_licences_and_the_health_check(image: Image
 
 
 def test_it_has_no_privileges_and_can_write_in_its_folders_alone(running: Running) -> None:
-    code = """
-import json, pathlib, sys
-status = dict(line.split(":\\t") for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
-written = {}
-for folder in ("/", "/opt/graphmem", "/etc", "/usr/bin", "/var/tmp", "/dev", "/data", "/tmp"):
-    try:
-        pathlib.Path(folder, "probe").write_text("x")
-        pathlib.Path(folder, "probe").unlink()
-        written[folder] = True
-    except OSError as exc:
-        written[folder] = exc.errno
-print(json.dumps([status, written]))
-"""
-    done = running.container.execute("python", "-c", code)
-    status, written = json.loads(done.stdout)
-    assert status["Uid"].split() == status["Gid"].split() == [str(USER)] * 4
-    assert {status[name].strip("0") for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {""}
-    assert status["NoNewPrivs"] == "1"
-    assert {folder for folder, answer in written.items() if answer is True} == {"/data", "/tmp"}
+    assert_no_privileges(running.container)
 
 
 def test_it_stores_reads_files_searches_and_streams(running: Running) -> None:
@@ -161,10 +83,8 @@ def test_it_stores_reads_files_searches_and_streams(running: Running) -> None:
 
 
 def test_its_commands_run_in_it(running: Running) -> None:
-    doctor = running.container.execute("graphmem", "--json", "doctor")
-    assert doctor.returncode == 0, doctor.stdout + doctor.stderr
-    created = running.container.execute("graphmem", "--json", "backup", "create", "--keep", "2")
-    assert created.returncode == 0, created.stderr
+    assert running.command("doctor")["ok"]
+    running.command("backup", "create", "--keep", "2")
     assert [*(running.data / "backups").iterdir()]
 
 

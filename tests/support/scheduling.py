@@ -36,7 +36,7 @@ OF_SANDBOX: Final = frozenset({"tests/access/test_public_sandbox.py", "tests/pag
 MODEL: Final = frozenset({"tests/faces/test_doctor.py", "tests/faces/test_embedding.py"})
 """They say which model the database uses."""
 
-OF_IMAGE: Final = frozenset({"tests/containers/test_image.py", "tests/containers/test_wiring.py"})
+OF_IMAGE: Final = frozenset(f"tests/containers/test_{name}.py" for name in ("image", "upgrade", "wiring"))
 """They run the image, which each process builds that needs it (tests/containers/conftest.py)."""
 
 
