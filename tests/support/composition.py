@@ -1,7 +1,8 @@
 """docker/compose.yaml, run without an engine: what it names, with its commands, environment, files and order.
 
 Programs of this machine stand for the images of others: Neo4j's jars, Caddy's package, versitygw. A name in
-/etc/hosts stands for the engine's name server. No port is published: tests reach services at their addresses.
+/etc/hosts stands for the engine's name server. Ports on loopback are published; tests reach all others at the
+address of the service.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from graphmem.settings import load
 from tests.support import containers
 from tests.support.containers import NET_BIND_SERVICE, Container, Network, Specification
 from tests.support.images import PATH, REPOSITORY, Image
+from tests.support.published_port import PublishedPort
 from tests.support.s3_server import versitygw
 
 DOCKER = REPOSITORY / "docker"
@@ -82,6 +84,7 @@ class Composition:
         self.addresses = self._addresses()
         self.containers: dict[str, Container] = {}
         self.started: list[str] = []
+        self._published: dict[str, PublishedPort] = {}
 
     def _addresses(self) -> dict[str, dict[str, str]]:
         """Return the address of each service in each of its networks, as an engine gives them."""
@@ -132,6 +135,11 @@ class Composition:
             self.containers[name] = Container(name, self.folder, self._specification(name))
         self.containers[name].start()
         self.started.append(name)
+        for port in self.services[name].get("ports", ()):
+            if port.startswith("127.0.0.1:") and port not in self._published:
+                _, outer, inner = port.split(":")
+                target = self.addresses[name]["front"], int(inner)
+                self._published[port] = PublishedPort(("127.0.0.1", int(outer)), target)
 
     def wait(self, name: str) -> float:
         """Wait until a service is healthy, by its own check; return the seconds."""
@@ -154,12 +162,18 @@ class Composition:
             if self.containers[name].is_running:
                 grace = seconds_of(self.services[name].get("stop_grace_period", "10s"))
                 ends[name] = self.containers[name].stop(grace)
+        self._publish_no_more()
         for name in ("front", "back"):
             containers.ip("link", "delete", name)
         return ends
 
+    def _publish_no_more(self) -> None:
+        while self._published:
+            self._published.popitem()[1].close()
+
     def kill(self) -> None:
         """Kill all that runs."""
+        self._publish_no_more()
         for container in self.containers.values():
             container.kill()
 

@@ -1,7 +1,8 @@
 """Containers without an engine: a root, namespaces, a user and no privileges, with no other tools than these.
 
-What an engine has beyond this: cgroups (no limit of memory or CPU), seccomp and AppArmor, a user namespace,
-/sys, its own way of publishing ports, and its name server, for which /etc/hosts stands.
+What an engine has beyond this: a limit of CPU, seccomp and AppArmor, a user namespace, /sys, its own way of
+publishing ports, and its name server, for which /etc/hosts stands. A limit of memory is held where this root
+may make cgroups.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ NEW_NETWORK = 0x40000000
 START_SECONDS = 60.0
 EXECUTE_SECONDS = 300.0
 TOOLS = ("unshare", "nsenter", "mount", "ip")
+MEMORY_GROUPS = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
+"""Where groups with a limit of memory are made: in the first version of cgroups, and in the second."""
 NET_BIND_SERVICE = 10
 """The capability to listen at ports below 1024."""
 
@@ -60,6 +63,7 @@ class Specification:
     Attributes:
         below: the root that it sees, which stays as it is.
         volumes: what of this machine is where in it, and whether it may be written.
+        memory: bytes that its processes may have together, if there is a limit.
     """
 
     below: Path
@@ -73,10 +77,15 @@ class Specification:
     capabilities: Sequence[int] = ()
     hosts: Mapping[str, str] = field(default_factory=dict)
     networks: Sequence[Network] = ()
+    memory: int | None = None
 
 
 class Container:
-    """A container that runs, or has run, with its files in a folder."""
+    """A container that runs, or has run, with its files in a folder.
+
+    Attributes:
+        group: the group of processes that holds its limit of memory, where this root may make one.
+    """
 
     def __init__(self, name: str, folder: Path, spec: Specification) -> None:
         self.name, self.spec, self.folder = name, spec, folder / name
@@ -85,6 +94,7 @@ class Container:
         self.console = self.folder / "console"
         self._process: subprocess.Popen[bytes] | None = None
         self.pid = 0
+        self.group: Path | None = None
 
     def start(self) -> None:
         """Start it, with an empty layer and an empty ``/tmp``; volumes are as they were left."""
@@ -99,6 +109,8 @@ class Container:
             )  # fmt: skip
             os.close(writing)
             self.pid = int(report.readline())
+        if self.spec.memory is not None:
+            self.group = _memory_group(self.pid, self.spec.memory)
         for number, network in enumerate(self.spec.networks):
             self._join(network, number)
         assert self._process.stdin
@@ -130,6 +142,13 @@ class Container:
             ip("route", "add", "default", "via", network.gateway, words=inside)
 
     @property
+    def memory_peak(self) -> int | None:
+        """The most bytes that its processes had together; ``None`` where no group counts them."""
+        names = "memory.max_usage_in_bytes", "memory.peak"
+        files = [self.group / name for name in names if (self.group / name).exists()] if self.group else []
+        return int(files[0].read_text()) if files else None
+
+    @property
     def output(self) -> str:
         """All that it has written to its console since it was first started."""
         return self.console.read_text("utf-8", errors="replace")
@@ -151,12 +170,19 @@ class Container:
         printed = subprocess.run([*words, "-type", "f"], capture_output=True, text=True, check=True).stdout
         return [line.removeprefix(f"{self.layer}/upper") for line in printed.splitlines()]
 
+    def wait(self, seconds: float) -> int:
+        """Return its exit code once its first process has ended by itself."""
+        assert self._process is not None
+        code = self._process.wait(seconds)
+        self._leave_group()
+        return code
+
     def stop(self, seconds: float) -> tuple[int, float]:
         """Send SIGTERM to its first process; return its exit code and how many seconds it took to end."""
         assert self._process is not None
         begun = time.monotonic()
         os.kill(self.pid, signal.SIGTERM)
-        return self._process.wait(seconds), time.monotonic() - begun
+        return self.wait(seconds), time.monotonic() - begun
 
     def kill(self) -> None:
         """Kill it, if it runs."""
@@ -164,6 +190,29 @@ class Container:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             self._process.wait(START_SECONDS)
+        self._leave_group()
+
+    def _leave_group(self) -> None:
+        """Remove the group of the container, which has ended."""
+        if self.group is not None:
+            self.group.rmdir()
+            self.group = None
+
+
+def _memory_group(pid: int, limit: int) -> Path | None:
+    """Put a process into a new group with a limit of memory; return ``None`` where none can be made."""
+    for groups in MEMORY_GROUPS:
+        group = groups / f"graphmem-{pid}"
+        with contextlib.suppress(OSError):
+            group.mkdir()
+            names = ("memory.limit_in_bytes", "memory.max")
+            files = [group / name for name in names if (group / name).exists()]
+            if files:
+                files[0].write_text(str(limit))
+                (group / "cgroup.procs").write_text(str(pid))
+                return group
+            group.rmdir()
+    return None
 
 
 def ip(*arguments: str, words: Sequence[str] = ("ip",)) -> None:
