@@ -99,7 +99,7 @@ def test_a_compressed_body_is_read_as_one_that_is_not(http: Http, coding: str) -
         ("gzip", b"{}", 400, "INVALID_JSON"),
         ("gzip", gzip.compress(b"{}")[:-3], 400, "INVALID_JSON"),
         ("gzip", gzip.compress(b"{}") + b"more", 400, "INVALID_JSON"),
-        ("gzip", gzip.compress(b" " * 300_000_000, 9), 413, "PAYLOAD_TOO_LARGE"),
+        ("gzip", gzip.compress(b" " * 30_000_000), 413, "PAYLOAD_TOO_LARGE"),
     ],
     ids=["other coding", "not compressed", "cut", "longer", "bomb"],
 )

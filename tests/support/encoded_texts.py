@@ -68,19 +68,19 @@ def languages() -> tuple[str, ...]:
 def encoded(encoding: str, language: str, shape: str, letters: int, seed: int = 0) -> EncodedText:
     """Return a text with at least so many letters beyond ASCII, without signs that the encoding lacks."""
     choices = random.Random(f"{encoding} {language} {shape} {letters} {seed}")
-    lines = ["id;name;city;note"] if shape == "table" else []
-    text = ""
-    while sum(each.isalpha() and not each.isascii() for each in text) < letters:
-        line = choices.choices(words()[language], k=WORDS[shape])
+    text, number, found = "id;name;city;note\n" if shape == "table" else "", 1, 0
+    while found < letters:
+        words_of_line = choices.choices(words()[language], k=WORDS[shape])
         if shape == "table":
-            line[:0] = [str(len(lines))]
+            words_of_line[:0] = [str(number)]
         ends = {"names": " ", "table": ";", "notes": " "}[shape]
-        lines.append(ends.join(line) + ("." if shape == "notes" else ""))
-        text = "\n".join(lines) + "\n"
+        line = ends.join(words_of_line) + (".\n" if shape == "notes" else "\n")
         if language == "ro":
             # The letters with a comma came after these encodings.
-            text = text.translate(str.maketrans("șțȘȚ", "şţŞŢ"))
-        text = text.encode(encoding, "ignore").decode(encoding)
+            line = line.translate(str.maketrans("șțȘȚ", "şţŞŢ"))
+        line = line.encode(encoding, "ignore").decode(encoding)
+        text, number = text + line, number + 1
+        found += sum(each.isalpha() for each in line if not each.isascii())
     return EncodedText(
         encoding, language, shape, letters, text.encode(encoding), unicodedata.normalize("NFC", text)
     )
