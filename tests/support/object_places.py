@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphmem import settings
 from graphmem.objects import ListedObject, ObjectStore, new_object_store
@@ -16,7 +16,10 @@ from graphmem.objects.keys import key_below, object_key, owner_segment
 from graphmem.sealing import InstanceKeys, RootKey
 from graphmem.sealing.sealed_files import HEAD_BYTES, SEGMENT_BYTES, TAG_BYTES, object_name
 from graphmem.settings import Settings
-from tests.support.s3_server import S3Server
+
+if TYPE_CHECKING:
+    # A process of tests.support.object_puts has no use for what starts servers, which takes 2 s to import.
+    from tests.support.s3_server import S3Server
 
 OWNER = "11111111-1111-1111-1111-111111111111"
 
