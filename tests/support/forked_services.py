@@ -147,6 +147,10 @@ def forks() -> Forks:
     return made
 
 
+async def no_plans(*_: Any) -> None:
+    """Plan no query that nobody has asked for."""
+
+
 def _start(request: dict[str, Any]) -> int:
     pid = os.fork()
     if pid:
@@ -185,6 +189,7 @@ def _run(
     from graphmem import worker as work
     from graphmem.auth.authenticator import Authenticator
     from graphmem.cli.main import main
+    from graphmem.database.planning import Planning
     from graphmem.interpretation import interpretation_queue
     from graphmem.model import times
     from graphmem.service import process
@@ -193,6 +198,8 @@ def _run(
     failpoints.arm_from_environment()
     real = times.now
     times.now = lambda: real() + clock
+    # Each service would have the server plan every query while a test waits for something else.
+    Planning.plan_rest = no_plans
     if not worker:
         work.work = no_work
     elif worker is not True:
