@@ -24,7 +24,7 @@ TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
 
 
 def test_a_public_route_counts_for_the_address(loop: Loop, app_with: Make) -> None:
-    app = app_with(limit_reads="2/minute")
+    app = app_with(limit_reads="2/hour")
     for path in ("/server-info", "/"):
         assert Caller(loop, app)("GET", path).status_code == 200
     refused(Caller(loop, app)("GET", "/server-info"))
@@ -33,7 +33,7 @@ def test_a_public_route_counts_for_the_address(loop: Loop, app_with: Make) -> No
 
 @pytest.mark.parametrize("path", ["/health", "/health/ready"])
 def test_probes_are_not_limited(loop: Loop, app_with: Make, path: str) -> None:
-    caller = Caller(loop, app_with(limit_reads="1/minute"))
+    caller = Caller(loop, app_with(limit_reads="1/hour"))
     for _ in range(3):
         answer = caller("GET", path)
         assert answer.status_code in (200, 503)
@@ -54,7 +54,7 @@ def test_probes_are_not_limited(loop: Loop, app_with: Make, path: str) -> None:
 def test_an_ipv6_caller_is_its_network(
     loop: Loop, app_with: Make, address: str, other: str, is_same: bool
 ) -> None:
-    app = app_with(limit_reads="1/minute")
+    app = app_with(limit_reads="1/hour")
     assert Caller(loop, app, address=address)("GET", "/server-info").status_code == 200
     answer = Caller(loop, app, address=other)("GET", "/server-info")
     assert answer.status_code == (429 if is_same else 200)
@@ -90,7 +90,7 @@ def test_behind_trusted_proxies_the_last_untrusted_hop_counts(
 
 
 def test_a_forwarded_address_counts_from_a_trusted_proxy_only(loop: Loop, app_with: Make) -> None:
-    app = app_with(limit_reads="1/minute", trusted_proxies=(PROXY,))
+    app = app_with(limit_reads="1/hour", trusted_proxies=(PROXY,))
     for hop in ("203.0.113.1", "203.0.113.2"):
         caller = Caller(loop, app, address=PROXY)
         assert caller("GET", "/server-info", headers={"X-Forwarded-For": hop}).status_code == 200
@@ -111,7 +111,7 @@ def test_a_forwarded_address_gives_no_right(loop: Loop, app_with: Make) -> None:
 def test_after_too_many_failures_an_unknown_credential_is_not_looked_up(
     loop: Loop, app_with: Make, lookups: Looked, owner: str
 ) -> None:
-    app = app_with(limit_failures="3/minute")
+    app = app_with(limit_failures="3/hour")
     assert Caller(loop, app, f"good-{owner}")("GET", "/stats").status_code == 200
     for guess in range(3):
         assert Caller(loop, app, f"bad-{guess}")("GET", "/stats").status_code == 401
@@ -132,7 +132,7 @@ def test_after_too_many_failures_an_unknown_credential_is_not_looked_up(
 def test_a_revoked_credential_is_known_no_more(
     loop: Loop, app_with: Make, lookups: Looked, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = app_with(limit_failures="1/minute")
+    app = app_with(limit_failures="1/hour")
     caller = Caller(loop, app, f"good-{owner}")
     assert caller("GET", "/stats").status_code == 200
     monkeypatch.setattr(lookups, "__class__", type("Revoked", (Looked,), {"__call__": _refuse}))
@@ -143,7 +143,7 @@ def test_a_revoked_credential_is_known_no_more(
 def test_signatures_that_fail_leave_good_credentials_as_they_are(
     loop: Loop, app_with: Make, lookups: Looked, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = app_with(limit_failures="1/minute")
+    app = app_with(limit_failures="1/hour")
     caller = Caller(loop, app, f"good-{owner}")
     with monkeypatch.context() as patch:
         patch.setattr(lookups, "__class__", type("Skewed", (Looked,), {"__call__": _refuse_signature}))
@@ -163,7 +163,7 @@ async def _refuse(self: Looked, caller: Any) -> Actor:
 
 
 def test_successes_and_missing_credentials_are_no_failures(loop: Loop, app_with: Make, owner: str) -> None:
-    app = app_with(limit_failures="1/minute")
+    app = app_with(limit_failures="1/hour")
     for _ in range(3):
         assert Caller(loop, app, f"good-{owner}")("GET", "/stats").status_code == 200
         assert Caller(loop, app)("GET", "/stats").status_code == 401
@@ -174,7 +174,7 @@ def test_a_look_up_that_fails_is_no_failure_of_the_caller(loop: Loop, services: 
     async def fail(caller: Any) -> Actor:
         raise DatabaseUnavailable
 
-    settings = services.settings.model_copy(update={"limit_failures": "1/minute"})
+    settings = services.settings.model_copy(update={"limit_failures": "1/hour"})
     caller = Caller(loop, create_app(replace(services, settings=settings), fail), "any")
     for _ in range(3):
         assert caller("GET", "/stats").status_code == 503
@@ -183,7 +183,7 @@ def test_a_look_up_that_fails_is_no_failure_of_the_caller(loop: Loop, services: 
 def test_a_wrong_static_token_runs_into_the_limit_and_the_right_one_does_not(
     loop: Loop, services: Services
 ) -> None:
-    update = {"bearer_token": SecretStr(TOKEN), "limit_failures": "1/minute"}
+    update = {"bearer_token": SecretStr(TOKEN), "limit_failures": "1/hour"}
     app = create_app(replace(services, settings=services.settings.model_copy(update=update)))
     # The right one is known before it is sent: no look-up is needed to know it.
     assert Caller(loop, app, "x" * 40)("GET", "/stats").status_code == 401

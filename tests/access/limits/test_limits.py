@@ -39,13 +39,13 @@ STORE = {"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]}
 def test_the_request_beyond_the_limit_is_refused_and_other_callers_are_not(
     loop: Loop, app_with: Make, owner: str, other_owner: str, limit: str, method: str, path: str, body: Any
 ) -> None:
-    app = app_with(**{limit: "3/minute"})
+    app = app_with(**{limit: "3/hour"})
     caller = Caller(loop, app, f"good-{owner}")
     for left in (2, 1, 0):
         answer = caller(method, path, json=body)
         assert answer.status_code == 200
         name = limit.removeprefix("limit_").removesuffix("s")
-        assert answer.headers["ratelimit-policy"] == f'"{name}";q=3;w=60'
+        assert answer.headers["ratelimit-policy"] == f'"{name}";q=3;w=3600'
         assert answer.headers["ratelimit"].startswith(f'"{name}";r={left};t=')
     assert refused(caller(method, path, json=body))["limit"] == name
     # The same address with another credential is another caller.
@@ -55,7 +55,7 @@ def test_the_request_beyond_the_limit_is_refused_and_other_callers_are_not(
 
 
 def test_each_class_has_a_limit_of_its_own(loop: Loop, app_with: Make, owner: str) -> None:
-    limits = {"limit_reads": "1/minute", "limit_writes": "2/minute", "limit_heavy": "1/minute"}
+    limits = {"limit_reads": "1/hour", "limit_writes": "2/minute", "limit_heavy": "1/minute"}
     caller = Caller(loop, app_with(**limits), f"good-{owner}")
     assert caller("GET", "/stats").status_code == 200
     refused(caller("GET", "/stats"))
@@ -67,7 +67,7 @@ def test_each_class_has_a_limit_of_its_own(loop: Loop, app_with: Make, owner: st
 
 
 def test_two_keys_of_an_account_are_two_callers(loop: Loop, app_with: Make, owner: str) -> None:
-    app = app_with(limit_reads="1/minute")
+    app = app_with(limit_reads="1/hour")
     for key in ("first", "second"):
         caller = Caller(loop, app, f"good-{owner}/{key}")
         assert caller("GET", "/stats").status_code == 200
@@ -75,7 +75,7 @@ def test_two_keys_of_an_account_are_two_callers(loop: Loop, app_with: Make, owne
 
 
 def test_a_refused_request_is_refused_before_its_body_is_read(loop: Loop, app_with: Make, owner: str) -> None:
-    caller = Caller(loop, app_with(limit_writes="1/minute"), f"good-{owner}")
+    caller = Caller(loop, app_with(limit_writes="1/hour"), f"good-{owner}")
     assert caller("POST", "/store", json=STORE).status_code == 200
 
     async def never() -> Any:
@@ -86,14 +86,14 @@ def test_a_refused_request_is_refused_before_its_body_is_read(loop: Loop, app_wi
 
 
 def test_a_malformed_request_counts(loop: Loop, app_with: Make, owner: str) -> None:
-    caller = Caller(loop, app_with(limit_writes="1/minute"), f"good-{owner}")
+    caller = Caller(loop, app_with(limit_writes="1/hour"), f"good-{owner}")
     assert caller("POST", "/store", content=b"{").status_code == 400
     refused(caller("POST", "/store", content=b"{"))
 
 
 def test_what_the_scopes_do_not_allow_counts(loop: Loop, services: Services, owner: str) -> None:
     reader = Actor(owner=owner, scopes=frozenset({Scope.READ}))
-    settings = services.settings.model_copy(update={"limit_writes": "1/minute"})
+    settings = services.settings.model_copy(update={"limit_writes": "1/hour"})
     app = create_app(replace(services, settings=settings), always(reader))
     caller = Caller(loop, app)
     assert caller("POST", "/store", json=STORE).status_code == 403
@@ -128,18 +128,18 @@ def test_after_retry_after_a_request_is_answered(owner: str) -> None:
 def test_a_tool_beyond_the_limit_fails_with_the_envelope(
     loop: Loop, app_with: Make, owner: str, other_owner: str
 ) -> None:
-    app = app_with(limit_reads="1/minute")
+    app = app_with(limit_reads="1/hour")
     caller = Caller(loop, app, f"good-{owner}")
     assert not caller.tool("get_stats")["isError"]
     result = caller.tool("get_stats")
     assert result["isError"]
     assert result["structuredContent"]["error_code"] == "RATE_LIMITED"
-    assert 1 <= result["structuredContent"]["details"]["retry_after"] <= 60
+    assert 1 <= result["structuredContent"]["details"]["retry_after"] <= 3600
     assert not Caller(loop, app, f"good-{other_owner}").tool("get_stats")["isError"]
 
 
 def test_rest_and_mcp_share_what_is_left(loop: Loop, app_with: Make, owner: str) -> None:
-    caller = Caller(loop, app_with(limit_reads="2/minute"), f"good-{owner}")
+    caller = Caller(loop, app_with(limit_reads="2/hour"), f"good-{owner}")
     assert caller("GET", "/stats").status_code == 200
     assert not caller.tool("get_stats")["isError"]
     assert caller.tool("get_stats")["isError"]
@@ -147,7 +147,7 @@ def test_rest_and_mcp_share_what_is_left(loop: Loop, app_with: Make, owner: str)
 
 
 def test_a_tool_counts_once_and_shows_what_is_left(loop: Loop, app_with: Make, owner: str) -> None:
-    caller = Caller(loop, app_with(limit_reads="9/minute", limit_heavy="9/minute"), f"good-{owner}")
+    caller = Caller(loop, app_with(limit_reads="9/hour", limit_heavy="9/minute"), f"good-{owner}")
     answer = caller.message("tools/call", name="retrieve_entities", arguments={})
     assert answer.headers["ratelimit"].startswith('"heavy";r=8;')
     assert caller("GET", "/stats").headers["ratelimit"].startswith('"read";r=8;')
@@ -155,7 +155,7 @@ def test_a_tool_counts_once_and_shows_what_is_left(loop: Loop, app_with: Make, o
 
 @pytest.mark.parametrize("method", ["tools/list", "ping"])
 def test_other_messages_count_as_reads(loop: Loop, app_with: Make, owner: str, method: str) -> None:
-    caller = Caller(loop, app_with(limit_reads="1/minute"), f"good-{owner}")
+    caller = Caller(loop, app_with(limit_reads="1/hour"), f"good-{owner}")
     assert "result" in caller.message(method).json()
     error = caller.message(method).json()["error"]
     assert error["data"]["error_code"] == "RATE_LIMITED"
@@ -164,7 +164,7 @@ def test_other_messages_count_as_reads(loop: Loop, app_with: Make, owner: str, m
 def test_prompts_and_completion_count_as_searches_and_resources_as_reads(
     loop: Loop, app_with: Make, owner: str
 ) -> None:
-    caller = Caller(loop, app_with(limit_reads="9/minute", limit_heavy="9/minute"), f"good-{owner}")
+    caller = Caller(loop, app_with(limit_reads="9/hour", limit_heavy="9/minute"), f"good-{owner}")
     typed = {
         "ref": {"type": "ref/prompt", "name": "what_do_we_know"},
         "argument": {"name": "about", "value": "A"},
@@ -193,7 +193,7 @@ def test_a_batch_of_messages_is_refused(loop: Loop, app_with: Make, owner: str) 
 
 
 def test_the_socket_of_a_local_service_is_not_limited(loop: Loop, services: Services) -> None:
-    settings = services.settings.model_copy(update={"limit_reads": "1/minute", "limit_failures": "1/minute"})
+    settings = services.settings.model_copy(update={"limit_reads": "1/hour", "limit_failures": "1/minute"})
     caller = Caller(loop, create_local_app(replace(services, settings=settings)))
     for _ in range(3):
         answer = caller("GET", "/server-info")
@@ -202,7 +202,7 @@ def test_the_socket_of_a_local_service_is_not_limited(loop: Loop, services: Serv
 
 
 def test_a_call_in_process_is_not_limited(loop: Loop, services: Services, owner: str) -> None:
-    settings = services.settings.model_copy(update={"limit_reads": "1/minute"})
+    settings = services.settings.model_copy(update={"limit_reads": "1/hour"})
     for _ in range(3):
         run = REGISTRY["server.stats"].run(replace(services, settings=settings), full_actor(owner), {})
         assert loop.run(run)
