@@ -179,6 +179,11 @@ async def write_connection(services: Services, account: Account) -> str:
     return token.grant_id
 
 
+EVERY_REMARK: Any = {
+    "notifications_min_severity": "INFORMATION",
+    "notifications_disabled_classifications": [],
+}
+"""Options of a session in which the server tells what other tests leave out (``services``), too."""
 Planned = tuple[dict[str, Any], list[str]]
 """The plan of a query, and what the server remarks on it."""
 
@@ -197,7 +202,7 @@ def plan(loop: Loop, services: Services, name: str, types: frozenset[str]) -> Pl
 
     async def explain() -> Planned:
         driver = services.database._driver
-        async with driver.session(notifications_min_severity="INFORMATION") as session:
+        async with driver.session(**EVERY_REMARK) as session:
             summary = await (await session.run("EXPLAIN " + text, params)).consume()
             remarks = [s.status_description for s in summary.gql_status_objects if s.is_notification]
             return summary.plan or {}, remarks
@@ -284,6 +289,17 @@ def test_a_query_can_be_planned_with_every_type_that_may_be_registered(
 def test_a_query_is_bound_to_an_owner_or_says_why_not(name: str) -> None:
     is_global = name in NOT_PER_OWNER or name.startswith(OF_ACCOUNTS)
     assert bool(cypher.query(name).tenancy) == is_global
+
+
+def test_a_name_that_nothing_has_would_be_noticed(loop: Loop, services: Services) -> None:
+    async def explain() -> list[str]:
+        async with services.database._driver.session(**EVERY_REMARK) as session:
+            summary = await (
+                await session.run("EXPLAIN MATCH (n:Entity {id: ''}) RETURN n.nothing_has")
+            ).consume()
+            return [s.status_description for s in summary.gql_status_objects if s.is_notification]
+
+    assert "nothing_has" in "".join(loop.run(explain()))
 
 
 def test_a_scan_would_be_noticed(loop: Loop, services: Services) -> None:
