@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import botocore.session
 import httpx
 import platformdirs
 import pytest
@@ -43,6 +45,8 @@ CREDENTIALS = {
     "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
     "AWS_DEFAULT_REGION": "us-east-1",
 }
+# The client of each store would read the description of S3 anew, which takes 60 ms of CPU.
+botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
 
 @dataclass(slots=True)
