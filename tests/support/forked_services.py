@@ -147,7 +147,7 @@ def forks() -> Forks:
     return made
 
 
-async def no_plans(*_: Any) -> None:
+async def no_plan(*_: Any) -> None:
     """Plan no query that nobody has asked for."""
 
 
@@ -198,8 +198,9 @@ def _run(
     failpoints.arm_from_environment()
     real = times.now
     times.now = lambda: real() + clock
-    # Each service would have the server plan every query while a test waits for something else.
-    Planning.plan_rest = no_plans
+    # Each service would have the server plan its queries beforehand, all of them in the end. Neo4j keeps such
+    # plans beside those of the statements themselves, so a test would wait for both.
+    Planning._plan = no_plan
     if not worker:
         work.work = no_work
     elif worker is not True:
