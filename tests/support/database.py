@@ -27,6 +27,15 @@ VERSION = "GRAPHMEM_TEST_NEO4J_VERSION"
 """The version of Neo4j that is started; without it, the version of every installation."""
 
 PASSWORD_VARIABLE = "GRAPHMEM_TEST_NEO4J_PASSWORD"
+LATE_COMPILING = (
+    "-XX:Tier4InvocationThreshold=50000", "-XX:Tier4MinInvocationThreshold=6000",
+    "-XX:Tier4CompileThreshold=150000", "-XX:Tier4BackEdgeThreshold=400000",
+)  # fmt: skip
+"""Java's second compiler takes what is run ten times as often as by default.
+
+In an ordinary run it took two fifths of the CPU of the server, most of it for the planner, which plans each
+of some hundred statements once.
+"""
 
 
 @contextlib.contextmanager
@@ -34,11 +43,15 @@ def shared_database(folder: Path) -> Iterator[None]:
     """Have one Neo4j for all processes of a run: it plans each statement once."""
     # Compiling well pays in a run of many minutes.
     options = {"neo4j_heap": "1g", "neo4j_fast_start": False}
-    with pytest.MonkeyPatch.context() as patch, database(folder, **options) as reached:
-        assert reached.neo4j_uri
-        patch.setenv(URI_VARIABLE, reached.neo4j_uri)
-        patch.setenv(PASSWORD_VARIABLE, reached.neo4j_password.get_secret_value())
-        yield
+    java_options = config.java_options
+    with pytest.MonkeyPatch.context() as patch:
+        if keeps_plans():
+            patch.setattr(config, "java_options", lambda *given: [*LATE_COMPILING, *java_options(*given)])
+        with database(folder, **options) as reached:
+            assert reached.neo4j_uri
+            patch.setenv(URI_VARIABLE, reached.neo4j_uri)
+            patch.setenv(PASSWORD_VARIABLE, reached.neo4j_password.get_secret_value())
+            yield
 
 
 @contextlib.contextmanager
