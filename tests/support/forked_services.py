@@ -200,7 +200,7 @@ def _run(
     times.now = lambda: real() + clock
     # Each service would have the server plan its queries beforehand, all of them in the end. Neo4j keeps such
     # plans beside those of the statements themselves, so a test would wait for both.
-    Planning._plan = no_plan
+    Planning._plan = no_plan  # pyright: ignore[reportAttributeAccessIssue]
     if not worker:
         work.work = no_work
     elif worker is not True:
