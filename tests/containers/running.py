@@ -20,7 +20,7 @@ from tests.support.service import free_port
 TOKEN = "token-of-the-tests-0123456789abcdef0123456789"
 GRACE = 40.0
 """Seconds until an engine kills what it has told to stop, in compose.yaml and kubernetes.yaml."""
-READY_SECONDS = 120.0
+READY_SECONDS = 300.0
 USER = 10001
 DRAWER = REPOSITORY / "tests" / "data" / "drawer"
 
