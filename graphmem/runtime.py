@@ -35,6 +35,7 @@ from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Settings
 from graphmem.writing import Writers
+from graphmem.writing.practice import practise
 from graphmem.writing.things import NEAR_KIND
 
 _log = structlog.get_logger("graphmem.runtime")
@@ -175,7 +176,7 @@ async def warm(services: Services) -> None:
     """Plan the first queries and load the embedding model; then plan every other query.
 
     Before the others, the files of owners who were erased elsewhere are removed. The others are planned with
-    the relationship types of that moment.
+    the relationship types of that moment. At last stores are practised.
     """
     loading = (
         [asyncio.to_thread(services.embedder.warm)] if isinstance(services.embedder, LocalEmbedder) else []
@@ -188,6 +189,8 @@ async def warm(services: Services) -> None:
     with contextlib.suppress(GraphmemError):
         await services.of(SearchCopies).erase_unowned()
         await services.database.planning.plan_rest((await services.vocabulary.current()).names)
+        if services.settings.practice:
+            await practise(services.database)
 
 
 def _probe(settings: Settings) -> neo4j_local.Probe:

@@ -298,6 +298,10 @@ class Settings(BaseSettings):
     """Address of the package index that `graphmem update check` asks, or off."""
     service_idle_seconds: Annotated[float, Field(ge=0)] = 1800.0
     """Seconds without a request after which the local service ends by itself; 0: it stays."""
+    practice: bool = True
+    """Once nobody has called the service for a minute, run 200 stores that are rolled back: the first stores
+    are then as quick as later ones. It takes some 15 s of a core after each start.
+    """
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Lowest level that is logged."""
     log_json: bool = False

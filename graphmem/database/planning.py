@@ -68,7 +68,7 @@ class Planning:
         """Plan all other queries while no requests arrive: it takes half a minute of a core."""
         planned = {name for names in PLANNED_FIRST for name in names}
         for name in [name for name in cypher.names() if name not in planned]:
-            await self._wait_until_quiet()
+            await self.wait_until_quiet(self.quiet_seconds)
             start = time.monotonic()
             await self._plan(name, edge_types)
             await asyncio.sleep(PAUSE_FACTOR * (time.monotonic() - start))
@@ -105,10 +105,10 @@ class Planning:
             del self._under_way[text]
             under_way.set()
 
-    async def _wait_until_quiet(self) -> None:
-        """Return after :attr:`quiet_seconds` without a request."""
+    async def wait_until_quiet(self, seconds: float) -> None:
+        """Return after so many seconds without a request."""
         while True:
-            busy = self.last_request_at + self.quiet_seconds - time.monotonic()
+            busy = self.last_request_at + seconds - time.monotonic()
             if busy <= 0:
                 return
             await asyncio.sleep(busy)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
 from graphmem.embedding.meaning import Embedder
-from graphmem.model import ids, times
+from graphmem.model import ids, state_hash, times
 from graphmem.writing import forms, refolding, vectors
 from graphmem.writing import state as states
 from graphmem.writing.draft import Draft
@@ -82,12 +82,17 @@ async def suppose(
 
 
 async def suppose_written(
-    database: Database, request: TransactionRequest, embedder: Embedder
+    database: Database, request: TransactionRequest, embedder: Embedder | None
 ) -> tuple[Receipt, Supposition]:
-    """Return what a request would answer, and what it touches before and after it; see :func:`suppose`."""
+    """Return what a request would answer, and what it touches before and after it; see :func:`suppose`.
+
+    Without an embedder nothing is embedded, and the owner may be one that has written nothing.
+    """
     touched = Touched()
     request.touch(touched)
     async with database.transaction(request.owner, commit=False) as tx:
+        if embedder is None:
+            await tx.rows("owner.create", state_hash=state_hash.EMPTY, account_id=request.account)
         await tx.rows("owner.lock")
         while True:
             state = await _state(touched, request.owner, tx)
@@ -100,7 +105,8 @@ async def suppose_written(
                 continue
             break
         params = parameters(state)
-        await vectors.embed(params, embedder)
+        if embedder is not None:
+            await vectors.embed(params, embedder)
         await forms.write(params, tx)
         touched.add_subjects([*state.entities, *state.relationships])
         return receipt, Supposition(now, await _state(touched, request.owner, tx))
