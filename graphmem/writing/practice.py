@@ -9,13 +9,12 @@ import asyncio
 import time
 from typing import Final
 
-from graphmem.database.driver import Database
+from graphmem.database.driver import NOBODY, Database
 from graphmem.model import ids
 from graphmem.model.items import ItemReader
 from graphmem.writing.store_request import StoreRequest
 from graphmem.writing.supposing import suppose_written
 
-OWNER: Final = "00000000-0000-4000-8000-000000000000"  # it has nothing, as all that it stores is rolled back
 QUIET_SECONDS: Final = 60.0  # without a request, after which the stores begin, or go on
 STORES: Final = 200
 PAUSE_FACTOR: Final = 2.0  # between two stores, times the seconds of the last one
@@ -36,7 +35,7 @@ async def practise(database: Database, stores: int = STORES) -> None:
 
 def request(number: int) -> StoreRequest:
     """Return a store of a person, a task and a company, as agents send them."""
-    reader = ItemReader(OWNER, ids.transaction_id())
+    reader = ItemReader(NOBODY, ids.transaction_id())
     entities = [
         {
             "entity_type": "person",
@@ -49,6 +48,6 @@ def request(number: int) -> StoreRequest:
     ]
     items = [item for index, each in enumerate(entities) if (item := reader.item(index, each))]
     return StoreRequest(
-        owner=OWNER, account="", transaction_id=reader.transaction_id, operation="store", agent="anonymous",
+        owner=NOBODY, account="", transaction_id=reader.transaction_id, operation="store", agent="anonymous",
         client="graphmem", by="{}", items=items,
     )  # fmt: skip

@@ -1,14 +1,19 @@
-"""Stores that are practised after a start: nothing of them stays, and a request stops them."""
+"""What a service does before somebody waits: plans of statements, and stores that are rolled back."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
+import uuid
+from typing import Any
 
 import pytest
+from neo4j.exceptions import Neo4jError
 
+from graphmem import cypher
 from graphmem.context import Services
+from graphmem.database.driver import NOBODY
 from graphmem.writing import practice
 from tests.support.event_loop import Loop
 from tests.support.statements import counted
@@ -29,7 +34,7 @@ def test_practised_stores_run_what_stores_run_and_leave_nothing(
         loop.run(practice.practise(services.database, 2))
     assert sum(name.startswith("write.turn") for name in statements) == 2
     left = "MATCH (n) WHERE n.owner = $of OR (n:Owner AND n.id = $of) RETURN count(n) AS left"
-    assert loop.run(services.database.script(left, of=practice.OWNER)) == [{"left": 0}]
+    assert loop.run(services.database.script(left, of=NOBODY)) == [{"left": 0}]
 
 
 def test_a_request_stops_practised_stores(
@@ -51,3 +56,30 @@ def test_a_request_stops_practised_stores(
     assert waits[0] == practice.QUIET_SECONDS
     if not services.database.is_sealed:
         assert len(waits) == 2
+
+
+@pytest.mark.parametrize("name", ["write.turn[plain]", "entity.page[asc]", "owner.create", "search.follow"])
+def test_a_statement_that_was_planned_beforehand_is_not_planned_again(
+    loop: Loop, services: Services, name: str
+) -> None:
+    database, owner = services.database, str(uuid.uuid4())
+    params = database.bound(name, dict.fromkeys(cypher.query(name).params), owner)
+
+    async def first_run(*, planned: bool) -> float:
+        """Return the seconds of the first run of a text that the server does not know."""
+        text: Any = f"{database.query_text(name)}\n// {uuid.uuid4()}"
+        if planned:
+            await database.explain(text, params)
+        start = time.monotonic()
+        with contextlib.suppress(Neo4jError):
+            await database._run(name, text, 60.0, params)
+        return time.monotonic() - start
+
+    async def both() -> tuple[float, float]:
+        runs = [(await first_run(planned=True), await first_run(planned=False)) for _ in range(5)]
+        return min(each for each, _ in runs), min(each for _, each in runs)
+
+    planned, fresh = loop.run(both())
+    assert planned < fresh / 2, (planned, fresh)
+    left = "MATCH (n:Owner {id: $of}) RETURN count(n) AS left"
+    assert loop.run(database.script(left, of=NOBODY)) == [{"left": 0}]
