@@ -503,6 +503,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         40: "775f17f79c82ca6cb02249d8e5a5c2c0a0319562e30924ec4c633a66bdf95e05",
         41: "1a291421a5127c65a81274a35a8c4a4ea0de6dba46443f7bb5840911d8f89122",
         42: "9e524816de668b8feb08491a5aab28e7462d7a5e179416d255bd2f50c707edfd",
+        43: "7adc37c8bd3368360a78c6a9e3da0e766bc50812e00526ecf29efc82fa4c472f",
     }
 
 
