@@ -82,7 +82,7 @@ async def wait_until_up(
             try:
                 return await database.verify()
             except (DatabaseUnavailable, DatabaseTimeout):
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.5)
 
     answered = asyncio.create_task(answer())
     try:

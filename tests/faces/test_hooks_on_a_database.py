@@ -21,6 +21,7 @@ def test_a_prompt_is_told_whom_it_names_and_a_turn_is_stored_once(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     for kind in hook_events.SECONDS:
         monkeypatch.setitem(hook_events.SECONDS, kind, 60.0)
+    monkeypatch.setattr(hook_events, "ASKING_SECONDS", 60.0)
 
     def call(reach: Reach, operation: str, arguments: Mapping[str, Any]) -> Any:
         return orjson.loads(orjson.dumps(run(operation, **arguments)))
@@ -40,6 +41,13 @@ def test_a_prompt_is_told_whom_it_names_and_a_turn_is_stored_once(
     assert "Analytical Engines" in named
     assert "Difference Engines" not in named
     assert hook("prompt", {**codex.prompt, "prompt": "Rename this function and run the tests"}) == ""
+    long = "Rename the function, run all of the tests again, and tell me which of them fail and why. " * 20
+    for prompt in (f"{long} Then write to Charles Babbage.", f"Write to Charles Babbage. {long}"):
+        assert "Difference Engines" in hook("prompt", {**codex.prompt, "prompt": prompt})
+    assert hook("prompt", {**codex.prompt, "prompt": long}) == ""
+    run("store", entities=[{"entity_type": "note", "title": "The deck of the boat", "content": "Teak."}])
+    order = "open the file and add a note about the deck"
+    assert hook("prompt", {**codex.prompt, "prompt": order}) == ""
     start = hook("session-start", codex.start)
     assert "Charles Babbage (person) created: employer, name" in start
     for _ in range(2):

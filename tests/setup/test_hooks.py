@@ -52,7 +52,11 @@ def calls(home: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
         made.append((reach, operation, arguments))
         is_named = "Ada" in arguments.get("question", "")
         return {
-            "context.retrieve": {"lines": LINES, **({} if is_named else {"match": "resemblance"})},
+            "context.retrieve": {
+                "lines": LINES,
+                "used": 60,
+                **({} if is_named else {"match": "resemblance"}),
+            },
             "timeline.list": {"events": [{**EVENT, "entity_type": "message"}, EVENT]},
             "changes.list": {"changes": CHANGES},
             "store": {},
@@ -114,7 +118,9 @@ def test_each_agent_is_told_what_it_names_and_its_turn_is_stored_once(calls: Cal
 
 def test_a_start_is_told_in_less_than_800_tokens(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
     long = {"events": [{**EVENT, "entity_name": f"Tâche {i} 会議 " * 40} for i in range(60)]}
-    monkeypatch.setattr(Reach, "call", lambda *_: {**long, "lines": LINES * 30, "changes": CHANGES})
+    monkeypatch.setattr(
+        Reach, "call", lambda *_: {**long, "lines": LINES * 30, "used": 600, "changes": CHANGES}
+    )
     start = RECORDED["codex"].start
     assert 0 < len(told("codex", hook("session-start", "codex", start), start).encode()) <= 2_000
 
@@ -222,7 +228,7 @@ def test_a_token_goes_to_the_service_that_is_set_and_to_none_that_a_folder_names
             pass
 
         def call(self, route: tuple[str, str], raw: Mapping[str, Any]) -> bytes:
-            return json.dumps({"lines": LINES}).encode()
+            return json.dumps({"lines": LINES, "used": 60}).encode()
 
     monkeypatch.setattr("graphmem.client.Client", Fake)
     monkeypatch.setitem(hook_events.SECONDS, "prompt", 60.0)

@@ -120,7 +120,13 @@ def redacted(text: str, listed: Sequence[str] = ()) -> str:
 CONTEXT_TOKENS = 600
 ABOUT_TOKENS = 500
 START_CHARACTERS = 2_000  # characters of what is told at a start: below 800 tokens
-QUESTION_CHARACTERS = 1_000
+PART_WORDS = (
+    30  # of a prompt that are asked about at once: in so many words of a question names are looked up
+)
+SHARED_WORDS = 4  # that two parts have in common, so that no name is cut
+PARTS_LIMIT = 10
+BUDGET_LEAST = 500
+ASKING_SECONDS = 0.6  # after which no further part is asked about
 MESSAGE_CHARACTERS = 20_000
 DUE_DAYS = 14
 DUE_LIMIT = 10
@@ -172,8 +178,8 @@ def answer(kind: str, reach: Reach, raw: Any) -> tuple[str, Reach | None]:
         return "", reach
     if kind == "prompt":
         _keep_prompt(event, rules, reach)
-        question = redacted(event.prompt[:QUESTION_CHARACTERS], rules.redact)
-        lines = _context(reach, question, CONTEXT_TOKENS, rules)
+        text = redacted(event.prompt[:MESSAGE_CHARACTERS], rules.redact)
+        lines = _context(reach, text, CONTEXT_TOKENS, rules)
     else:
         lines = _start(reach, rules)
     return written(event, kind == "prompt", "\n".join([HEAD, *lines])) if lines else "", None
@@ -191,16 +197,32 @@ def deliver(reach: Reach | None) -> None:
     hook_spool.deliver(*reach.turns(), store)
 
 
-def _context(reach: Reach, question: str, budget: int, rules: FolderRules) -> list[str]:
-    """Return lines about what a question names; none where entities only resemble it."""
-    if not question.strip():
-        return []
-    answer = reach.call("context.retrieve", {"question": question, "budget": budget})
-    if answer.get("match") == "resemblance":
-        return []
-    lines: list[str] = answer["lines"]
-    named = lines[: lines.index(_ONLY_RESEMBLES)] if _ONLY_RESEMBLES in lines else lines
+def _context(reach: Reach, text: str, budget: int, rules: FolderRules) -> list[str]:
+    """Return lines about what a text names; none where entities only resemble it, or an order has a kind."""
+    named: dict[str, None] = {}
+    used, end = 0, time.monotonic() + ASKING_SECONDS
+    for part in _parts(text):
+        if used >= budget or time.monotonic() > end:
+            break
+        answer = reach.call(
+            "context.retrieve", {"question": part, "budget": max(budget - used, BUDGET_LEAST)}
+        )
+        is_order = "understood" in answer and "?" not in part
+        if answer.get("match") != "resemblance" and not is_order:
+            lines: list[str] = answer["lines"]
+            lines = lines[: lines.index(_ONLY_RESEMBLES)] if _ONLY_RESEMBLES in lines else lines
+            named |= dict.fromkeys(lines)
+            used += answer["used"]
     return [line for line in named if (match := _TYPE.search(line)) is None or rules.tells(match[1])]
+
+
+def _parts(text: str) -> list[str]:
+    """Return parts of a text in which all names are looked up: the first, and the last that may name any."""
+    words = text.split()
+    step = PART_WORDS - SHARED_WORDS
+    parts = [" ".join(words[at : at + PART_WORDS]) for at in range(0, len(words), step)]
+    naming = [each for each in parts[1:] if any(c.isalpha() and not c.islower() for c in each) or "@" in each]
+    return parts[:1] + naming[-PARTS_LIMIT:]
 
 
 def _start(reach: Reach, rules: FolderRules) -> list[str]:
