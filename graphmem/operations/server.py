@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from graphmem import __version__
 from graphmem.arguments import Nothing
+from graphmem.auth.shared_account import ACCOUNT_NAME, SandboxState
 from graphmem.checking.stretch import Report
 from graphmem.context import Context, Services
 from graphmem.database.left_out import Json
@@ -58,20 +59,25 @@ async def health(context: Context, arguments: Nothing) -> Health:
 
 
 @operation(
-    "server.ready", "GET /health/ready", command="ready", scope=Scope.READ, statements=0, limited=False,
+    "server.ready", "GET /health/ready", command="ready", scope=Scope.READ, statements=1, limited=False,
     reason="an MCP client has ping", public=True,
 )  # fmt: skip
 async def ready(context: Context, arguments: Nothing) -> Health:
     """Say whether the service can answer requests; 503 while its database does not answer or is starting.
 
     A database that has just started plans the first statements for some seconds. A request is answered then
-    as well, but it waits for that.
+    as well, but it waits for that. A public sandbox is ready once its world is stored.
     """
     error = await context.services.availability.error()
     if error:
         raise type(error)(str(error), **error.details)
     if not context.services.database.planning.planned.is_set():
         raise DatabaseUnavailable("the database has just started and plans its first statements")
+    if context.services.settings.sandbox:
+        reads = context.services.database.reads(None)
+        state = await reads.one("sandbox.state", SandboxState, name=ACCOUNT_NAME)
+        if state is None or not state.is_seeded:
+            raise DatabaseUnavailable("the example world of the sandbox is being stored")
     return _health(context, "up")
 
 

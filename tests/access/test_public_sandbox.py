@@ -348,6 +348,24 @@ def test_a_wipe_that_is_interrupted_is_finished_by_the_next_process(
     assert loop.run(SharedAccount(public.database).state()).retired == []
 
 
+def test_a_sandbox_is_ready_once_its_world_is_stored(
+    http: Application, public: Services, loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: Any, **__: Any) -> None:
+        raise DatabaseUnavailable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(wiping, "_seed", fails)
+        with pytest.raises(DatabaseUnavailable):
+            loop.run(wiping.wipe_now(public))
+    answer = http("GET", "/health/ready")
+    assert (answer.status_code, "world" in answer.json()["message"]) == (503, True)
+    assert http("GET", "/health").status_code == 200
+    loop.run(public.database.script("MATCH (a:Account {name: 'sandbox'}) SET a.leased_until = 0"))
+    loop.run(wiping.look_after(public))
+    assert http("GET", "/health/ready").status_code == 200
+
+
 def test_a_write_for_the_owner_before_is_refused_and_may_be_sent_again(public: Services, loop: Loop) -> None:
     actor = loop.run(SharedAccount(public.database).actor())
     loop.run(wiping.wipe_now(public))
