@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from graphmem import interpretation
 from graphmem.context import Services
 from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, ObjectStoreUnavailable
-from graphmem.interpretation import interpretation_queue, runs, writing
+from graphmem.interpretation import interpretation_queue, readings, runs, writing
 from tests.faces.conftest import Command
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
@@ -289,7 +289,7 @@ def test_the_log_says_whether_an_interpretation_is_tried_again(
         loop.run(services.database.script(script, id=row_id, attempts=attempts))
         make_due(loop, services, owner)
         with capture_logs() as lines, monkeypatch.context() as patched:
-            patched.setattr(runs, "read", unavailable)
+            patched.setattr(readings, "read", unavailable)
             loop.run(interpretation.run_next(services))
         if events := [each["event"] for each in lines if each.get("id") == row_id]:
             break
