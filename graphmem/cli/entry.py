@@ -18,10 +18,10 @@ def main() -> None:
 
     os.umask(0o077)
     kind, agent, options = hook
-    stdin = sys.stdin.buffer.read()
+    stdin = sys.stdin.buffer.read() if sys.stdin else b""
     try:
         text, is_away = call(kind, agent, options, stdin)
-    except OSError:
+    except Exception:  # the agent goes on, whatever it gave to the hook
         text, is_away = None, False
     if text is None:
         from graphmem.cli.agents.hook_events import run
@@ -29,7 +29,10 @@ def main() -> None:
 
         reach = Reach(agent, is_away=is_away, **options)  # pyright: ignore[reportArgumentType]
         text = run(kind, reach, stdin)
-    sys.stdout.write(text)
+    try:  # noqa: SIM105 - contextlib takes long to import
+        os.write(1, text.encode("utf-8", "replace"))
+    except OSError:
+        pass  # nobody reads it
 
 
 def hook_words(words: "list[str]") -> "tuple[str, str, dict[str, str]] | None":

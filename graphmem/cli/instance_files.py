@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from graphmem.cli.agents.hook_spool import FOLDER as TURNS
 from graphmem.environment_file import FILE, NOTE, noted
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused
 from graphmem.neo4j_local import private_files
@@ -130,6 +131,8 @@ def end_move(target: Path, tell: Tell) -> bool:
     tell("removing the old files")
     source = Path(record["from"])
     if source.exists():
+        if record["command"].startswith("encryption") and (source / TURNS).is_dir():
+            shutil.copytree(source / TURNS, target / TURNS, dirs_exist_ok=True)
         # Whoever names the old directory is led to the new one.
         private_files.write_private(source / NOTE, f"{target}\n")
         remove_all(source, frozenset() if record["command"] == "storage move" else KEPT)

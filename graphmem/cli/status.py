@@ -43,7 +43,13 @@ def look(session: Session) -> Row:
         state["database"] = _database(chosen, state["service"]["running"])
     is_up = bool(state["service"]["running"])
     state |= _contents(session, problems) if is_up else dict.fromkeys(("stored", "last_write", "waiting"))
-    state["turns_waiting"] = len(hook_spool.waiting(chosen.data_path / hook_spool.FOLDER))
+    turns = chosen.data_path / hook_spool.FOLDER
+    state["turns_waiting"] = len(hook_spool.waiting(turns))
+    state["turns_refused"] = len(hook_spool.refused(turns))
+    if state["turns_refused"]:
+        what = f"{state['turns_refused']:,} turns of agents could not be stored: *.refused in {turns}"
+        fix = "Look whether the account of the hooks exists; name them *.turn to try again, or remove them."
+        problems.append(_problem("turns", what, fix, "warn"))
     made = next(iter(backup_record.backups(chosen)), None)
     state["last_backup"] = made and {**asdict(made), "path": str(made.file(chosen))}
     if chosen.base_url is None:

@@ -7,7 +7,8 @@ contradict each other, stays with the id of the address. All functions depend on
 no order.
 
 Names contradict each other where the given names are not one name: beyond nicknames, short forms, initials,
-accents, script, the order of the words and one slip. Another family name with the same given name
+accents, script, the order of the words and one slip; so do a name and that of the other gender: Daniel and
+Daniela. Another family name with the same given name
 contradicts nothing: people marry. Birthdays contradict each other where both are full days, and are not each
 other with day and month exchanged. At an address of a role, such as ``info@``, every other name is another
 part.
@@ -33,6 +34,11 @@ FORMS_LIMIT: Final = 200
 CURRENCY_LENGTH: Final = 3  # letters of the code of a currency; a sign such as $ may mean several
 _SHORT_FORM_LEAST: Final = 3
 """Letters of a given name that may be the beginning of its long form: Alex of Alexandra."""
+_GENDERED: Final = {
+    "": frozenset(("a", "e", "ia", "ie", "le", "na", "ne", "ina", "ine", "ella", "elle", "ette")),
+    "an": frozenset(("na", "ne")), "er": frozenset(("ra",)), "o": frozenset(("a",)), "e": frozenset(("a",)),
+}  # fmt: skip
+"""What the names of a man and of a woman end with that begin alike: Paul and Paula, Mario and Maria."""
 _HONORIFICS: Final = frozenset({
     *person_names.HONORIFICS.split(),
     "hr", "fr", "mag", "ing", "med", "don", "dona", "sr", "srta", "sig", "dottssa",
@@ -165,6 +171,14 @@ def _script(word: str) -> str:
 
 def _are_one(word: str, other: str) -> bool:
     short, long = sorted((word, other), key=len)
+    begin = next(
+        (at for at, pair in enumerate(zip(word, other, strict=False)) if pair[0] != pair[1]), len(short)
+    )
+    one, another = word[begin:], other[begin:]
+    if begin >= _SHORT_FORM_LEAST and (
+        another in _GENDERED.get(one, ()) or one in _GENDERED.get(another, ())
+    ):
+        return False
     is_short_form = len(short) >= _SHORT_FORM_LEAST and long.startswith(short)
     return is_short_form or near_names.is_form_of(word, other)
 

@@ -55,6 +55,7 @@ class Front:
         self.doing = "starting the local service"
         self.stopped = asyncio.Event()
         """Set once somebody asks the service to stop."""
+        self.is_asked_to_stop = False  # by a command, not by a signal
         self.failure_read = asyncio.Event()
         """Set once a caller has read why the start failed."""
         self.requests = 0
@@ -101,6 +102,7 @@ class Front:
                 self.failure_read.set()
         elif scope["path"] == greeting.STOP_PATH and scope["method"] == "POST":
             if self._identity["serves"] is None:
+                self.is_asked_to_stop = True
                 self.stopped.set()
             await _answer(send, 200, self.greeting())
         elif not (secret and hmac.compare_digest(sent, secret)):

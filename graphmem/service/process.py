@@ -25,7 +25,7 @@ from graphmem.observability.logs import new_trace_id
 from graphmem.service.calling import HELD_EXIT_CODE
 from graphmem.service.front import Front
 from graphmem.service.listening import SocketServer, bind
-from graphmem.service.place import lock, make_folder, place, sessions
+from graphmem.service.place import lock, make_folder, place, sessions, write_record
 from graphmem.settings import Settings
 
 SESSION_SECONDS = 30.0  # seconds between two looks of an idle service whether a session is still open
@@ -45,10 +45,13 @@ def main() -> None:
     listening = bind(path, handle)
     import uvloop
 
-    uvloop.run(_run(settings, path, listening))
+    if uvloop.run(_run(settings, path, listening)):
+        # Without a socket in the record, hooks of agents do not start it again.
+        write_record(handle, {"pid": os.getpid()})
 
 
-async def _run(settings: Settings, path: Path, listening: socket.socket) -> None:
+async def _run(settings: Settings, path: Path, listening: socket.socket) -> bool:
+    """Return whether a command has stopped the service."""
     front = Front(settings, path)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, front.stopped.set)
@@ -63,6 +66,7 @@ async def _run(settings: Settings, path: Path, listening: socket.socket) -> None
         # The thread that starts the database would be waited for. A start survives the death of its starter.
         os._exit(0)
     await living
+    return front.is_asked_to_stop
 
 
 async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[None]]) -> None:

@@ -79,6 +79,11 @@ def test_kinds_and_labels_name_values(lines: str, fields: dict[str, str]) -> Non
     assert {name: value for name, value in whole.items() if name not in usual} == fields
 
 
+def test_a_fax_is_not_the_telephone_of_a_contact() -> None:
+    ((_, whole),) = types_and_fields(proposal_of("a.vcf", CARD.format("FN:Ada\nTEL;WORK;FAX:1\nTEL;HOME:2")))
+    assert (whole["phone"], whole["phones"]) == ("2", ["2", "1"])
+
+
 def test_a_relative_who_is_one_contact_is_related() -> None:
     related = "item1.X-ABRELATEDNAMES:{}\nitem1.X-ABLabel:_$!<{}>!$_"
     cards = [

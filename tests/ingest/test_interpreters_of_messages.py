@@ -250,6 +250,16 @@ def test_the_senders_of_a_whatsapp_chat_are_persons() -> None:
     assert [link.relationship_type for link in proposed.relationships] == ["PART_OF", "CREATED_BY"] * 2
 
 
+def test_what_a_whatsapp_chat_tells_of_its_group_is_no_message() -> None:
+    lines = [
+        '08:00 - Rosa Blum hat die Gruppe "Familie: Blum" erstellt', "08:01 - Rosa Blum: Hallo",
+        "08:02 - Lea: Hi", "08:03 - Lea hat das Gruppenbild geändert: neu", "08:04 - Lea Marie: Ho",
+    ]  # fmt: skip
+    proposed = proposal_of("chat.txt", "".join(f"15.11.25, {line}\n" for line in lines))
+    persons = [entity.fields["name"] for entity in proposed.entities if entity.entity_type == "person"]
+    assert persons == ["Rosa Blum", "Lea", "Lea Marie"]
+
+
 def people_and_messages(file_name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Proposal]:
     """Return the people and the messages that come of a fixture, and all that comes of it."""
     data = (FOLDER / "files" / file_name).read_bytes()

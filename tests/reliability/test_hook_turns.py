@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -16,6 +19,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from graphmem.cli import instance_files
 from graphmem.cli.agents import hook_call, hook_events, hook_spool
 from graphmem.cli.agents.hook_transport import NoAnswer, Reach
 from graphmem.service import calling
@@ -23,6 +27,8 @@ from graphmem.service.place import is_locked, lock, place, sessions
 from graphmem.settings import Settings
 from tests.support.commands import command, environment
 from tests.support.local_service import call_service, is_alive, wait_for
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -106,12 +112,58 @@ def test_a_turn_that_the_service_refuses_does_not_keep_others_waiting(
 ) -> None:
     folder = hooked.data_path / hook_spool.FOLDER / "local"
     hook_spool.keep(folder, None, {"account": "nobody", "client": "codex", "store": {"entities": [{}]}})
-    (folder / f"{time.time_ns():020d}-1.turn").write_text("no JSON")
+    hook_spool.keep(folder, None, {"account": None, "client": "two\nlines", "store": {"entities": [{}]}})
+    for text in ("no JSON", '{"a": 1}', "[]"):
+        (folder / f"{time.time_ns():020d}-1.turn").write_text(text)
     keep(1, tmp_path)
     calling.ensure(hooked)
     wait_for(lambda: not waiting(hooked))
     assert contents(hooked) == ["Prompt 1", "Answer 1"]
-    assert len(list(folder.glob("*.unreadable"))) == 1
+    assert len(hook_spool.refused(folder)) == 5
+
+
+def test_a_turn_is_stored_at_once_where_it_cannot_be_kept(hooked: Settings, tmp_path: Path) -> None:
+    calling.ensure(hooked)
+    (hooked.data_path / hook_spool.FOLDER).write_text("a file in place of the folder")
+    told = json.loads(stop_of(1, tmp_path))
+    # A program cut the text within a character.
+    half = json.dumps({**told, "last_assistant_message": "Answer \ud83d"}).encode()
+    hook_call.call("stop", "codex", {}, half)
+    assert contents(hooked) == ["Prompt 1", "Answer \ufffd"]
+
+
+def test_whatever_an_agent_gives_a_hook_ends_well(hooked: Settings, tmp_path: Path) -> None:
+    environ = environment(hooked, hooked.data_path, PYTHONPATH=str(ROOT))
+    words = [sys.executable, "-m", "graphmem", "hook", "prompt", "--agent", "opencode"]
+    odd = (b'{"cwd": "/tmp/\\u0000x"}', b'{"cwd": "/tmp/\\ud800x"}', b"[" * 300_000, b"\xff", b"")
+    for stdin in odd:
+        ended = subprocess.run(words, input=stdin, env=environ, cwd=tmp_path, capture_output=True)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b""), stdin[:40]
+    closed = f"exec {shlex.join(words)} <&- >&-"
+    ended = subprocess.run(["sh", "-c", closed], env=environ, cwd=tmp_path, stderr=subprocess.PIPE)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_a_service_that_was_stopped_is_not_started_by_hooks(
+    hooked: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Any] = []
+    monkeypatch.setattr(os, "posix_spawn", lambda *words, **more: tried.append(words))
+    calling.ensure(hooked)
+    calling.stop(hooked)
+    assert hook_call.call("prompt", "codex", {}, b'{"cwd": "/"}') == ("", True)
+    assert tried == []
+
+
+def test_turns_that_wait_move_to_the_sealed_instance(tmp_path: Path) -> None:
+    source, target = tmp_path / "open", tmp_path / "sealed"
+    target.mkdir()
+    hook_spool.keep(source / hook_spool.FOLDER / "local", None, {"turn": 1})
+    instance_files.replace(source, target, "encryption enable", print)
+    stored: list[Any] = []
+    assert not hook_spool.waiting(source)
+    hook_spool.deliver(target / hook_spool.FOLDER / "local", AESGCM(os.urandom(32)), stored.append)
+    assert stored == [{"turn": 1}]
 
 
 def test_a_prompt_waits_for_the_end_of_its_turn_also_while_the_service_is_away(
@@ -177,7 +229,7 @@ def test_a_hook_starts_a_service_that_ended_and_none_that_never_was(
     brief = hooked.model_copy(update={"service_idle_seconds": 0.3})
     first = calling.ensure(brief)["pid"]
     wait_for(lambda: not is_locked(place(brief)))
-    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.chdir(ROOT)
     for _ in range(2):  # the second one within a minute starts nothing
         assert hook_call.call("prompt", "codex", {}, b'{"cwd": "/"}') == ("", True)
     assert len(tried) == 1
@@ -207,7 +259,7 @@ def test_turns_of_a_sealed_instance_are_sealed(tmp_path: Path) -> None:
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"\x00")
     hook_spool.deliver(tmp_path, seal, stored.append)
     assert stored == [{"turn": "sealed"}]
-    assert [each.suffix for each in tmp_path.iterdir() if each.name != "lock"] == [".unreadable"]
+    assert len(hook_spool.refused(tmp_path)) == 1
 
 
 def test_old_turns_give_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,12 +18,15 @@ ONE_NAME = [
     ("nils holmvik", "niels holmvik"), ("nils holmvik", "nils"), ("nils holmvik", "holmvik"),
     ("berit holmvik", "berit larsen"), ("dr. nils holmvik", "nils holmvik"), ("bill grant", "william grant"),
     ("jürgen maier", "jurgen maier"), ("jürgen maier", "juergen maier"), ("alex kim", "alexandra kim"),
+    ("max kim", "maximilian kim"), ("chris berg", "christina berg"), ("sara kim", "sarah kim"),
     ("anna maria holm", "maria holm"), ("юлия иванова", "yulia ivanova"),
 ]  # fmt: skip
 TWO_NAMES = [
     ("nils holmvik", "berit holmvik"), ("holmvik berit", "nils holmvik"), ("nils holmvik", "b. holmvik"),
     ("tim berg", "eva berg"), ("山田 太郎", "山田 花子"), ("王伟", "王芳"), ("김 민수", "김 지우"),
     ("anna", "bo larsen"), ("юлия иванова", "пётр иванов"),
+    ("daniel roth", "daniela roth"), ("jan voss", "janine voss"), ("mario rossi", "maria rossi"),
+    ("alexander kim", "alexandra kim"), ("christian berg", "christina berg"), ("michel roy", "michelle roy"),
 ]  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def call(kind: str, agent: str, options: "dict[str, str]", stdin: bytes) -> "tup
 
     The answer is ``None`` where the process of the hook does the work. A service that ended is started again.
 
-    Raises OSError: the working directory, or a file of settings, cannot be read.
+    Raises any error: the agent gave something odd, or a file of settings cannot be read.
     """
     folder = data_folder(options)
     if folder is None:
@@ -36,10 +36,10 @@ def call(kind: str, agent: str, options: "dict[str, str]", stdin: bytes) -> "tup
     body = json.dumps({**hook, "stdin": stdin.decode("utf-8", "replace")})
     try:
         status, text = _send(json.loads(_read(f"{folder}/service/{_place()}.lock"))["socket"], kind, body)
-    except (FileNotFoundError, ConnectionRefusedError, KeyError):
+    except (FileNotFoundError, ConnectionRefusedError):
         _start(folder, options)
         status, text = 503, ""
-    except (OSError, ValueError, TypeError, IndexError):
+    except (OSError, ValueError, LookupError, TypeError):  # it hangs, or somebody has stopped it
         status, text = 503, ""
     # A turn, and a prompt whose turn has an id, are kept; rules of the folder may name another service.
     is_kept = kind == "stop" or (kind == "prompt" and (b"turn_id" in stdin or b"generation_id" in stdin))
@@ -57,8 +57,12 @@ def data_folder(options: "dict[str, str]") -> "str | None":
     home = os.environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
     env = options.get("env") or os.environ.get("GRAPHMEM_ENV") or "development"
     folder = os.path.realpath(named or f"{home}/graphmem/{env}")
-    if os.path.exists(f"{folder}/data-at"):
-        return None
+    seen = {folder}
+    while os.path.exists(f"{folder}/data-at"):
+        folder = os.path.realpath(_read(f"{folder}/data-at").strip())
+        if folder in seen:
+            return None
+        seen.add(folder)
     if os.path.exists(f"{folder}/graphmem.env"):
         variables = _read(f"{folder}/graphmem.env").upper()
         return (
@@ -92,13 +96,15 @@ def _send(place: str, kind: str, body: str) -> "tuple[int, str]":
         f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {len(content)}\r\n"
         f"X-Graphmem-Socket: {_read(os.path.splitext(place)[0] + '.secret')}\r\n\r\n"
     )
+    end = time.monotonic() + SECONDS[kind]
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(FIRST_SECONDS[kind])
         connection.connect(place)
         connection.sendall(head.encode() + content)
-        answer = connection.recv(65_536)
-        connection.settimeout(SECONDS[kind])
-        while part := connection.recv(65_536):
+        answer = part = connection.recv(65_536)
+        while part:
+            connection.settimeout(max(0.001, end - time.monotonic()))
+            part = connection.recv(65_536)
             answer += part
     head, _, rest = answer.decode().partition("\r\n\r\n")
     # The text is one chunk (RFC 9112, section 7.1), or there is none.
@@ -118,7 +124,7 @@ def _has_rules(stdin: bytes) -> bool:
 
 
 def _start(folder: str, options: "dict[str, str]") -> None:
-    """Start a service that was there and ended by itself. Nothing waits for it."""
+    """Start a service that was there and ended by itself, or was killed. Nothing waits for it."""
     tried = f"{folder}/service/started-by-hook"
     if os.path.exists(f"{folder}/stopped") or not os.path.isdir(f"{folder}/service"):
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -13,13 +14,14 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from graphmem.cli.agents import hook_spool
 from graphmem.cli.agents.hook_call import SECONDS
 from graphmem.cli.agents.hook_folders import FolderRules, rules_of
-from graphmem.cli.agents.hook_transport import Reach, Refused
+from graphmem.cli.agents.hook_transport import Reach
 from graphmem.cli.agents.kept_files import data_folder
 from graphmem.text.secret_texts import without_secrets
 
@@ -54,13 +56,26 @@ def read(agent: str, raw: Mapping[str, Any]) -> HookInput:
     roots = [root for root in raw.get("workspace_roots") or () if isinstance(root, str)]
     hook_input = HookInput(
         agent, text("session_id", "conversation_id"), text("turn_id", "generation_id"),
-        Path(text("cwd") or (roots[0] if roots else os.getcwd())), text("hook_event_name"), text("prompt"),
+        Path(text("cwd") or (roots[0] if roots else _here())), text("hook_event_name"), text("prompt"),
         text("last_assistant_message", "prompt_response", "text"),
     )  # fmt: skip
     if agent == "claude-code" and hook_input.event == "Stop":
         turn, prompt, answer = _last_turn(Path(text("transcript_path")))
         return replace(hook_input, turn=turn, prompt=prompt, answer=hook_input.answer or answer)
     return hook_input
+
+
+def _here() -> str:
+    """Return the working directory, the root where somebody has deleted it."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"
+
+
+def _sound(text: str) -> str:
+    """Return a text without halves of characters, which programs leave that cut it."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def written(hook_input: HookInput, is_prompt: bool, text: str) -> str:
@@ -163,6 +178,7 @@ def answer(kind: str, reach: Reach, raw: Any) -> tuple[str, Reach | None]:
     Raises any error: the hook says nothing.
     """
     event = read(reach.client, raw)
+    event = replace(event, prompt=_sound(event.prompt), answer=_sound(event.answer))
     rules = rules_of(event.folder)
     if rules.fault and kind == "session-start":
         return written(event, False, f"Tell the person: {rules.fault}."), None
@@ -174,7 +190,10 @@ def answer(kind: str, reach: Reach, raw: Any) -> tuple[str, Reach | None]:
     reach = replace(reach, account=account, base_url=base_url, sends_token=rules.base_url is None)
     if kind == "stop":
         if turn := _turn(event, rules, reach):
-            hook_spool.keep(*reach.turns(), {"account": reach.account, **turn})
+            try:
+                hook_spool.keep(*reach.turns(), turn)
+            except OSError:  # the disk is full, say
+                _store(reach, turn)
         return "", reach
     if kind == "prompt":
         _keep_prompt(event, rules, reach)
@@ -189,12 +208,11 @@ def deliver(reach: Reach | None) -> None:
     """Store the turns that wait for a service. Raises NoAnswer: it is not there, and they wait on."""
     if reach is None:
         return
+    hook_spool.deliver(*reach.turns(), partial(_store, reach))
 
-    def store(turn: Mapping[str, Any]) -> None:
-        with contextlib.suppress(Refused):  # it would be refused again, and keep all others waiting
-            replace(reach, account=turn["account"], client=turn["client"]).call("store", turn["store"])
 
-    hook_spool.deliver(*reach.turns(), store)
+def _store(reach: Reach, turn: Mapping[str, Any]) -> None:
+    replace(reach, account=turn["account"], client=turn["client"]).call("store", turn["store"])
 
 
 def _context(reach: Reach, text: str, budget: int, rules: FolderRules) -> list[str]:
@@ -217,12 +235,17 @@ def _context(reach: Reach, text: str, budget: int, rules: FolderRules) -> list[s
 
 
 def _parts(text: str) -> list[str]:
-    """Return parts of a text in which all names are looked up: the first, and the last that may name any."""
+    """Return parts of a text in which all names are looked up: the first, and the last ones.
+
+    Of many parts, those with a capital letter or an address are more likely to name somebody.
+    """
     words = text.split()
     step = PART_WORDS - SHARED_WORDS
     parts = [" ".join(words[at : at + PART_WORDS]) for at in range(0, len(words), step)]
-    naming = [each for each in parts[1:] if any(c.isalpha() and not c.islower() for c in each) or "@" in each]
-    return parts[:1] + naming[-PARTS_LIMIT:]
+    if len(parts) > PARTS_LIMIT:
+        is_naming = [any(c.isalpha() and not c.islower() for c in each) or "@" in each for each in parts]
+        parts[1:] = [*itertools.compress(parts, is_naming)][-PARTS_LIMIT:]
+    return parts
 
 
 def _start(reach: Reach, rules: FolderRules) -> list[str]:
@@ -297,7 +320,7 @@ def _turn(event: HookInput, rules: FolderRules, reach: Reach) -> dict[str, Any]:
         "entities": entities, "relationships": links, "find_duplicates": False,
         "idempotency_key": f"hook {conversation} {event.key} {digest[:16]}"[:255],
     }  # fmt: skip
-    return {"client": event.agent, "store": store}
+    return {"account": reach.account, "client": event.agent, "store": store}
 
 
 def _prompt_file(event: HookInput) -> Path:

@@ -24,16 +24,25 @@ SECONDS_LIMIT = 30 * 86_400.0  # seconds for which a turn waits at most
 _NONCE_BYTES = 12
 
 
+class NoAnswer(Exception):
+    """The service does not run, does not answer in time, or is busy."""
+
+
 def waiting(folder: Path) -> list[Path]:
     """Return the files of the turns that wait in a folder or below it, in their order."""
     return sorted(folder.rglob("*.turn"))
+
+
+def refused(folder: Path) -> list[Path]:
+    """Return the files of the turns there that the service refused, or that cannot be read."""
+    return sorted(folder.rglob("*.refused"))
 
 
 def keep(folder: Path, seal: AESGCM | None, turn: Mapping[str, Any]) -> None:
     """Keep a turn. It is on the disk when this returns."""
     write(folder / f"{time.time_ns():020d}-{os.getpid()}.turn", seal, json.dumps(turn).encode())
     kept, now = 0, time.time()
-    for each in reversed(waiting(folder)):
+    for each in [*reversed(waiting(folder)), *refused(folder)]:
         with contextlib.suppress(FileNotFoundError):
             kept += each.stat().st_size
             if kept > BYTES_LIMIT or now - each.stat().st_mtime > SECONDS_LIMIT:
@@ -47,17 +56,21 @@ def write(path: Path, seal: AESGCM | None, content: bytes) -> None:
         nonce = os.urandom(_NONCE_BYTES)
         content = nonce + seal.encrypt(nonce, content, path.name.encode())
     partial = path.with_suffix(f".{os.getpid()}.partial")
-    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def read(path: Path, seal: AESGCM | None) -> bytes:
-    """Return what :func:`write` wrote. Raises any error: it cannot be read, or is not sealed so."""
+    """Return what :func:`write` wrote, perhaps before the instance was sealed; raises any error: damage."""
     content = path.read_bytes()
-    if seal is None:
+    if seal is None or content.startswith(b"{"):
         return content
     return seal.decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], path.name.encode())
 
@@ -65,8 +78,9 @@ def read(path: Path, seal: AESGCM | None) -> bytes:
 def deliver(folder: Path, seal: AESGCM | None, store: Callable[[Mapping[str, Any]], object]) -> None:
     """Store the turns that wait in a folder, one after another; one process does so at a time.
 
-    What ``store`` raises ends this, and that turn and the later ones wait. A file that cannot be read is set
-    aside.
+    A turn that cannot be read, or that the service refuses, is set aside.
+
+    Raises NoAnswer: ``store`` did, and that turn and the later ones wait.
     """
     if not waiting(folder):
         return
@@ -75,9 +89,10 @@ def deliver(folder: Path, seal: AESGCM | None, store: Callable[[Mapping[str, Any
     with FileLock(folder / "lock", mode=0o600):
         while paths := waiting(folder):
             try:
-                turn = json.loads(read(paths[0], seal))
-            except Exception:
-                paths[0].rename(paths[0].with_suffix(".unreadable"))
-                continue
-            store(turn)
-            paths[0].unlink()
+                store(json.loads(read(paths[0], seal)))
+            except NoAnswer:
+                raise
+            except Exception:  # all others would wait for it
+                paths[0].rename(paths[0].with_suffix(".refused"))
+            else:
+                paths[0].unlink()

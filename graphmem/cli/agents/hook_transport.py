@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from graphmem import environment_file
 from graphmem.cli.agents import hook_spool
+from graphmem.cli.agents.hook_spool import NoAnswer
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -33,11 +34,7 @@ ROUTES = {
 FINAL_STATUSES = (400, 403, 404, 409, 413)  # the statuses of answers that the same request will have again
 
 
-class NoAnswer(Exception):
-    """The service does not run, does not answer in time, or is busy."""
-
-
-class Refused(NoAnswer):
+class Refused(Exception):
     """The service refuses a request, and would refuse it again."""
 
 

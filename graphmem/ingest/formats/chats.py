@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -267,8 +267,20 @@ TIME = "first", "second", "third", "hour", "minute", "seconds", "half_before", "
 FORM = "bracket", "between"  # the groups that are the same in all lines
 MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202c\u202f~"))
 SENDERS_SHOWN = 5
+NOTICE_WORDS = 3  # behind the name of a sender, which then is no longer name of another
 ORDERS = {"day first": (2, 1, 0), "month first": (2, 0, 1)}
 NAMELESS = re.compile(r"_chat( ?\(\d+\))?|.{0,2}")
+
+
+def _sender(match: re.Match[str]) -> str:
+    return " ".join(match["sender"].translate(MARKS).split())
+
+
+def _is_notice(sender: str, senders: Iterable[str]) -> bool:
+    """Return whether what stands before a colon says what somebody did, such as to name the group."""
+    is_cut = sender.count('"') % 2 == 1 or sender.count("„") + sender.count("“") == 1
+    acting = [each for each in senders if sender.startswith(f"{each} ")]
+    return is_cut or any(len(sender[len(each) :].split()) >= NOTICE_WORDS for each in acting)
 
 
 def parse_whatsapp(builder: Builder, data: bytes, name: str) -> None:
@@ -281,14 +293,14 @@ def parse_whatsapp(builder: Builder, data: bytes, name: str) -> None:
         builder.add(text, "\n")
         lines = lines_of(text)
         times = _times([match.group(*TIME) for match in lines], builder)
+        named = {_sender(match) for match in lines if match["sender"]}
         for index, match in enumerate(lines):
             line, start = first_line + text.count("\n", 0, match.start()), begun + match.start()
             end = lines[index + 1].start() if index + 1 < len(lines) else len(text)
             body = text[match.end() : end].strip()
-            if match["sender"] is None or not body:
+            if match["sender"] is None or not body or _is_notice(sender := _sender(match), named):
                 continue
             number += 1
-            sender = " ".join(match["sender"].translate(MARKS).split())
             senders[sender] = None
             stop = begun + match.end() + len(text[match.end() : end].rstrip())
             fields = [

@@ -50,6 +50,7 @@ def _add(builder: Builder, card: Block) -> None:
     start, line = builder.position, builder.line
     fields: dict[str, PartField] = {}
     lists: dict[str, list[tuple[str, FileSpan]]] = {}
+    faxes = set[tuple[str, FileSpan]]()
 
     def add(label: str, name: str, text: str) -> None:
         if text and name not in fields:
@@ -81,6 +82,8 @@ def _add(builder: Builder, card: Block) -> None:
                     is_named = len(own) > 1 or label in LABELLED or label == "X-ANDROID-CUSTOM"
                     shown = f"{label} ({own[-1]})" if is_named else label
                     pair = (text, builder.add_line(shown, text))
+                    if "fax" in own[-1]:
+                        faxes.add(pair)
                     for name in own:
                         lists.setdefault(name, []).append(pair)
     names = (fields.get(name) for name in ("given_name", "additional_name", "family_name"))
@@ -89,6 +92,7 @@ def _add(builder: Builder, card: Block) -> None:
         add("FN", "name", full_name)
     builder.add("", "\n")
     for name, pairs in lists.items():
+        pairs.sort(key=faxes.__contains__)  # the first number is the one that people call
         texts = [text for text, _ in pairs]
         value = texts if len(texts) > 1 or name in REPEATED.values() else texts[0]
         fields.setdefault(name, PartField(name, value, widened(span for _, span in pairs)))
