@@ -289,6 +289,7 @@ async def _understood(context: Context, row: source_answers.InterpretationRow) -
                 "interpretation.understood",
                 tuple[list[tuple[str, int]], int, str | None, list[tuple[str, str]], int],
                 interpretation_id=row.interpretation_id, source_id=row.source_id,
+                is_table=row.interpreter == "rows",
             )  # fmt: skip
             understood["relationships_created"] = row.relationships_created
             understood["entities_by_type"] = dict(types)

@@ -1,7 +1,7 @@
 // interpretation.understood: the entities that an interpretation has observations of, by type, how many passages its source
 // has, and what of an earlier version of a table is not in it.
 //
-// params  interpretation_id: STRING, source_id: STRING
+// params  interpretation_id: STRING, source_id: STRING, is_table: BOOLEAN
 // returns types: LIST<LIST>, passages: INTEGER, source_id: STRING, missing: LIST<LIST>, total: INTEGER
 // mode    read
 // index   interpretation_id, entity_id, passages_source, observed_in_time (home, at)
@@ -20,7 +20,7 @@ CALL () {
 }
 CALL () {
   MATCH (interpretation:Interpretation {id: $interpretation_id})
-  WHERE interpretation.owner = $owner AND interpretation.interpreter = 'rows'
+  WHERE $is_table AND interpretation.owner = $owner
   CALL (interpretation) {
     MATCH (interpretation)<-[:BY_INTERPRETATION]-(observation:Observation)
     RETURN collect(DISTINCT <observation._subject>) AS ids
@@ -32,7 +32,7 @@ CALL () {
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = id AND seen.at IS NOT NULL
     MATCH (observation)-[:BY_INTERPRETATION]->(other:Interpretation)
-    WHERE other.interpreter = 'rows' AND other.source_id <> interpretation.source_id
+    WHERE other.source_id <> interpretation.source_id
       AND size(coalesce(other.excluded, [])) % 2 = 0
     WITH other, size(first) AS most, count(DISTINCT id) AS shared WHERE 2 * shared > most
     RETURN other ORDER BY other.recorded_at DESC, other.id DESC LIMIT 1
