@@ -27,6 +27,8 @@ DOMAIN = "memory.localhost"
 """Stands for memory.example.org: for a name below localhost, Caddy signs the certificate itself."""
 COMPOSE = ["docker", "compose", "-f", "docker/compose.yaml"]
 ACCESS_KEY = "graphmem-tests"
+SEEN = (REPOSITORY, str(REPOSITORY), False)
+"""The checkout as a volume: it may be below /tmp, where a container has a directory of its own."""
 
 
 READY_SECONDS = 240.0
@@ -144,7 +146,7 @@ class Team:
                 "SERVICE_BEARER_TOKEN": self.token, "SSL_CERT_FILE": "/data/root.crt",
             },
             directory="/data",
-            volumes=[(self.elsewhere, "/data", True)],
+            volumes=[(self.elsewhere, "/data", True), SEEN],
             tmpfs=["/tmp"],
             hosts={DOMAIN: self.services.addresses["caddy"]["front"]},
         ))  # fmt: skip
@@ -172,7 +174,7 @@ class Team:
                 **variables,
             },
             directory=str(REPOSITORY),
-            volumes=[(data, "/data", True)],
+            volumes=[(data, "/data", True), SEEN],
             tmpfs=["/tmp"],
             capabilities=range(64),
         ))  # fmt: skip
