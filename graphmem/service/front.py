@@ -141,7 +141,7 @@ class Front:
         await self._deliver(turns)
 
     async def _deliver(self, turns: Reach | None) -> None:
-        with contextlib.suppress(NoAnswer):
+        with contextlib.suppress(NoAnswer, OSError):
             await asyncio.to_thread(hook_events.deliver, turns)
 
     def _reach(self, agent: str, account: str | None = None, seconds: float | None = None) -> Reach:

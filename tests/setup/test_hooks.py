@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.cli.agents import hook_call, hook_events, hook_transport
+from graphmem.cli.agents import hook_call, hook_events, hook_spool, hook_transport
 from graphmem.cli.agents.agent_table import agents
 from graphmem.cli.agents.hook_events import redacted
 from graphmem.cli.agents.hook_folders import approve
@@ -138,6 +138,15 @@ def test_a_slow_service_is_not_waited_for(home: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(Reach, "call", lambda *_: time.sleep(30))
     monkeypatch.setitem(hook_events.SECONDS, "prompt", 0.05)
     assert hook("prompt", "codex", RECORDED["codex"].prompt) == ""
+
+
+def test_a_turn_whose_store_takes_too_long_waits_on(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Reach, "call", lambda *_: time.sleep(30))
+    folder, seal = Reach("codex").turns()
+    hook_spool.keep(folder, seal, {"account": None, "client": "codex", "store": {}})
+    with pytest.raises(NoAnswer), hook_events._deadline(0.05):
+        hook_events.deliver(Reach("codex"))
+    assert (len(hook_spool.waiting(folder)), hook_spool.refused(folder)) == (1, [])
 
 
 def test_a_refusal_of_the_service_is_told_only_where_it_is_asked_for(

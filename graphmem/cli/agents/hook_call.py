@@ -63,14 +63,11 @@ def data_folder(options: "dict[str, str]") -> "str | None":
         if folder in seen:
             return None
         seen.add(folder)
-    if os.path.exists(f"{folder}/graphmem.env"):
-        variables = _read(f"{folder}/graphmem.env").upper()
-        return (
-            None
-            if any(name in variables for name in (*_ELSEWHERE, "NEO4J_URI", "NEO4J_DATABASE"))
-            else folder
-        )
-    return folder
+    if not os.path.exists(f"{folder}/graphmem.env"):
+        return folder
+    variables = _read(f"{folder}/graphmem.env").upper()
+    is_elsewhere = any(name in variables for name in (*_ELSEWHERE, "NEO4J_URI", "NEO4J_DATABASE"))
+    return None if is_elsewhere else folder
 
 
 def _place() -> str:

@@ -244,7 +244,7 @@ def _parts(text: str) -> list[str]:
     parts = [" ".join(words[at : at + PART_WORDS]) for at in range(0, len(words), step)]
     if len(parts) > PARTS_LIMIT:
         is_naming = [any(c.isalpha() and not c.islower() for c in each) or "@" in each for each in parts]
-        parts[1:] = [*itertools.compress(parts, is_naming)][-PARTS_LIMIT:]
+        parts[1:] = [*itertools.compress(parts[1:], is_naming[1:])][-PARTS_LIMIT:]
     return parts
 
 
@@ -342,10 +342,10 @@ def _keep_prompt(event: HookInput, rules: FolderRules, reach: Reach) -> None:
 
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in the block after some seconds, whatever it waits for."""
+    """Raise NoAnswer in the block after some seconds, whatever it waits for."""
 
     def stop(*_: object) -> None:
-        raise TimeoutError
+        raise hook_spool.NoAnswer(f"it takes longer than {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)

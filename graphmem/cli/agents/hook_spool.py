@@ -80,7 +80,8 @@ def deliver(folder: Path, seal: AESGCM | None, store: Callable[[Mapping[str, Any
 
     A turn that cannot be read, or that the service refuses, is set aside.
 
-    Raises NoAnswer: ``store`` did, and that turn and the later ones wait.
+    Raises NoAnswer, OSError: the service does not answer, or a file cannot be read; that turn and the later
+    ones wait.
     """
     if not waiting(folder):
         return
@@ -90,7 +91,7 @@ def deliver(folder: Path, seal: AESGCM | None, store: Callable[[Mapping[str, Any
         while paths := waiting(folder):
             try:
                 store(json.loads(read(paths[0], seal)))
-            except NoAnswer:
+            except (NoAnswer, OSError):
                 raise
             except Exception:  # all others would wait for it
                 paths[0].rename(paths[0].with_suffix(".refused"))
