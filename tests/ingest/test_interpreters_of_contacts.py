@@ -44,6 +44,7 @@ def test_a_contact_that_is_an_organisation_is_a_company() -> None:
     ("lines", "fields"),
     [
         ("TEL;TYPE=CELL:+45 1\nTEL;TYPE=HOME,FAX:+45 2", {"mobile_phone": "+45 1", "home_fax": "+45 2"}),
+        ("TEL;X-Chata:1\nEMAIL;X-Skola:a@x.example", {"chata_phone": "1", "skola_email": "a@x.example"}),
         ("TEL;CELL:1\nTEL;WORK;VOICE:2", {"mobile_phone": "1", "work_phone": "2"}),
         ("TEL;TYPE=WORK;TYPE=FAX;TYPE=pref:1", {"work_fax": "1"}),
         ('TEL;TYPE="work,cell";VALUE=uri:tel:+45-1', {"work_mobile_phone": "+45-1"}),

@@ -146,7 +146,8 @@ def _label(member: ContentLine, labels: Mapping[str, str]) -> str:
             (each.lower() for each in types if each.upper() not in {*OTHERS["no_labels"], *KINDS}), ""
         )
     kinds = dict.fromkeys(kind for name, kind in KINDS.items() if name in map(str.upper, types))
-    return " ".join(filter(None, kinds))
+    more = [each[2:].lower() for each in types if each.upper().startswith("X-") and each.upper() not in KINDS]
+    return " ".join(filter(None, [*kinds, *more]))
 
 
 def _iso(text: str, no_year: str | None = None) -> str:
