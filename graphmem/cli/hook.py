@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import typer
 
+from graphmem.cli.agents.hook_call import FILE
 from graphmem.cli.agents.hook_events import run
-from graphmem.cli.agents.hook_folders import FILE, approve, nearest, rules_of
+from graphmem.cli.agents.hook_folders import approve, nearest, rules_of
 from graphmem.cli.agents.hook_transport import Reach
 from graphmem.cli.session import Session
 from graphmem.errors import FileMissing, InvalidInput

@@ -12,6 +12,7 @@ import sys
 import time
 
 PATH = "/service/hook"
+FILE = ".graphmem.toml"  # what a folder says of hooks in it
 FIRST_SECONDS = {"session-start": 0.05, "prompt": 1.0, "stop": 0.15}
 """Seconds in which a service that does not hang says that it has a hook."""
 SECONDS = {"session-start": 2.0, "prompt": 1.0, "stop": 8.0}
@@ -43,7 +44,7 @@ def call(kind: str, agent: str, options: "dict[str, str]", stdin: bytes) -> "tup
         status, text = 503, ""
     # A turn, and a prompt whose turn has an id, are kept; rules of the folder may name another service.
     is_kept = kind == "stop" or (kind == "prompt" and (b"turn_id" in stdin or b"generation_id" in stdin))
-    if status == 503 and not is_kept and not _has_rules(stdin):
+    if status == 503 and not is_kept and nearest(_folder(stdin)) is None:
         return "", True
     return (text if status == 200 else None), status == 503
 
@@ -108,16 +109,22 @@ def _send(place: str, kind: str, body: str) -> "tuple[int, str]":
     return int(head.split()[1]), rest.partition("\r\n")[2].rpartition("\r\n0\r\n")[0]
 
 
-def _has_rules(stdin: bytes) -> bool:
-    """Return whether the folder of the agent, or one above it, has rules, which may name another service."""
+def _folder(stdin: bytes) -> str:
+    """Return the folder in which the agent works."""
     try:
-        folder = json.loads(stdin)["cwd"] or "."
+        return str(json.loads(stdin)["cwd"] or ".")
     except (ValueError, KeyError, TypeError):
-        folder = "."
-    path = os.path.realpath(str(folder))
-    while not os.path.exists(f"{path}/.graphmem.toml") and path != "/":
-        path = os.path.dirname(path)
-    return path != "/"
+        return "."
+
+
+def nearest(folder: str) -> "str | None":
+    """Return the path of the rules that hold in a folder: its own, or those of the nearest one above it."""
+    above, path = "", os.path.realpath(folder)
+    while above != path:
+        if os.path.isfile(file := os.path.join(path, FILE)):
+            return file
+        above, path = path, os.path.dirname(path)
+    return None
 
 
 def _start(folder: str, options: "dict[str, str]") -> None:

@@ -135,9 +135,7 @@ def redacted(text: str, listed: Sequence[str] = ()) -> str:
 CONTEXT_TOKENS = 600
 ABOUT_TOKENS = 500
 START_CHARACTERS = 2_000  # characters of what is told at a start: below 800 tokens
-PART_WORDS = (
-    30  # of a prompt that are asked about at once: in so many words of a question names are looked up
-)
+PART_WORDS = 30  # of a prompt in one question: names are looked up in so many words of a question
 SHARED_WORDS = 4  # that two parts have in common, so that no name is cut
 PARTS_LIMIT = 10
 BUDGET_LEAST = 500

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphmem.cli.agents import hook_call
 from graphmem.cli.agents.kept_files import keep, kept
 
-FILE = ".graphmem.toml"
 APPROVALS = "approved.json"
 KINDS = ("session-start", "prompt", "stop")
 _WITH_APPROVAL = ("about", "account", "base_url")
@@ -83,8 +83,8 @@ def _check(document: Mapping[str, Any]) -> None:
 
 def nearest(folder: Path) -> Path | None:
     """Return the file that holds for a folder, None if there is none."""
-    folder = folder.resolve()
-    return next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
+    path = hook_call.nearest(str(folder))
+    return None if path is None else Path(path)
 
 
 def approve(path: Path) -> None:
