@@ -8,6 +8,7 @@ rarely fail alone.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import subprocess
 import uuid
@@ -135,7 +136,8 @@ class Doom:
         worker: Sequence[str] = (),
         again: Callable[[], Any] = lambda: None,
     ) -> None:
-        """Have a command, a service unless said, die; ``again`` is called each second until then.
+        """Have a command, a service unless said, die; ``again`` is called until then, after twice the time
+        of before: on a busy machine what failed has time to succeed before its tries are used up.
 
         Args:
             worker: the kinds of work that a service does. It does them for all owners, but for ``interpret``:
@@ -144,9 +146,9 @@ class Doom:
         words = words or ("serve", "--port", str(free_port()))
         options = {"worker": [*worker], "interprets_for": self.owner, "GRAPHMEM_FAILPOINTS": place}
         process = forks().start(self.settings, self.folder, *words, **options)
-        while process.poll() is None:
+        for pause in (2.0**number for number in itertools.count()):
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(1.0)
+                process.wait(pause)
                 break
             again()
         assert process.poll() == failpoints.KILLED, (self.folder / "console").read_text()
