@@ -190,10 +190,10 @@ def _bound(settings: Settings) -> Iterator[socket.socket]:
         settings.check_bind()
     with contextlib.ExitStack() as sockets:
         try:
-            found = socket.getaddrinfo(settings.host, settings.service_port, type=socket.SOCK_STREAM)
-            listening = sockets.enter_context(socket.socket(*found[0][:3]))
+            addresses = socket.getaddrinfo(settings.host, settings.service_port, type=socket.SOCK_STREAM)
+            listening = sockets.enter_context(socket.socket(*addresses[0][:3]))
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(found[0][4])
+            listening.bind(addresses[0][4])
         except OSError as exc:
             raise ConfigurationInvalid(
                 f"{settings.authority()} cannot be bound ({exc.strerror or exc}): another program may use "

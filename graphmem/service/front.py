@@ -132,10 +132,10 @@ class Front:
         )
         hook, text, turns = orjson.loads(body), "", None
         with contextlib.suppress(Exception):
-            given = json.loads(hook["stdin"] or "{}")
+            event = json.loads(hook["stdin"] or "{}")
             reach = self._reach(hook["agent"], hook["account"], hook_call.SECONDS[hook["kind"]])
             text, turns = await asyncio.to_thread(
-                hook_events.answer, hook["kind"], reach, {"cwd": hook["folder"], **given}
+                hook_events.answer, hook["kind"], reach, {"cwd": hook["folder"], **event}
             )
         await send({"type": "http.response.body", "body": text.encode()})
         await self._deliver(turns)

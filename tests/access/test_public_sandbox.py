@@ -405,8 +405,8 @@ def test_a_report_is_redacted_queued_and_decided(
 
     listed = json.loads(command("reports", "list").stdout)["reports"]
     assert (filed["report_id"], None) in [(each["id"], each["notes"]) for each in listed]
-    drawn = CliRunner().invoke(cli, ["sandbox", "reports", "list"], env=variables)
-    assert (drawn.exit_code, filed["report_id"] in drawn.stdout) == (0, True), drawn.output
+    table = CliRunner().invoke(cli, ["sandbox", "reports", "list"], env=variables)
+    assert (table.exit_code, filed["report_id"] in table.stdout) == (0, True), table.output
     assert "me@x.example" in command("reports", "show", filed["report_id"]).stdout
     confirmed = command("reports", "confirm", filed["report_id"], "--notes", "removed")
     assert '"status":"resolved"' in confirmed.stdout, confirmed.output

@@ -108,9 +108,9 @@ def test_each_line_answers_what_the_page_says(team: Team) -> None:
 
 def left(answer: httpx.Response) -> int:
     """Return how many requests the caller of an answer has left."""
-    found = re.search(r"r=(\d+)", answer.headers["ratelimit"])
-    assert found, answer.headers
-    return int(found[1])
+    remaining = re.search(r"r=(\d+)", answer.headers["ratelimit"])
+    assert remaining, answer.headers
+    return int(remaining[1])
 
 
 def test_the_limits_are_of_the_caller_behind_the_proxy_whatever_it_forwards(team: Team) -> None:
@@ -305,8 +305,8 @@ def test_the_pod_of_kubernetes_runs_beside_them_as_its_file_says(
         team.services.wait("neo4j")
         until(lambda: pod.probe("readiness"))
         peak = pod.container.memory_peak
-        held = f"{peak >> 20} MB of" if peak else "no group holds its memory to"
-        figures(f"pod: {held} {pod.limit >> 20} MB")
+        memory = f"{peak >> 20} MB of" if peak else "no group holds its memory to"
+        figures(f"pod: {memory} {pod.limit >> 20} MB")
         assert pod.container.changed() == ["/etc/hosts"]
         assert {path.stat().st_uid for path in pod.volume("data").rglob("*")} == {USER}
         code, seconds = pod.container.stop(pod.grace)

@@ -7,10 +7,8 @@ import os
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +25,7 @@ from graphmem.service.place import is_locked, lock, place, sessions
 from graphmem.settings import Settings
 from tests.support.commands import command, environment
 from tests.support.local_service import call_service, is_alive, wait_for
+from tests.support.socket_answers import answering_once
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,8 +45,8 @@ def hooked(local: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def stop_of(turn: int, folder: Path) -> bytes:
     """Return what an agent tells at the end of a turn."""
-    told = {"session_id": "s", "turn_id": f"t{turn}", "cwd": str(folder), "prompt": f"Prompt {turn}"}
-    return json.dumps({**told, "last_assistant_message": f"Answer {turn}"}).encode()
+    event = {"session_id": "s", "turn_id": f"t{turn}", "cwd": str(folder), "prompt": f"Prompt {turn}"}
+    return json.dumps({**event, "last_assistant_message": f"Answer {turn}"}).encode()
 
 
 def keep(turn: int, folder: Path) -> None:
@@ -126,9 +125,9 @@ def test_a_turn_is_stored_at_once_where_it_cannot_be_kept(hooked: Settings, tmp_
     calling.ensure(hooked)
     call_service(hooked, "store", {"entities": [{"entity_type": "note", "title": "The first store"}]})
     (hooked.data_path / hook_spool.FOLDER).write_text("a file in place of the folder")
-    told = json.loads(stop_of(1, tmp_path))
+    event = json.loads(stop_of(1, tmp_path))
     # A program cut the text within a character.
-    half = json.dumps({**told, "last_assistant_message": "Answer \ud83d"}).encode()
+    half = json.dumps({**event, "last_assistant_message": "Answer \ud83d"}).encode()
     hook_call.call("stop", "codex", {}, half)
     assert contents(hooked) == ["Prompt 1", "Answer \ufffd"]
 
@@ -199,23 +198,11 @@ def test_a_service_that_starts_is_not_waited_for(
 ) -> None:
     path = tmp_path / "starting.sock"
     (tmp_path / "starting.secret").write_text("secret")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(path))
-        listening.listen()
-
-        def answer() -> None:
-            connection, _ = listening.accept()
-            connection.recv(65_536)
-            connection.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\n{}")
-            connection.close()
-
-        where = place(hooked)
-        where.folder.mkdir(parents=True)
-        where.lock.write_text(json.dumps({"pid": 1, "socket": str(path)}))
-        answering = threading.Thread(target=answer)
-        answering.start()
+    where = place(hooked)
+    where.folder.mkdir(parents=True)
+    where.lock.write_text(json.dumps({"pid": 1, "socket": str(path)}))
+    with answering_once(path, b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\n{}"):
         assert hook_call.call("prompt", "codex", {}, b"{}") == ("", True)
-        answering.join()
 
 
 def test_a_hook_starts_a_service_that_ended_and_none_that_never_was(

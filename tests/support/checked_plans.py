@@ -43,8 +43,8 @@ def line(name: str) -> str:
     query = cypher.query(name)
     text = cypher.with_types(name, frozenset(BUILTIN)) if query.takes_types else query.text
     source = Path(cypher.__file__).parent.joinpath(*name.partition("[")[0].split(".")).with_suffix(".cypher")
-    said = "\0".join([text, source.read_text("utf-8"), str(sorted(query.params.items())), *_around()])
-    return f"{hashlib.sha256(said.encode()).hexdigest()[:32]} {name}"
+    content = "\0".join([text, source.read_text("utf-8"), str(sorted(query.params.items())), *_around()])
+    return f"{hashlib.sha256(content.encode()).hexdigest()[:32]} {name}"
 
 
 def _around() -> list[str]:

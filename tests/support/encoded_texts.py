@@ -68,8 +68,8 @@ def languages() -> tuple[str, ...]:
 def encoded(encoding: str, language: str, shape: str, letters: int, seed: int = 0) -> EncodedText:
     """Return a text with at least so many letters beyond ASCII, without signs that the encoding lacks."""
     choices = random.Random(f"{encoding} {language} {shape} {letters} {seed}")
-    text, number, found = "id;name;city;note\n" if shape == "table" else "", 1, 0
-    while found < letters:
+    text, number, count = "id;name;city;note\n" if shape == "table" else "", 1, 0
+    while count < letters:
         words_of_line = choices.choices(words()[language], k=WORDS[shape])
         if shape == "table":
             words_of_line[:0] = [str(number)]
@@ -80,7 +80,7 @@ def encoded(encoding: str, language: str, shape: str, letters: int, seed: int = 
             line = line.translate(str.maketrans("șțȘȚ", "şţŞŢ"))
         line = line.encode(encoding, "ignore").decode(encoding)
         text, number = text + line, number + 1
-        found += sum(each.isalpha() for each in line if not each.isascii())
+        count += sum(each.isalpha() for each in line if not each.isascii())
     return EncodedText(
         encoding, language, shape, letters, text.encode(encoding), unicodedata.normalize("NFC", text)
     )
