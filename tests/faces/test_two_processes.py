@@ -339,7 +339,12 @@ def test_two_processes_part_people_of_one_address_as_one_does(
     loop: Loop, services: Services, second: Services, audited: Audited, owner: str
 ) -> None:
     names = ("Ann Berg", "Bo Berg", "A. Berg", "Axel Berg", "Carl Berg", "Ann Dahl")
-    items = [{"entity_type": "person", "name": names[i % 6], "email": "post@berg.example"} for i in range(18)]
+    # A person with two names is called by the newest: the dates say which, not the order of arrival.
+    items = [
+        {"entity_type": "person", "name": names[i % 6], "email": "post@berg.example"}
+        | {"observed_at": f"2026-01-{i + 1:02}T00:00:00Z"}
+        for i in range(18)
+    ]
 
     async def people(owner: str, *where: Services) -> set[str]:
         """Store all items at once, each in a process in turn; return the names of the people."""
