@@ -1,11 +1,12 @@
 """Tables: where the header is, and how columns are named.
 
-Lines above a table that have one cell, or a label with a colon and its value, are no rows; nor are lines of
-at most two cells, or of half as many, above a header that has a number, a date or the like below it. The
-first row is the header if only its first and its last cells may be empty, and none is a number, a date, a
-time, an e-mail address, a web address, a word such as `yes`, or longer than 100 characters. Years and dates
-are names of columns where the row below has other values. Otherwise the columns are `column_1`, `column_2`
-and so on; so are columns without a name. A name that comes again gets its number: `name`, `name_2`.
+The header is the first row from which on the rows are alike. Lines above that have one cell, a comment behind
+`#`, or labels with a colon and their values are no rows. Nor are narrower lines, where the rows below are
+wider and have values, or no cell of the header. The first row is the header if only its first and its last
+cells may be empty, and none is a number, a date, a time, an e-mail address, a web address, a word such as
+`yes`, or longer than 100 characters above a row of words. Years and dates are names of columns where the row
+below has other values. Otherwise the columns are `column_1`, `column_2` and so on; so are columns without a
+name. A name that comes again gets its number: `name`, `name_2`.
 """
 
 from __future__ import annotations
@@ -74,31 +75,51 @@ def is_header(cells: Sequence[str], below: Sequence[str] = ()) -> bool:
     if any(map(PERIOD.fullmatch, values)) or len({texts[place] for place in periods}) < len(periods):
         return False
     names = [text for place, text in enumerate(texts) if not (values and place in periods)]
-    return (
-        any(texts)
-        and all(texts[1:])
-        and not any(len(text) > HEADER_CHARACTERS_LIMIT or NO_NAME.fullmatch(text) for text in names)
-    )
+    # A question of a survey is a long name; the values below it tell that from a text.
+    is_long = any(len(text) > HEADER_CHARACTERS_LIMIT for text in names) and not has_values(below)
+    return any(texts) and all(texts[1:]) and not is_long and not has_values(names)
+
+
+def has_values(cells: Iterable[str]) -> bool:
+    return any(NO_NAME.fullmatch(cell.strip()) for cell in cells)
 
 
 def header_of(head: Sequence[Sequence[str]]) -> tuple[int, bool]:
     """Return how many of the first rows stand above a table, and whether the next one is its header."""
-    widths = [sum(bool(cell.strip()) for cell in cells) for cells in head]
-    wide: dict[int, int] = {}
-    for place, (cells, below) in enumerate(pairwise(head)):
-        above, width, under = max(widths[:place], default=len(cells)), widths[place], widths[place + 1 :]
-        is_wider = above < width <= 2 * under[0] and (2 * above <= width or above <= LABEL_CELLS)
-        goes_on = 2 * sum(each > above for each in under) > len(under)
-        is_named = is_header(cells, below) and any(NO_NAME.fullmatch(cell.strip()) for cell in below)
-        if is_wider and goes_on and is_named:
-            wide[place] = width
-    if wide:
-        return max(wide, key=wide.__getitem__), True
-    for place, cells in enumerate(head):
-        filled = [cell.strip() for cell in cells if cell.strip()]
-        if len(filled) > 2 or (len(filled) == 2 and not filled[0].endswith(":")):
-            return place, is_header(cells, head[place + 1] if place + 1 < len(head) else ())
-    return 0, bool(head) and is_header(head[0], head[1] if len(head) > 1 else ())
+    rows = [[cell.strip() for cell in cells] for cells in head]
+    widths = [1 if _is_above(rows, place) else sum(map(bool, row)) for place, row in enumerate(rows)]
+    headers = {place: widths[place] for place in range(1, len(rows) - 1) if _is_first(rows, widths, place)}
+    if headers:
+        return max(headers, key=headers.__getitem__), True
+    place = next((place for place, width in enumerate(widths) if width > 1), 0)
+    return place, bool(head) and is_header(head[place], head[place + 1] if place + 1 < len(head) else ())
+
+
+def _is_above(rows: Sequence[Sequence[str]], place: int) -> bool:
+    """Return whether a row is a comment, or has labels with a colon beside their values."""
+    row, below = rows[place], next(iter(rows[place + 1 :]), ())
+    filled = [*filter(None, row)]
+    if re.match("#.", row[0]):
+        is_named = row[0][1].isalnum() or not is_header(below)
+        return not (len(row) == len(below) and is_header(row, below) and is_named)
+    labels = sum(cell.endswith(":") for cell in filled)
+    return labels < len(filled) <= 2 * labels
+
+
+def _is_first(rows: Sequence[Sequence[str]], widths: Sequence[int], place: int) -> bool:
+    """Return whether a row is a header from which on a table is wider than the rows above."""
+    row, below, width, under = rows[place], rows[place + 1 :], widths[place], widths[place + 1 :]
+    above, length = max(widths[:place]), max(map(len, rows[:place]))
+    is_wide = above <= LABEL_CELLS or 2 * above <= width
+    wider = sum(each > above or len(cells) > length for each, cells in zip(under, below, strict=True))
+    if not (above < width and 2 * wider > len(under) and is_header(row, below[0])):
+        return False
+    if has_values(below[0]) and is_wide and width <= 2 * under[0]:
+        return True
+    fitting = sum(len(cells) <= len(row) for cells in below)
+    is_stable = all(len(cells) == len(row) > length for cells in below) and len(below) > 1
+    is_new = {*filter(None, row)}.isdisjoint(chain.from_iterable(below))
+    return is_new and 10 * fitting >= 9 * len(below) and (is_wide or is_stable)
 
 
 def labelled_name(label: str, noun: str) -> str:
@@ -111,10 +132,14 @@ def add_labels(builder: Builder, lines: Iterable[tuple[Sequence[str], FileSpan]]
     fields: list[PartField] = []
     for cells, span in lines:
         filled = [cell.strip() for cell in cells if cell.strip()]
-        match = LABEL.fullmatch(filled[0]) if len(filled) == 1 else None
-        if match is not None or len(filled) == LABEL_CELLS:
-            label, value = match.groups() if match is not None else filled
-            fields.append(PartField(label.rstrip(": "), value, span))
+        if filled[0].startswith("#"):
+            filled = [", ".join(filled).lstrip("# ")]
+        matches = [*filter(None, map(LABEL.fullmatch, filled))]
+        are_two = len(filled) == LABEL_CELLS
+        pairs = [pair for pair in pairwise(filled) if are_two or pair[0].endswith(":")]
+        if len(matches) == len(filled):
+            pairs = [match.groups() for match in matches]
+        fields += [PartField(label.rstrip(": "), value, span) for label, value in pairs]
     if fields:
         builder.part("property", widened(field.span for field in fields), fields)
 

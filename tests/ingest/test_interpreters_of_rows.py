@@ -259,11 +259,18 @@ def test_the_elements_of_a_list_in_an_object_have_their_places() -> None:
     assert "total" in proposed.warnings[0]
 
 
+def test_a_long_name_of_a_column_is_shortened() -> None:
+    question = "How likely is it that you recommend our tea house at the quay to "
+    [answer] = proposal_of("survey.csv", f"Name,{question}a friend?,{question}others?\nAda,9,3\n").entities
+    short = "how_likely_is_it_that_you_recommend_our_tea_house_at_the_qua"
+    assert dict(answer.fields) == {"name": "Ada", short: "9", f"{short}_2": "3"}
+
+
 def test_what_could_not_be_stored_is_left_out_with_a_warning() -> None:
     deep: Any = "x"
     for _ in range(99):
         deep = [deep]
-    row = {"name": "Ada", "n" * 65: 1, "long": "x" * VALUE_CHARACTERS_LIMIT, "deep": deep, "empty": None}
+    row = {"name": "Ada", "intent": 1, "long": "x" * VALUE_CHARACTERS_LIMIT, "deep": deep, "empty": None}
     more = {f"f{number}": number for number in range(FIELDS_LIMIT)}
     proposed = proposal_of(
         "people.jsonl", f'{json.dumps(row)}\n{json.dumps(more)}\n{{"data": {{"a": 1}}}}\n{{}}\n'

@@ -139,6 +139,54 @@ def test_the_labels_above_a_bank_statement_are_no_header(above: str, header: str
     ]
 
 
+FEW = "Word;Sense\ntea;drink\nrye;grain\n"
+TEXTS = "Imię;Nazwisko;Miasto\nAnna;Nowak;Kraków\nJan;Lis;Gdynia\nEwa;Lis;Łódź\n"
+WIDE = "Artikel;Farbe;Regal;Halle;Notiz\nStuhl;rot;A;Nord;\nTisch;weiß;B;Nord;schwer\nLampe;gelb;C;Süd;\n"
+SPARSE = "Vorname;Nachname;Telefon;Ort;Notiz\nAda;Byron;;;\nBob;;;;\nCy;Dahl;;Oslo;\n"
+VALUES = "time;temp;wind\n2026-03-01;3,5;2\n2026-03-02;4,5;1\n"
+
+
+@walk_over(
+    "above, table",
+    [
+        ("Klub;Wioślarz\n", TEXTS),
+        ("Lista członków\nKlub;Wioślarz\nSezon;Wiosna\n\n", TEXTS),
+        ("单位;北京茶馆;;;\n", WIDE),
+        ("Lager;Filiale Mitte;Herbst\n", WIDE),
+        ("Kurs:;Segeln;Leitung:;M. Holm\nLegende;a;anwesend\n", WIDE),
+        ("Person;;Place;;\n", WIDE),
+        ("Gruppe;Chor\n", SPARSE),
+        ("# Kontakte, Stand 2026\n# Name; Ort; und mehr; als nötig; ist; da\n", TEXTS),
+        ("# Oslo; roof; north\n#\n", VALUES),
+        ("#", VALUES),
+        ("#", TEXTS),
+        ("", "#;Name;Ort\n1;Ada;Oslo\n2;Bob;Rom\n"),
+        ("", "tag;use\n#python;code\n#tea;drinks\n"),
+        ("", "Name;Likes\nAda;tea\nBob;tea;rye\nCy;tea;rye;oats\nDi;oats\nEve;rye;tea\n"),
+        ("", "Name;City\nByron; Ada;Oslo\nHale; Bob;Oslo\n"),
+        ("", "Name;Score\nAda;absent\nBob;12\nCy;13\n"),
+        ("", "Name:;Ort:\nAda;Oslo\nBob;Rom\n"),
+        ("", "Day;How often " + "did you see the sea " * 6 + "?\n2026-03-01;often\n2026-03-02;once\n"),
+        ("", FEW),
+    ],
+)
+def test_the_header_is_where_the_rows_below_begin_to_be_alike(above: str, table: str) -> None:
+    lines = (above + table).splitlines()
+    header, *rows = table.splitlines()
+    document = parse("\n".join(lines).encode())
+    names = (above if above == "#" else "") + header
+    assert document.metadata["columns"][: names.count(";") + 1] == [cell.strip() for cell in names.split(";")]
+    assert sum(part.kind == "row" for part in document.parts) == len(rows)
+
+
+def test_labels_and_comments_above_a_table_keep_their_values() -> None:
+    above = "# device: LOG 7; roof\nKunde:;Ilka Dahl;Konto:;DE02 1234\n"
+    labels = parse((above + TEXTS).encode()).parts[0]
+    assert {field.name: field.value for field in labels.fields} == {
+        "device": "LOG 7, roof", "Kunde": "Ilka Dahl", "Konto": "DE02 1234",
+    }  # fmt: skip
+
+
 def test_a_row_of_more_cells_among_others_is_no_header() -> None:
     document = parse(b"Name;Note\nAda;x\nBob;y;and;more\nCy;2026\nDi;z\n")
     assert document.metadata["columns"][:2] == ["Name", "Note"]

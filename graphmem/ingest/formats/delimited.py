@@ -23,6 +23,7 @@ from graphmem.ingest.tabular import HEAD_ROWS, Columns, add_labels, header_of, r
 DELIMITERS = ",;\t|"
 FORMULA_TEXT = re.compile(r'="([^"]*)"')  # how a table makes Excel keep a text such as `0150`
 STATED_DELIMITER = re.compile(r'"?sep=(.)"?\n', re.IGNORECASE)
+COMMENTS = re.compile(r"\A(?:#(?: .*)?\n)+")
 SAMPLE_CHARACTERS = 4_096  # how much of a text is looked at to find its delimiter
 
 
@@ -55,7 +56,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     above, header = header_of([row.cells for row in head])
     labels = [*filter(None, head[0].cells)]
     if above and len(labels) == 1 and not labels[0].rstrip().endswith(":"):
-        builder.title = labels[0]
+        builder.title = labels[0].lstrip("# ")
     spans = (FileSpan(line=row.line, row=row.number, start=row.start, end=row.end) for row in head)
     add_labels(builder, zip((row.cells for row in head[:above]), spans, strict=False))
     columns = Columns(head[above].cells if header else [])
@@ -74,6 +75,7 @@ def sniffed(sample: str, suffix: str) -> Dialect:
     if suffix in (".tsv", ".tab"):
         return Dialect("\t")
     whole_lines = sample[: sample.rfind("\n") + 1] or sample
+    whole_lines = COMMENTS.sub("", whole_lines) or whole_lines
     lines = whole_lines.split("\n")
     # A line that no delimiter parts is the title of a table.
     first = next((line for line in lines if any(delimiter in line for delimiter in DELIMITERS)), lines[0])

@@ -14,6 +14,7 @@ from graphmem.model import identity
 
 SPELLINGS = {"e_mail": "email"}  # field names that have two spellings
 CACHED_CHARACTERS_LIMIT = 200
+NUMBER_CHARACTERS = 4  # of `_999`, behind a name that comes again
 EDGES = re.compile(r"^[\W\d_]+|[\W\d_]+$")
 PLACEHOLDER = re.compile(
     r"(?:sheet|table|tabelle|blad|feuil|feuille|hoja|foglio|ark|arkusz|book|workbook|mappe|export|data|dataset"
@@ -34,7 +35,7 @@ def field_name(label: str) -> str:
     """Return the field name of a column or a member: ``"E-Mail"`` is ``email``, ``birthDate`` ``birth_date``.
 
     Lower case; what is no letter, no digit and no mark becomes one underscore. A label without letters and
-    digits stays as it is.
+    digits stays as it is. A question of a survey is shortened, with room for a number behind it.
     """
     # Short labels come again in every row; long ones must not fill the memory.
     return _short_name(label) if len(label) <= CACHED_CHARACTERS_LIMIT else _field_name(label)
@@ -45,6 +46,8 @@ def _field_name(label: str) -> str:
         c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in _CAPITAL.sub(" ", label)
     )
     name = "_".join(spaced.lower().split())
+    if len(name) > identity.NAME_LIMIT:
+        name = name[: identity.NAME_LIMIT - NUMBER_CHARACTERS].rstrip("_")
     return SPELLINGS.get(name, name) or label.strip()
 
 
