@@ -17,13 +17,12 @@ from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair, Proposals
 from graphmem.duplicates.similarity import Profile
 from graphmem.errors import NotFound
-from graphmem.model import times
 from graphmem.model.dismissals import pair_of
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import Reason, Writing, refusals, submit, transaction
+from graphmem.storing.acceptance import Reason, Writing, receipt_of, refusals, submit, transaction
 from graphmem.writing import DismissalRequest, DismissedPair
 
 
@@ -265,13 +264,10 @@ async def dismiss_duplicates(context: Context, arguments: DismissDuplicates) -> 
     ):
         receipt = await submit(context, request)
     return {
-        "success": True,
+        **receipt_of(DismissedDuplicates, receipt, is_written=receipt.is_written),
         "entity_a": pair[0],
         "entity_b": pair[1],
         "dismissed": not arguments.undo,
         "changed": receipt.result["changed"],
         "dismissal_ids": receipt.result["dismissal_ids"],
-        "transaction_id": receipt.transaction_id if receipt.is_written else None,
-        "recorded_at": times.render(receipt.recorded_at) if receipt.is_written else None,
-        "replayed": receipt.replayed,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired, TypeVar, cast
+from typing import Annotated, Any, NotRequired
 
 import orjson
 from pydantic import Field
@@ -22,7 +22,6 @@ from graphmem.writing import Receipt
 from graphmem.writing.demoting import NOT_HELD
 
 CORRECTION_PRIORITY = 1_000.0
-T = TypeVar("T")
 
 
 class CreateObservation(acceptance.Observing, Sized):
@@ -75,17 +74,10 @@ async def create_observation(context: Context, arguments: CreateObservation) -> 
         )
     stored = acceptance.entries(receipt)[0]
     return {
-        **_of_entry(CreatedObservation, stored),
+        **answers.part_of(CreatedObservation, stored),
+        **acceptance.receipt_of(CreatedObservation, receipt),
         "snapshot": stored.get("entity_snapshot_after", {}),
-        "replayed": receipt.replayed,
-        "transaction_id": receipt.transaction_id,
-        "store_warnings": receipt.warnings,
     }
-
-
-def _of_entry(answer: type[T], stored: acceptance.StoredEntity) -> T:
-    """Return those members of an answer that a stored entity has."""
-    return cast("T", {name: value for name, value in stored.items() if name in answer.__annotations__})
 
 
 async def _target(context: Context, arguments: CreateObservation) -> str:
@@ -173,17 +165,14 @@ async def correct(context: Context, arguments: Correct) -> Corrected:
     receipt, stored = await _observe(context, "entities.correct", arguments, "correction", fields)
     snapshot = stored.get("entity_snapshot_after", {})
     values = {name: orjson.Fragment(canonical.encode(value)) for name, value in fields.items()}
+    is_plan = arguments.is_preview and not receipt.replayed
     answer: Corrected = {
-        "success": True,
-        **_of_entry(Corrected, stored),
-        "transaction_id": receipt.transaction_id,
+        **answers.part_of(Corrected, stored),
+        **acceptance.receipt_of(Corrected, receipt, is_written=not is_plan),
         "snapshot": snapshot,
-        "replayed": receipt.replayed,
-        "store_warnings": receipt.warnings,
     }
-    if arguments.is_preview and not receipt.replayed:
-        answer["dry_run"] = True
-        answer["observation_id"] = answer["transaction_id"] = None
+    if is_plan:
+        answer["dry_run"], answer["observation_id"] = True, None
     if (name := arguments.field) is None:
         return {**answer, "corrections": values}
     value = snapshot.get(name) if arguments.release else values[name]
@@ -251,10 +240,9 @@ async def _turn(context: Context, name: str, arguments: Turn, kind: facts.Kind) 
     fields = {} if arguments.reason is None else {"reason": arguments.reason}
     receipt, stored = await _observe(context, name, arguments, kind, fields)
     return {
-        "success": True,
-        **_of_entry(DeletionResult, stored),
+        **answers.part_of(DeletionResult, stored),
+        **acceptance.receipt_of(DeletionResult, receipt),
         "state": "deleted" if kind == "delete" else "live",
-        "replayed": receipt.replayed,
     }
 
 

@@ -139,12 +139,10 @@ def _refusals(arguments: Merge | Unmerge) -> AbstractContextManager[None]:
 
 def _answer(receipt: Receipt) -> Merged:
     return {
-        "success": True,
+        **acceptance.receipt_of(Merged, receipt),
         "source_entity_id": receipt.result["source_entity_id"],
         "target_entity_id": receipt.result["target_entity_id"],
         "observations_moved": receipt.result["observations"],
         "relationships_repointed": receipt.result["relationships"],
         "entities": receipt.result["entities"],
-        "transaction_id": receipt.transaction_id,
-        "replayed": receipt.replayed,
     }

@@ -208,15 +208,13 @@ async def _answer(context: Context, receipt: Receipt) -> SplitResult:
 def _result(receipt: Receipt) -> SplitResult:
     result = receipt.result
     answer: SplitResult = {
-        "success": True,
+        **acceptance.receipt_of(SplitResult, receipt),
         "split_id": result["split_id"],
         "source_entity_id": result["source"],
         "new_entity_id": result["target"],
         "observations_moved": result["observations"],
         "relationships_moved": result["relationships"],
         "pending": 0,
-        "transaction_id": receipt.transaction_id,
-        "replayed": receipt.replayed,
     }
     if "left" in result:
         answer["created"], answer["observations_left"] = result["created"], result["left"]

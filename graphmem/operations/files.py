@@ -15,11 +15,10 @@ from graphmem.errors import FileNotParsed, ObjectStoreUnavailable, ParserUnconfi
 from graphmem.ingest.document import ParseFailed, TextPage, text_page
 from graphmem.ingest.parsing import Terms, parsed
 from graphmem.interpretation import InterpretedFile, interpret_stored
-from graphmem.model import times
 from graphmem.reading.source_answers import TextWindow
 from graphmem.registry import Scope, operation
 from graphmem.storing import received_files
-from graphmem.storing.acceptance import accept
+from graphmem.storing.acceptance import accept, receipt_of
 
 _NO_FILE = [{"path": "$.file_content", "message": "there is no file: give file_content or file_path"}]
 
@@ -101,13 +100,7 @@ async def store_unstructured(context: Context, arguments: StoreUnstructured) -> 
     # The operation is part of what an idempotency key stands for: a store of a file alone is this one.
     receipt = await accept(context, "store", arguments, lambda reader: ([], []), source=file)
     return {
-        "success": True,
-        "replayed": receipt.replayed,
-        "transaction_id": receipt.transaction_id,
-        "recorded_at": times.render(receipt.recorded_at),
-        "entities_created": 0,
-        "observations_created": 0,
-        "store_warnings": receipt.warnings,
+        **receipt_of(StoredAlone, receipt),
         **received_files.stored_file(receipt),
         **(await interpret_stored(context, receipt) if arguments.interpret else InterpretedFile()),
     }

@@ -114,16 +114,11 @@ async def create_interpretation(context: Context, arguments: CreateInterpretatio
     )  # fmt: skip
     receipt = await _with_number(context, arguments, interpretation, defaults)
     return {
-        "success": True,
-        "replayed": receipt.replayed,
+        **acceptance.receipt_of(CreatedInterpretation, receipt),
         "interpretation_id": receipt.result["interpretation_id"],
         "source_id": source.source_id,
-        "transaction_id": receipt.transaction_id,
-        "recorded_at": times.render(receipt.recorded_at),
-        **acceptance.created_counts(receipt),
         "entities": acceptance.entries(receipt),
         "relationships_created": acceptance.links(receipt),
-        "store_warnings": receipt.warnings,
     }
 
 

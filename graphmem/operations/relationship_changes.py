@@ -82,16 +82,14 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
         commit=not arguments.is_preview,
     )
     (stored,) = acceptance.links(receipt)
+    is_plan = arguments.is_preview and not receipt.replayed
     answer: CreatedRelationship = {
         **stored,
-        "transaction_id": receipt.transaction_id,
+        **acceptance.receipt_of(CreatedRelationship, receipt, is_written=not is_plan),
         "snapshot": await _metadata(context, receipt),
-        "replayed": receipt.replayed,
-        "store_warnings": receipt.warnings,
     }
-    if arguments.is_preview and not receipt.replayed:
-        answer["dry_run"] = True
-        answer["observation_id"] = answer["transaction_id"] = None
+    if is_plan:
+        answer["dry_run"], answer["observation_id"] = True, None
     return answer
 
 
@@ -152,13 +150,10 @@ async def create_relationships(context: Context, arguments: CreateRelationships)
     stored = acceptance.links(receipt)
     created_count = 0 if receipt.replayed else sum(entry["action"] == "created" for entry in stored)
     return {
-        "success": True,
+        **acceptance.receipt_of(CreatedRelationships, receipt),
         "requested": len(raw),
         "created_count": created_count,
         "relationships": stored,
-        "replayed": receipt.replayed,
-        "transaction_id": receipt.transaction_id,
-        "store_warnings": receipt.warnings,
     }
 
 
@@ -216,4 +211,4 @@ async def _turn(
             types=[relationship_type],
         )
     (stored,) = acceptance.links(receipt)
-    return {**stored, "success": True, "replayed": receipt.replayed}
+    return {**stored, **acceptance.receipt_of(TurnedRelationship, receipt)}

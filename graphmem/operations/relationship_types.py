@@ -22,7 +22,7 @@ from graphmem.reading import cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import LeavesOut, Paged, PageEnvelope, page_of
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import Writing, submit, transaction
+from graphmem.storing.acceptance import Writing, receipt_of, submit, transaction
 from graphmem.writing import RenamingRequest
 
 
@@ -144,8 +144,7 @@ async def rename_relationship_type(
     return {
         "relationship_type": own.name,
         "name": meaning.name,
-        "transaction_id": receipt.transaction_id,
-        "replayed": receipt.replayed,
+        **receipt_of(RenamedRelationshipType, receipt),
     }
 
 

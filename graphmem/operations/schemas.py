@@ -28,7 +28,7 @@ from graphmem.reading.schema_rows import (
     declared,
 )
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import Writing, refusals, submit, transaction
+from graphmem.storing.acceptance import Writing, receipt_of, refusals, submit, transaction
 from graphmem.writing import UNKNOWN_TYPE, SchemaRequest
 
 
@@ -313,14 +313,12 @@ async def _change(context: Context, name: str, arguments: Changing, change: Chan
     context.services.type_aliases.forget(context.actor.owner)
     document = SchemaDocument.read(receipt.result["document"])
     return {
-        "success": True,
+        **receipt_of(SchemaChanged, receipt),
         "schema": declared(document, receipt.result["version"]),
         "schema_version": receipt.result["version"],
         "fields_added": receipt.result["added"],
         "fields_removed": receipt.result["removed"],
         "warnings": schema.warnings_of(document),
-        "replayed": receipt.replayed,
-        "transaction_id": receipt.transaction_id,
     }
 
 

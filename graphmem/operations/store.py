@@ -13,7 +13,7 @@ from graphmem.duplicates import duplicates_of_stored
 from graphmem.errors import ObjectStoreUnavailable, StoreRefused, VersionConflict
 from graphmem.foreign_arguments import own_shape
 from graphmem.interpretation import InterpretedFile, interpret_stored
-from graphmem.model import items, times
+from graphmem.model import items
 from graphmem.model.items import ItemReader
 from graphmem.model.links import Link
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
@@ -150,12 +150,8 @@ async def store(context: Context, arguments: Store) -> Stored:
         await duplicates_of_stored.name_likely(context, receipt, stored) if arguments.find_duplicates else []
     )
     return {
-        "success": True,
-        "replayed": receipt.replayed,
+        **acceptance.receipt_of(Stored, receipt, is_written=commit),
         "commit": commit,
-        "transaction_id": receipt.transaction_id if commit else None,
-        "recorded_at": times.render(receipt.recorded_at) if commit else None,
-        **acceptance.created_counts(receipt),
         "entities": stored,
         "relationships_created": acceptance.links(receipt),
         "store_warnings": receipt.warnings + warnings,

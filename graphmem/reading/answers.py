@@ -5,7 +5,7 @@ Values are canonical JSON in the database. An answer contains these texts as the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final, NotRequired, TypeVar, cast
 
@@ -177,6 +177,11 @@ def of_row(answer: type[T], row: Any) -> T:
     """Return those members of an answer that are columns of a row; times (``…_at``) are rendered."""
     values = ((name, is_time, getattr(row, name)) for name, is_time in _columns(answer, type(row)))
     return cast("T", {name: when(value) if is_time else value for name, is_time, value in values})
+
+
+def part_of(answer: type[T], members: Mapping[str, Any]) -> T:
+    """Return those of some members that an answer has."""
+    return cast("T", {name: value for name, value in members.items() if name in answer.__annotations__})
 
 
 @cache

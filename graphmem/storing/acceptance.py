@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Final, NotRequired, cast
+from typing import Annotated, Any, ClassVar, Final, NotRequired, TypeVar, cast
 
 import orjson
 import structlog
@@ -62,6 +62,7 @@ OF_PEOPLE: Final = frozenset({"cli", "inspector"})
 APPLIED_AT_ONCE: Final = 1_000
 """Entities and relationships that are folded again before a withdrawal is answered; the worker folds more."""
 Parts = tuple[list[Item | None], list[Link | None]]
+T = TypeVar("T")
 
 _log = structlog.get_logger("graphmem.exclusion")
 
@@ -250,19 +251,19 @@ def entries(receipt: Receipt) -> list[StoredEntity]:
     return stored
 
 
-class CreatedCounts(TypedDict):
-    """How many entities and observations a request created."""
-
-    entities_created: int
-    observations_created: int
-
-
-def created_counts(receipt: Receipt) -> CreatedCounts:
+def receipt_of(answer: type[T], receipt: Receipt, *, is_written: bool = True) -> T:
+    """Return those members of an answer that all receipts have; no transaction where nothing was written."""
     outcomes = [] if receipt.replayed else receipt.items
-    return {
+    members = {
+        "success": True,
+        "replayed": receipt.replayed,
+        "transaction_id": receipt.transaction_id if is_written else None,
+        "recorded_at": times.render(receipt.recorded_at) if is_written else None,
         "entities_created": sum(each.action == "created" for each in outcomes),
         "observations_created": sum(not each.deduplicated for each in outcomes),
+        "store_warnings": receipt.warnings,
     }
+    return answers.part_of(answer, members)
 
 
 def links(receipt: Receipt) -> list[StoredRelationship]:

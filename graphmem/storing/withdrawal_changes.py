@@ -12,14 +12,14 @@ from typing_extensions import TypedDict
 from graphmem.arguments import NoBool, Previewed
 from graphmem.context import Context
 from graphmem.fresh import read_fresh
-from graphmem.model import canonical, reduction, times
+from graphmem.model import canonical, reduction
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import SubjectKind
 from graphmem.model.reduction import Winner
 from graphmem.reading import cursors
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
-from graphmem.storing.acceptance import Reason, Writing, apply_withdrawals, refusals, submit, transaction
+from graphmem.storing import acceptance
 from graphmem.writing import WithdrawalRequest
 from graphmem.writing.supposing import Sides, Supposition, suppose
 from graphmem.writing.things import Thing
@@ -29,10 +29,10 @@ CHANGES_DEFAULT: Final = 20
 CHANGES_LIMIT: Final = 100  # entities, and relationships, of one page
 
 
-class ChangeWithdrawal(Writing, Previewed):
+class ChangeWithdrawal(acceptance.Writing, Previewed):
     """The arguments of a withdrawal or a reinstatement beside its subject."""
 
-    reason: Reason = None
+    reason: acceptance.Reason = None
     limit: Annotated[
         int, Field(ge=1, le=CHANGES_LIMIT, description="Entities of a page of a dry run."), NoBool
     ] = CHANGES_DEFAULT
@@ -110,7 +110,7 @@ async def change(
     """Withdraw or reinstate a subject (kind and id); in a dry run only answer what would change."""
     subject_kind, subject_id = subject
     request = WithdrawalRequest(
-        **transaction(context, operation_name, arguments),
+        **acceptance.transaction(context, operation_name, arguments),
         changes=(SubjectChange(kind, subject_kind, subject_id),),
         reason=arguments.reason,
     )
@@ -122,19 +122,16 @@ async def apply(
 ) -> WithdrawalResult:
     """Withdraw or reinstate what a request names, or in a dry run only answer what would change."""
     state = "counting" if request.is_reinstating else "withdrawn"
-    with refusals("ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", **named):
+    with acceptance.refusals("ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", **named):
         if arguments.is_preview:
             return await _plan(context, arguments, request, state)
-        receipt = await submit(context, request)
+        receipt = await acceptance.submit(context, request)
     return {
-        "success": True,
+        **acceptance.receipt_of(WithdrawalResult, receipt),
         "state": state,
         "observations": receipt.result["observations"],
-        "pending": await apply_withdrawals(context),
+        "pending": await acceptance.apply_withdrawals(context),
         "exclusion_id": receipt.result["exclusion_id"],
-        "transaction_id": receipt.transaction_id,
-        "recorded_at": times.render(receipt.recorded_at),
-        "replayed": receipt.replayed,
     }
 
 
