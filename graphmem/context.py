@@ -33,10 +33,8 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services that all operations of one process share.
-
-    ``from_above``: the services of rooms that import this one, by class; :meth:`of` returns them.
-    """
+    """The services that all operations of one process share. ``from_above``: the services of rooms that
+    import this one, by class; :meth:`of` returns them."""
 
     database: Database
     availability: Availability

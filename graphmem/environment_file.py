@@ -71,10 +71,8 @@ def read(folder: Path) -> dict[str, str]:
 
 
 def apply(folder: Path) -> None:
-    """Set the variables of the file that the environment of this process does not have.
-
-    What an earlier call set, for another directory perhaps, is taken back first.
-    """
+    """Set the variables of the file that the environment of this process does not have. What an earlier call
+    set, for another directory perhaps, is taken back first."""
     for name, value in _applied.items():
         if os.environ.get(name) == value:
             del os.environ[name]

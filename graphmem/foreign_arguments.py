@@ -93,10 +93,8 @@ def _dated(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _item(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an item with its type as ``entity_type``, and its fields beside it.
-
-    An object called ``fields`` beside other fields is a field, unless the item has the other shape anyway.
-    """
+    """Return an item with its type as ``entity_type``, and its fields beside it. An object called ``fields``
+    beside other fields is a field, unless the item has the other shape anyway."""
     item = _dated(raw)
     is_foreign = isinstance(item.get("type"), str) and item.keys().isdisjoint(("entity_type", "target_id"))
     if is_foreign:

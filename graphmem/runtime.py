@@ -114,10 +114,8 @@ def _with_token(settings: Settings, keys: InstanceKeys | None) -> Settings:
 async def services_over(
     database: Database, settings: Settings, keys: InstanceKeys | None = None
 ) -> AsyncIterator[Services]:
-    """Open the services over a database: nothing is started, migrated or written.
-
-    ``keys``: those of a sealed instance.
-    """
+    """Open the services over a database: nothing is started, migrated or written. ``keys``: those of a sealed
+    instance."""
     vocabulary = Vocabulary(database, settings)
     embedder = RemoteEmbedder(settings, database.tracer) if settings.embedding_url else LocalEmbedder()
     writers = Writers(database, settings, embedder)

@@ -41,10 +41,8 @@ class RateLimit(NamedTuple):
 
 
 def parsed_limits(text: str) -> tuple[RateLimit, ...]:
-    """Return the limits in a setting, none for an empty text and ``off``.
-
-    Raises ValueError: it is no limit.
-    """
+    """Return the limits in a setting, none for an empty text and ``off``. Raises ValueError: it is no
+    limit."""
     limits: list[RateLimit] = []
     for part in re.split("[,;|]", text) if text not in ("", "off") else ():
         match = _RATE_LIMIT.fullmatch(part.strip())

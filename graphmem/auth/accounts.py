@@ -66,10 +66,8 @@ def actor_of(
     account: Account, client: str, method: Method, scopes: Iterable[str] = ALL_SCOPES, credential: str = "",
     credential_name: str = "",
 ) -> Actor:  # fmt: skip
-    """Return the actor of an account with those of ``scopes`` that it has.
-
-    Raises AccountConflict: it is erased.
-    """
+    """Return the actor of an account with those of ``scopes`` that it has. Raises AccountConflict: it is
+    erased."""
     if account.is_erased:
         raise being_erased(account.name)
     own = {*account.scopes, *((Scope.KEYS,) if Scope.WRITE in account.scopes else ())}
@@ -193,10 +191,8 @@ class Accounts:
         return await self._reads.only("account.guarded", bool)
 
     async def is_open(self, settings: Settings) -> bool:
-        """Return whether callers need no credential.
-
-        So it is in a sandbox, and on loopback in development while nothing guards it.
-        """
+        """Return whether callers need no credential. So it is in a sandbox, and on loopback in development
+        while nothing guards it."""
         return settings.sandbox or (settings.may_be_open and not await self.are_guarded())
 
     async def create_key(

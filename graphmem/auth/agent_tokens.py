@@ -39,11 +39,8 @@ class AgentToken:
 
     @classmethod
     def of(cls, text: Any, now: float, *, is_strict: bool = False) -> AgentToken:
-        """Read a token. ``is_strict``: its algorithms have their own names; see :meth:`AgentKey.of`.
-
-        Raises AgentSignatureInvalid: it is no token of an agent, has expired, or is valid for more than a
-        day.
-        """
+        """Read a token. ``is_strict``: its algorithms have their own names; see :meth:`AgentKey.of`. Raises
+        AgentSignatureInvalid: it is no token of an agent, has expired, or is valid for more than a day."""
         header, claims, signed, signature = _parts(text)
         if header.get("typ") != TOKEN_TYPE or "crit" in header:
             raise refused("invalid_jwt", f"the token has not the type {TOKEN_TYPE}")

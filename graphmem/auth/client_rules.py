@@ -203,10 +203,8 @@ class ClientMetadata(BaseModel):
 
 
 def registered_client(body: Any) -> ClientMetadata:
-    """Return what is kept of a dynamic registration (RFC 7591); the answer to the client says the same.
-
-    A client that wants a secret is registered without one, which RFC 7591 (3.2.1) allows.
-    """
+    """Return what is kept of a dynamic registration (RFC 7591); the answer to the client says the same. A
+    client that wants a secret is registered without one, which RFC 7591 (3.2.1) allows."""
     if not isinstance(body, Mapping):
         raise refused("invalid_client_metadata", "the registration is not a JSON object")
     metadata = _metadata({**body, "token_endpoint_auth_method": "none"})
@@ -361,8 +359,6 @@ def check_resource(resource: str | None, resources: frozenset[str], default: str
 
 
 def resource_covers(granted: str, used: str) -> bool:
-    """Return whether a token for one resource is good for another one: the same, or one below it.
-
-    Both are canonical. The base covers all; ``/mcp`` covers its toolsets, but not REST.
-    """
+    """Return whether a token for one resource is good for another one: the same, or one below it. Both are
+    canonical. The base covers all; ``/mcp`` covers its toolsets, but not REST."""
     return used == granted or used.startswith(f"{granted}/")

@@ -102,10 +102,8 @@ async def erase_closed(
     database: Database, owner: str, progress: Progress = lambda _: None, objects: ObjectStore | None = None,
     keys: InstanceKeys | None = None,
 ) -> Erased:  # fmt: skip
-    """Erase all data of an owner who is closed: nothing is written for the owner any more.
-
-    Another erasure or check of the owner ends first. Raises Unavailable: something failed; run it again.
-    """
+    """Erase all data of an owner who is closed: nothing is written for the owner any more. Another erasure or
+    check of the owner ends first. Raises Unavailable: something failed; run it again."""
     async with single_flight(database, owner, waits=True):
         erased = await erase_facts(database, owner, progress)
     if objects is not None:
@@ -161,10 +159,8 @@ async def erase_facts(database: Database, owner: str, progress: Progress = lambd
 
 
 async def _tried(step: Callable[[int], Awaitable[object]], limit: int) -> int:
-    """Run a statement that erases so many nodes or edges; return the next limit, 0 if nothing was left.
-
-    A statement that was too much for the database is run with a smaller limit. Each one can be run twice.
-    """
+    """Run a statement that erases so many nodes or edges; return the next limit, 0 if nothing was left. A
+    statement that was too much for the database is run with a smaller limit. Each one can be run twice."""
     end = time.monotonic() + RETRY_SECONDS
     while True:
         try:

@@ -58,10 +58,8 @@ class FileUrls:
         return f"{PATH}?{urlencode({**parameters, 'signature': _signature(key, values)})}"
 
     async def file_of(self, query: Sequence[tuple[str, str]]) -> SignedFile:
-        """Return the file of a URL's parameters.
-
-        Raises FileUrlRefused: they are not ours, or no longer good.
-        """
+        """Return the file of a URL's parameters. Raises FileUrlRefused: they are not ours, or no longer
+        good."""
         parameters = dict(query)
         if len(query) != len(parameters) or parameters.keys() != {*PARAMETERS, "signature"}:
             raise FileUrlRefused

@@ -156,10 +156,8 @@ class Grants:
         self._removals: set[asyncio.Task[None]] = set()
 
     async def register(self, metadata: ClientMetadata) -> tuple[str, int]:
-        """Keep a client; return its new id and the time in microseconds.
-
-        Raises ServiceBusy: there are too many.
-        """
+        """Keep a client; return its new id and the time in microseconds. Raises ServiceBusy: there are too
+        many."""
         client_id, now = f"client_{secrets.token_hex(16)}", times.now()
         rows = await self._writes.rows(
             "oauth.create_client", id=client_id, metadata=metadata.model_dump_json(exclude_none=True),
@@ -200,9 +198,7 @@ class Grants:
 
     async def allow(self, secret: str, proof: Proof, scopes: Collection[str], browser: str) -> str | None:
         """Allow a request; return the code, None if it has ended. What an API key allows ends with the key.
-
-        ``browser``: the secret in its cookie.
-        """
+        ``browser``: the secret in its cookie."""
         code, now = secrets.token_urlsafe(32), times.now()
         row = await self._writes.one(
             "oauth.grant", AuthorizationRequest, digest=tokens.digest(secret), account_id=proof.account.id,

@@ -90,10 +90,8 @@ class FetchedDocument(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A URL that may be fetched: its host in lower case, and path and query as they were sent.
-
-    ``origin``: scheme, host and port, where the settings allow that origin whatever its address.
-    """
+    """A URL that may be fetched: its host in lower case, and path and query as they were sent. ``origin``:
+    scheme, host and port, where the settings allow that origin whatever its address."""
 
     host: str
     path: str
@@ -128,11 +126,8 @@ def read_url(url: str, allowed: Collection[str] = ()) -> Target:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is one of the public internet.
-
-    ``ipaddress.is_global`` passes multicast, NAT64 and 6to4 addresses; an IPv4 address in an IPv6 address is
-    judged itself.
-    """
+    """Return whether an IP address is one of the public internet. ``ipaddress.is_global`` passes multicast,
+    NAT64 and 6to4 addresses; an IPv4 address in an IPv6 address is judged itself."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:
@@ -158,10 +153,8 @@ def _resolver_threads() -> ThreadPoolExecutor:
 
 
 async def resolve(host: str) -> list[str]:
-    """Return the addresses of a host, as the system's resolver orders them.
-
-    Raises OSError: it does not resolve.
-    """
+    """Return the addresses of a host, as the system's resolver orders them. Raises OSError: it does not
+    resolve."""
     look_up = partial(socket.getaddrinfo, host, 443, type=socket.SOCK_STREAM)
     entries = await asyncio.get_running_loop().run_in_executor(_resolver_threads(), look_up)
     return [str(entry[4][0]) for entry in entries]
@@ -173,10 +166,8 @@ def default_tls() -> ssl.SSLContext:
 
 
 def connections(tls: ssl.SSLContext | None = None) -> httpx.AsyncBaseTransport:
-    """Return a transport for one fetch. ``tls`` is :func:`default_tls`; a test trusts another authority.
-
-    It pools connections by address, and the next fetch may want another host at that address.
-    """
+    """Return a transport for one fetch. ``tls`` is :func:`default_tls`; a test trusts another authority. It
+    pools connections by address, and the next fetch may want another host at that address."""
     limits = httpx.Limits(max_connections=1, max_keepalive_connections=0)
     return httpx.AsyncHTTPTransport(verify=tls or default_tls(), trust_env=False, limits=limits)
 

@@ -46,9 +46,7 @@ class SignedMessage:
 
     def base(self, components: Sequence[str], parameters: str) -> bytes:
         """Return what a signature signs: a line for each component, then its parameters as they were sent.
-
-        Raises AgentSignatureInvalid: a component is not supported, or the request has no such header.
-        """
+        Raises AgentSignatureInvalid: a component is not supported, or the request has no such header."""
         query = f"?{self.query}" if self.query else ""
         derived = {
             "@method": self.method,
@@ -73,10 +71,8 @@ class SignedMessage:
 
 @dataclass(frozen=True, slots=True)
 class MessageSignature:
-    """The signature of a request. ``scheme`` says how ``key_members`` name its key.
-
-    ``parameters`` is the text of its components and parameters as it was sent.
-    """
+    """The signature of a request. ``scheme`` says how ``key_members`` name its key. ``parameters`` is the
+    text of its components and parameters as it was sent."""
 
     scheme: str
     key_members: Mapping[str, Any]
@@ -133,9 +129,7 @@ def sign(
     key: PrivateAgentKey, message: SignedMessage, body: bytes, key_header: str, created: int
 ) -> tuple[dict[str, str], bytes]:
     """Return the headers that sign a request, with a nonce of its own, and the base that was signed.
-
-    ``key_header`` is what ``Signature-Key`` says of the key, without the label.
-    """
+    ``key_header`` is what ``Signature-Key`` says of the key, without the label."""
     headers = {"Signature-Key": f"sig={key_header}"}
     components = ["@method", "@authority", "@path", "signature-key"]
     if message.query:

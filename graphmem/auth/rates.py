@@ -35,10 +35,8 @@ async def _holds(_: Scope) -> None:
 
 
 class Meter:
-    """Counts nothing. A face whose callers are limited has its own meter.
-
-    ``credential_holds`` checks again that the credential of the request holds and has a scope.
-    """
+    """Counts nothing. A face whose callers are limited has its own meter. ``credential_holds`` checks again
+    that the credential of the request holds and has a scope."""
 
     credential_holds: Callable[[Scope], Awaitable[None]] = staticmethod(_holds)
 
@@ -48,16 +46,12 @@ class Meter:
         return ""
 
     def count(self, rate_class: RateClass, actor: Actor) -> None:
-        """Count a request once, for its credential or address.
-
-        Raises RateLimited: none of the class is left.
-        """
+        """Count a request once, for its credential or address. Raises RateLimited: none of the class is
+        left."""
 
     def attempt(self, authorization: str | None) -> AbstractContextManager[None]:
-        """Count an attempt with a header if the block refuses it by 401.
-
-        Raises RateLimited: too many failed.
-        """
+        """Count an attempt with a header if the block refuses it by 401. Raises RateLimited: too many
+        failed."""
         return contextlib.nullcontext()
 
 

@@ -25,10 +25,8 @@ REMEMBERED_SECONDS: Final = 0.25
 
 
 class SandboxState(NamedTuple):
-    """The row of ``sandbox/state.cypher``: the owner now, and how far the last wipe is.
-
-    ``retired`` are earlier owners of whom something is left. Times are microseconds.
-    """
+    """The row of ``sandbox/state.cypher``: the owner now, and how far the last wipe is. ``retired`` are
+    earlier owners of whom something is left. Times are microseconds."""
 
     owner: str
     wiped_at: int
@@ -68,9 +66,7 @@ class SharedAccount:
 
     async def wipe(self, before: int, now: int) -> bool:
         """Give the account an empty owner if the last wipe was before a time; return whether this did it.
-
-        Afterwards no process writes for the owner before, and within ``REMEMBERED_SECONDS`` none reads.
-        """
+        Afterwards no process writes for the owner before, and within ``REMEMBERED_SECONDS`` none reads."""
         new = str(uuid.uuid4())
         retired = await self._writes.one(
             "sandbox.wipe", str, name=ACCOUNT_NAME, owner_id=new, before=before, now=now

@@ -63,10 +63,8 @@ class Issuers:
         return issuer in self._answers
 
     async def key(self, issuer: str, key_id: str | None) -> AgentKey:
-        """Return a key of a trusted issuer.
-
-        Raises AgentSignatureInvalid: it has none such, or does not answer.
-        """
+        """Return a key of a trusted issuer. Raises AgentSignatureInvalid: it has none such, or does not
+        answer."""
         keys = self._known(issuer, key_id)
         if keys is None:
             async with self._turns[issuer]:

@@ -25,10 +25,8 @@ class Uri(NamedTuple):
 
 
 def read_uri(uri: str) -> Uri:
-    """Return the parts of an absolute URI without user information and fragment.
-
-    Raises ValueError: it is something else. The message says what, as the end of a sentence.
-    """
+    """Return the parts of an absolute URI without user information and fragment. Raises ValueError: it is
+    something else. The message says what, as the end of a sentence."""
     if len(uri) > URI_CHARACTERS_LIMIT:
         raise ValueError(f"is longer than {URI_CHARACTERS_LIMIT} characters")
     if not _CHARACTERS.fullmatch(uri):

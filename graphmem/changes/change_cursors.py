@@ -58,9 +58,7 @@ async def at_end(context: Context, sequence: int, clock: int | None = None) -> s
 
 async def transaction_at(context: Context, sequence: int) -> tuple[str | None, str | None, int | None]:
     """Return the key of the owner's node, and the id and the time of the transaction at a place in its order.
-
-    What is not there is ``None``.
-    """
+    What is not there is ``None``."""
     row = await context.graph.one(
         "change.place", tuple[str | None, str | None, int | None], sequence=sequence
     )

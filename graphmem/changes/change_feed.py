@@ -90,10 +90,8 @@ class ChangeFeed:
         """Whether the process stops."""
 
     def check_room(self) -> None:
-        """Check that the process may serve one more stream.
-
-        Raises ServiceBusy: it serves as many as it may.
-        """
+        """Check that the process may serve one more stream. Raises ServiceBusy: it serves as many as it
+        may."""
         if sum(watched.watchers for watched in self._watched.values()) >= STREAMS_LIMIT:
             raise ServiceBusy(f"this process serves {STREAMS_LIMIT:,} streams already: try again later")
 
@@ -130,18 +128,14 @@ class ChangeFeed:
                 await self._task
 
     async def head(self, owner: str, *, settled: bool = True) -> Head:
-        """Return how far an owner has written and all of it can be read.
-
-        ``settled``: nothing while what a withdrawal changed is not wholly known yet.
-        """
+        """Return how far an owner has written and all of it can be read. ``settled``: nothing while what a
+        withdrawal changed is not wholly known yet."""
         heads = await self._read([owner], settled=settled)
         return heads.get(owner, Head())
 
     async def after(self, context: Context, place: Place, sequence: int) -> Stretch:
-        """Return the next changes after a place, up to a sequence, and the place after them.
-
-        Those who are at one place share what is read and worked out.
-        """
+        """Return the next changes after a place, up to a sequence, and the place after them. Those who are at
+        one place share what is read and worked out."""
         watched = self._watched.get(context.actor.owner)
         if watched is None:
             return await _read_after(context, place, sequence)
@@ -159,9 +153,7 @@ class ChangeFeed:
         self, context: Context, place: Place, head: Head, standing: StandingAnswers | None
     ) -> Stretch | None:
         """Return the next changes after a place, up to a head, with the place after them; None: none came.
-
-        ``standing`` tells the changes of the answers of a standing query in place of all changes.
-        """
+        ``standing`` tells the changes of the answers of a standing query in place of all changes."""
         is_behind = place.sequence < head.sequence or place.part != END
         if not head.sequence or not (is_behind or (standing is not None and standing.is_due(place))):
             return None
@@ -173,9 +165,7 @@ class ChangeFeed:
         self, context: Context, place: Place | None, standing: StandingAnswers | None = None
     ) -> AsyncGenerator[Stretch]:
         """Yield changes after a place (None: the newest) until the process ends, with the place after them.
-
-        It yields no parts once in a while when nothing happens, so that its caller can look after itself.
-        """
+        It yields no parts once in a while when nothing happens, so that its caller can look after itself."""
         owner = context.actor.owner
         with self.watching(owner):
             at = place

@@ -51,10 +51,8 @@ class NewestFirst:
 
 
 async def newest_first(context: Context, request: NewestFirst) -> tuple[list[Change], tuple[int, int] | None]:
-    """Return the newest changes that are wanted, and where the look ended if it did not reach the end.
-
-    Raises NotFound: the owner has none of the entities.
-    """
+    """Return the newest changes that are wanted, and where the look ended if it did not reach the end. Raises
+    NotFound: the owner has none of the entities."""
     touched: Touched | None = None
     filters, owner = request.filters, context.actor.owner
     if filters.entity_types and not request.surroundings:
@@ -163,10 +161,8 @@ def _next_run(
 
 
 def _likely(owner: str, transaction: RecordedTransaction, filters: WantedChanges) -> int:
-    """Return about how many wanted changes a transaction has; 0 if it can have none.
-
-    What is observed of a type may change an entity of another type that it was merged with.
-    """
+    """Return about how many wanted changes a transaction has; 0 if it can have none. What is observed of a
+    type may change an entity of another type that it was merged with."""
     if filters.writers and not filters.writers <= {*transaction.writers(owner)}:
         return 0
     types = filters.entity_types

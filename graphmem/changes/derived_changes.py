@@ -84,10 +84,8 @@ class _Deriver:
         """What is shown of that after all transactions."""
 
     async def read(self, read_alone: int | None) -> Sequence[RecordedTransaction]:
-        """Read what the transactions observed, as it was before the first of them.
-
-        Returns those of which the changes are worked out; see :func:`changes_of`.
-        """
+        """Read what the transactions observed, as it was before the first of them. Returns those of which the
+        changes are worked out; see :func:`changes_of`."""
         while True:
             start, end = (self._transactions[place].recorded_at for place in (0, -1))
             entity_ids = {each for every in self._transactions for each in every.entity_ids}

@@ -105,10 +105,8 @@ TRANSACTIONS_PER_READ = 100
 
 
 async def since(context: Context, after: int, until: int, limit: int = TRANSACTIONS_PER_READ) -> Stretch:
-    """Return transactions in the owner's order, after one sequence and up to another.
-
-    Of what a restore wrote one after another, only the first transaction is among them.
-    """
+    """Return transactions in the owner's order, after one sequence and up to another. Of what a restore wrote
+    one after another, only the first transaction is among them."""
     return await context.graph.only("change.since", Stretch, after=after, until=until, limit=limit)
 
 
@@ -116,9 +114,7 @@ async def newest(
     context: Context, start: int, before: int, touched: Touched | None, limit: int = TRANSACTIONS_PER_READ
 ) -> Stretch:
     """Return the transactions that were recorded from ``start`` on and before ``before``, the newest first.
-
-    ``touched``: only those that changed one of these subjects, or have one of these times.
-    """
+    ``touched``: only those that changed one of these subjects, or have one of these times."""
     if touched is None:
         return await context.graph.only("change.newest", Stretch, since=start, before=before, limit=limit)
     touches = await context.graph.only(

@@ -20,11 +20,8 @@ _NO_FIELDS: Final[Fields] = {}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is shown of an entity or a relationship.
-
-    ``into`` is the survivor of a merged entity. ``created_at``, of a relationship, is when its first
-    observation that counts was recorded.
-    """
+    """What is shown of an entity or a relationship. ``into`` is the survivor of a merged entity.
+    ``created_at``, of a relationship, is when its first observation that counts was recorded."""
 
     is_live: bool
     fold: Fold = field(default_factory=dict)

@@ -78,9 +78,7 @@ async def create(
     query: str | None = None,
 ) -> Subscription:
     """Store a subscription to what changes from now on: to changes, or to the answers of a standing query.
-
-    Raises NotFound: the caller has no account.
-    """
+    Raises NotFound: the caller has no account."""
     account_id = context.actor.account
     now = times.now()
     properties: dict[str, Any] = {
@@ -110,10 +108,8 @@ async def of_account(context: Context) -> list[Subscription]:
 
 
 async def active(context: Context, subscription_id: str) -> Subscription:
-    """Return an active subscription of the caller's account.
-
-    Raises NotFound: the account has no such subscription. Raises SubscriptionInactive: it sleeps.
-    """
+    """Return an active subscription of the caller's account. Raises NotFound: the account has no such
+    subscription. Raises SubscriptionInactive: it sleeps."""
     for subscription in await of_account(context):
         if subscription.id == subscription_id:
             if subscription.status != "active":
@@ -133,9 +129,7 @@ async def wanted_by(services: Services, subscription: Subscription) -> WantedCha
 
 async def wake(context: Context, subscription_id: str) -> None:
     """Have a subscription go on for the caller: after its place, or from now on if that is of other data.
-
-    Raises NotFound: the account has no such subscription.
-    """
+    Raises NotFound: the account has no such subscription."""
     subscription = await context.services.database.writes(context.actor.owner).one(
         "subscription.wake", Subscription, account_id=context.actor.account, id=subscription_id,
         properties=_awake(context.actor),

@@ -52,9 +52,7 @@ _log = structlog.get_logger("graphmem.webhooks")
 
 async def deliver_waiting(services: Services, standing_of: StandingOf) -> int:
     """Deliver to the subscriptions that wait, of all owners, until none waits; return how many changes.
-
-    ``standing_of`` reads the standing query of a subscription, if it has one.
-    """
+    ``standing_of`` reads the standing query of a subscription, if it has one."""
     running: set[asyncio.Task[int]] = set()
     delivered = 0
     try:

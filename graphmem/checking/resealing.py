@@ -105,9 +105,7 @@ async def _rows(
     database: Database, seal: Callable[[Row], Row], read: LiteralString, write: LiteralString, **params: Any
 ) -> tuple[int, int]:
     """Seal the rows of a read anew; return how many had to be, and how many did not change meanwhile.
-
-    ``seal`` returns those properties of a row that change.
-    """
+    ``seal`` returns those properties of a row that change."""
     changed = written = 0
     page: list[Row] = []
 

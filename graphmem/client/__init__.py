@@ -167,10 +167,8 @@ class KeptBearer(httpx.Auth):
         return request
 
     def _renew(self) -> None:
-        """Renew the login, one process at a time; another process may have done so.
-
-        A refresh token is good once: a second use ends all tokens of the login at the service.
-        """
+        """Renew the login, one process at a time; another process may have done so. A refresh token is good
+        once: a second use ends all tokens of the login at the service."""
         from graphmem.client import oauth_login
 
         address = self.login.address

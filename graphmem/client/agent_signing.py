@@ -40,9 +40,7 @@ class AgentSigner:
     @classmethod
     def configured(cls, settings: Settings | None = None) -> AgentSigner | None:
         """Return the agent that the settings name, by default those of the environment; None: no agent.
-
-        Raises CredentialsRefused: its key cannot be read, or others may read it.
-        """
+        Raises CredentialsRefused: its key cannot be read, or others may read it."""
         if settings is None and not os.environ.get("GRAPHMEM_AGENT_KEY"):
             return None
         chosen = settings or settings_of_process.load()
@@ -110,10 +108,8 @@ def read_key(text: str) -> PrivateAgentKey:
 
 
 def keep_key(name: str, key: PrivateAgentKey) -> str:
-    """Keep a key under a name, or write it to a file that only its user may read; return where it is.
-
-    Raises CredentialsRefused: there is one already, or it cannot be written.
-    """
+    """Keep a key under a name, or write it to a file that only its user may read; return where it is. Raises
+    CredentialsRefused: there is one already, or it cannot be written."""
     secret = json.dumps(key.jwk)
     if is_path(name):
         try:

@@ -143,11 +143,8 @@ def is_answer_to(authorization: Authorization, parameters: Mapping[str, str]) ->
 
 
 def code_of(server: Server, authorization: Authorization, parameters: Mapping[str, str]) -> str:
-    """Return the code in the parameters of a redirect.
-
-    Raises LoginFailed: it is the answer to another request or of another server (RFC 9207), or the person or
-    the server refused.
-    """
+    """Return the code in the parameters of a redirect. Raises LoginFailed: it is the answer to another
+    request or of another server (RFC 9207), or the person or the server refused."""
     if not is_answer_to(authorization, parameters):
         raise LoginFailed("the redirect answers another login (its state differs): run the command again")
     issuer = parameters.get("iss")
@@ -181,10 +178,8 @@ def redeem(http: httpx.Client, server: Server, authorization: Authorization, cod
 
 
 def renew(http: httpx.Client, login: Login) -> dict[str, Any]:
-    """Return new tokens for the refresh token of a login, which is good for this once.
-
-    GrantEnded: the server does not take the refresh token.
-    """
+    """Return new tokens for the refresh token of a login, which is good for this once. GrantEnded: the server
+    does not take the refresh token."""
     form = {
         "grant_type": "refresh_token",
         "refresh_token": login.secrets.refresh_token,

@@ -153,9 +153,7 @@ def parse(name: str, source: str) -> Query:
 
 def _lines_of(body: str, form: str | None) -> str:
     """Return the lines below a header that are in a form, or in any, without comments at the start of a line.
-
-    Raises ValueError: a part has no end, or an end has no part.
-    """
+    Raises ValueError: a part has no end, or an end has no part."""
     lines: list[str] = []
     parts: list[bool] = []
     for line in body.splitlines():
@@ -279,10 +277,8 @@ class Text(str):
 
 
 class Parameters(dict[str, Any]):
-    """Parameters of a query. The driver formats them for its log, even without one.
-
-    That takes longer than to send them, and what people store must not be in a log.
-    """
+    """Parameters of a query. The driver formats them for its log, even without one. That takes longer than to
+    send them, and what people store must not be in a log."""
 
     def __repr__(self) -> str:
         return f"<{', '.join(self)}>"

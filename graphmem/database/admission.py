@@ -59,10 +59,8 @@ class Admission:
 
     @asynccontextmanager
     async def place(self, owner: str = "", *, first_run: bool = False) -> AsyncIterator[None]:
-        """Take a place for the block. ``first_run``: the database may have to plan the query first.
-
-        Raises ServiceBusy: no place was free in time, and no first run had a place; or too many queries wait.
-        """
+        """Take a place for the block. ``first_run``: the database may have to plan the query first. Raises
+        ServiceBusy: no place was free in time, and no first run had a place; or too many queries wait."""
         if owner not in self._lines and self._is_free(owner):
             self._running[owner] += 1
         else:

@@ -26,10 +26,8 @@ class Availability:
         self._ping: asyncio.Task[None] | None = None
 
     async def error(self) -> Unavailable | None:
-        """Return why the database does not answer, ``None`` if it answers.
-
-        The state is at most ``STATE_SECONDS`` old. A ping that takes longer counts as no answer.
-        """
+        """Return why the database does not answer, ``None`` if it answers. The state is at most
+        ``STATE_SECONDS`` old. A ping that takes longer counts as no answer."""
         if time.monotonic() - self._known_at >= STATE_SECONDS:
             if self._ping is None or self._ping.done():
                 # In a context of its own: the ping is in no request's trace and in no request's count.

@@ -247,10 +247,8 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def transaction(self, owner: str, *, commit: bool = True) -> AsyncIterator[Queries]:
-        """Hold an explicit transaction, which commits at the end of the block, or rolls back.
-
-        Raises DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is unknown.
-        """
+        """Hold an explicit transaction, which commits at the end of the block, or rolls back. Raises
+        DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is unknown."""
         start, statements = time.monotonic(), dict[LiteralString, dict[str, Any]]()
         try:
             async with (

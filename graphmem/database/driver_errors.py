@@ -96,9 +96,7 @@ def caller_error(
     exc: BaseException, settings: Settings, *, with_address: bool = True
 ) -> errors.GraphmemError:
     """Return the error for callers: as :func:`translate`, and of a lost database the message names the fix.
-
-    Only ``with_address`` may it hold the address of the database.
-    """
+    Only ``with_address`` may it hold the address of the database."""
     error = translate(exc)
     if not isinstance(error, errors.DatabaseUnavailable) or not isinstance(exc, CONNECTION_LOST):
         return error

@@ -84,10 +84,7 @@ async def _claim_sealed(database: Database, sealed: str | None, marked: str | No
 
 async def sealed_as(database: Database) -> tuple[str | None, bool, bool]:
     """Return the id of the sealed instance that a database belongs to, and whether its values are sealed, and
-    what belongs to its accounts as this version seals it.
-
-    The first sealed instances sealed files alone.
-    """
+    what belongs to its accounts as this version seals it. The first sealed instances sealed files alone."""
     (row,) = await database.script(
         "OPTIONAL MATCH (n:Migration {version: 0}) RETURN n.sealed AS sealed, "
         "coalesce(n.seals_rows, false) AS rows, coalesce(n.seals_accounts, false) AS accounts"
@@ -96,8 +93,6 @@ async def sealed_as(database: Database) -> tuple[str | None, bool, bool]:
 
 
 async def note_sealed_accounts(database: Database) -> None:
-    """Note that what belongs to the accounts of a database is sealed as this version seals it.
-
-    The note is in the database, so that an older copy of the database has none.
-    """
+    """Note that what belongs to the accounts of a database is sealed as this version seals it. The note is in
+    the database, so that an older copy of the database has none."""
     await database.script("MATCH (n:Migration {version: 0}) SET n.seals_accounts = true")

@@ -85,9 +85,7 @@ async def single_flight(
     database: Database, owner: str, former: str = "", *, waits: bool = False
 ) -> AsyncIterator[Lease]:
     """Be the one who runs a job of an owner; raises ServiceBusy: one runs, and this does not wait for it.
-
-    ``former``: the holder of the lease that is handed on.
-    """
+    ``former``: the holder of the lease that is handed on."""
     lease = Lease(secrets.token_hex(8))
     take = partial(_take, database, owner, former, lease.holder)
     while not await take(LEASE_SECONDS):

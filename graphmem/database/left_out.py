@@ -167,10 +167,8 @@ def _message(subject_id: str, reason: str) -> str:
 
 
 def kept(make: Callable[[Any], R], value: Any) -> R:
-    """Return the row that is made of a value, or what of it may be used.
-
-    Raises DataDamaged, DecryptionFailed: it is damaged. A list of rows leaves it out.
-    """
+    """Return the row that is made of a value, or what of it may be used. Raises DataDamaged,
+    DecryptionFailed: it is damaged. A list of rows leaves it out."""
     damage = checking()
     if damage is None:
         return make(value)

@@ -158,10 +158,8 @@ async def _in_batches(database: Database, migration: Migration, statement: Liter
 
 
 async def _wait_for_indexes(database: Database) -> None:
-    """Wait until the indexes of the migrations, and no others, are online; that may take minutes.
-
-    Raises MigrationRefused: the database could not make one of them, or makes no progress.
-    """
+    """Wait until the indexes of the migrations, and no others, are online; that may take minutes. Raises
+    MigrationRefused: the database could not make one of them, or makes no progress."""
     reported = moved = time.monotonic()
     before: dict[str, float] = {}
     text = (

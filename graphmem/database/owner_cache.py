@@ -71,10 +71,8 @@ class TypeAliases(OwnerCache[Mapping[str, str]]):
 
 
 class PendingRefolds(OwnerCache[tuple[int, int]]):
-    """How many things of each owner wait after withdrawals, and at most how many for changed schemas.
-
-    Lists may show them as before. A process remembers that nothing waits, and counts beside a read.
-    """
+    """How many things of each owner wait after withdrawals, and at most how many for changed schemas. Lists
+    may show them as before. A process remembers that nothing waits, and counts beside a read."""
 
     remembered_seconds = 2.0
 

@@ -41,10 +41,8 @@ class Queries:
         return refuse_unopened(kept(make, parts[0])) if parts else None
 
     async def only(self, name: LiteralString, row: type[R], /, **params: Any) -> R:
-        """Run a query that always has exactly one row; return it.
-
-        Raises InternalError: it had another number.
-        """
+        """Run a query that always has exactly one row; return it. Raises InternalError: it had another
+        number."""
         rows = await self.rows(name, **params)
         if len(rows) != 1:
             raise InternalError(f"the query {name} answered {len(rows)} rows in place of one")

@@ -35,9 +35,7 @@ _TypesOfOwner = tuple[int, list[RelationshipKind], list[tuple[str, int]], list[t
 
 class _OwnTypes(NamedTuple):
     """The types of an owner's relationships, which are its own where they are not in the vocabulary.
-
-    ``read_at`` is in seconds of the monotonic clock. ``newest_names`` has those of renamed types.
-    """
+    ``read_at`` is in seconds of the monotonic clock. ``newest_names`` has those of renamed types."""
 
     read_at: float
     kinds: dict[str, RelationshipKind]
@@ -62,10 +60,8 @@ def _is_fresh(read: Known | _OwnTypes) -> bool:
 
 
 def _completed(kind: RelationshipKind) -> RelationshipKind:
-    """Return a registered type, with what the built-in type of its name has where it has nothing itself.
-
-    A type may have been registered before a version of graphmem had it built in: what it says stays.
-    """
+    """Return a registered type, with what the built-in type of its name has where it has nothing itself. A
+    type may have been registered before a version of graphmem had it built in: what it says stays."""
     usual = BUILTIN.get(kind.name, kind)
     return replace(
         kind, inverse=kind.inverse or usual.inverse, description=kind.description or usual.description
@@ -99,10 +95,8 @@ class Vocabulary:
         return self._read(started, *row)
 
     async def of_owner(self, owner: str) -> tuple[Mapping[str, RelationshipKind], Mapping[str, int]]:
-        """Read all types by name, and how many live relationships of each type an owner has.
-
-        The owner's own types are among them, also by the other names that the owner gave them.
-        """
+        """Read all types by name, and how many live relationships of each type an owner has. The owner's own
+        types are among them, also by the other names that the owner gave them."""
         started = time.monotonic()
         revision, types, counts, renamings = await self._database.reads(owner).only(
             "relationship_type.of_owner", _TypesOfOwner
@@ -131,10 +125,8 @@ class Vocabulary:
         return kinds
 
     async def renamed(self, owner: str, types: Iterable[str]) -> Mapping[str, str]:
-        """Return the newest names that an owner gave to types of its own, by the names in keys.
-
-        Nothing is read where all of ``types`` are built in or registered, for these are never renamed.
-        """
+        """Return the newest names that an owner gave to types of its own, by the names in keys. Nothing is
+        read where all of ``types`` are built in or registered, for these are never renamed."""
         if self._known.names.issuperset(types):
             return {}
         kinds = await self.current_of(owner)
@@ -177,11 +169,8 @@ class Vocabulary:
         return vocabulary
 
     async def covering(self, types: Iterable[str], owner: str) -> Mapping[str, RelationshipKind]:
-        """Return all types by name, those of an owner's own among them.
-
-        The vocabulary is read again if one of ``types``, in any spelling, is unknown. Other shipped names of
-        types count as known.
-        """
+        """Return all types by name, those of an owner's own among them. The vocabulary is read again if one
+        of ``types``, in any spelling, is unknown. Other shipped names of types count as known."""
         known, own = self._known, self._own.get(owner)
         usual = [known.names, MEANINGS, own.kinds if own else ()] if _is_fresh(known) else [BUILTIN]
         readings = (relationship.readings(name) for name in types)

@@ -45,10 +45,8 @@ _PLAIN: Mapping[str, tuple[type, ...]] = {
 
 
 def typed(row_class: type[R], row: Row) -> R:
-    """Return a row as an instance of its row class, or the value of its only column.
-
-    Raises KeyError, TypeError: it lacks a column, or has a list of another length than its row class.
-    """
+    """Return a row as an instance of its row class, or the value of its only column. Raises KeyError,
+    TypeError: it lacks a column, or has a list of another length than its row class."""
     make, (part,) = maker(row_class, [row])
     return make(part)
 

@@ -38,10 +38,8 @@ _HEADER, _CHUNK, _SEALED, _MANIFEST, _END = b"H", b"C", b"S", b"M", b"E"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """How a dump was made; ``created_at`` is microseconds. The root does not cover the header.
-
-    ``files``: whether the dump has the bytes of files; ``sealed``: which keys open it, None for a plain dump.
-    """
+    """How a dump was made; ``created_at`` is microseconds. The root does not cover the header. ``files``:
+    whether the dump has the bytes of files; ``sealed``: which keys open it, None for a plain dump."""
 
     format: int
     graphmem: str

@@ -56,10 +56,8 @@ class OwnerContents:
 
 @dataclass(slots=True)
 class CreateResult:
-    """A created dump; ``size`` is that of its file in bytes.
-
-    ``missing_files`` are those whose bytes the object store does not have, or has damaged.
-    """
+    """A created dump; ``size`` is that of its file in bytes. ``missing_files`` are those whose bytes the
+    object store does not have, or has damaged."""
 
     path: Path
     size: int

@@ -47,10 +47,8 @@ class Pair(NamedTuple):
 
 
 class Proposals(NamedTuple):
-    """The pairs with at least the threshold's score, highest score first, then by ids.
-
-    ``complete`` is false if more than ``PAIRS_LIMIT`` pairs shared a block: the others were not compared.
-    """
+    """The pairs with at least the threshold's score, highest score first, then by ids. ``complete`` is false
+    if more than ``PAIRS_LIMIT`` pairs shared a block: the others were not compared."""
 
     pairs: list[Pair]
     compared: int
@@ -73,9 +71,7 @@ def propose(
     pairs_limit: int = PAIRS_LIMIT,
 ) -> Proposals:
     """Return the pairs of entities of one type, or of two that are alike, that are likely duplicates.
-
-    ``around``: ids; only pairs with one of these entities, each compared with all others of its type.
-    """
+    ``around``: ids; only pairs with one of these entities, each compared with all others of its type."""
     by_type: dict[str, dict[str, Profile]] = {}
     for profile in profiles:
         by_type.setdefault(min(types_like(profile.entity_type)), {})[profile.entity_id] = profile
@@ -127,10 +123,8 @@ class _Pairs:
 
 
 def _compared(members: list[Profile], keys: Collection[int], sure: int, threshold: float) -> Iterator[Pair]:
-    """Yield the pairs with at least the threshold's score.
-
-    The first ``sure`` pairs may share more than names; the others are skipped if their names differ.
-    """
+    """Yield the pairs with at least the threshold's score. The first ``sure`` pairs may share more than
+    names; the others are skipped if their names differ."""
     count = len(members)
     names_of = [[name for name, _ in member.names] for member in members] if len(keys) > sure else []
     for place, key in enumerate(keys):

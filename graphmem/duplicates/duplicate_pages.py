@@ -108,10 +108,8 @@ NAMES_LIMIT = 100_000  # names that one call reads at most, including those of e
 
 
 async def profile_of(context: Context, entity_id: str, detections: Detections) -> Profile:
-    """Return the profile of the entity whose pairs are requested.
-
-    Raises NotFound: no live entity has this id.
-    """
+    """Return the profile of the entity whose pairs are requested. Raises NotFound: no live entity has this
+    id."""
     entity = await context.graph.one("entity.get", EntityRow, entity_id=entity_id, include_deleted=False)
     if entity is None:
         raise answers.no_entity(entity_id)

@@ -210,10 +210,8 @@ def _unmatched_factor(unmatched: list[str], kind: Kind, whole: int, weight: floa
 
 @lru_cache(maxsize=100_000)
 def word_similarity(first: str, second: str, kind: Kind) -> float:
-    """Return the similarity of two different words: at least ``SAME_WORD`` for variants of one word.
-
-    Shorter words may differ in fewer letters; a different first letter counts more.
-    """
+    """Return the similarity of two different words: at least ``SAME_WORD`` for variants of one word. Shorter
+    words may differ in fewer letters; a different first letter counts more."""
     short, long = sorted((first, second), key=lambda word: (len(word), word))
     if kind == "person" and len(short) == 1:
         return 0.86 if short == long[0] else 0.0

@@ -67,9 +67,7 @@ _PARTED: Final = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})", re.ASCII)
 @lru_cache(maxsize=50_000)
 def read_day(text: str) -> str:
     """Return a birthday as ISO 8601, as far as it is one: also a year, or a year with its month.
-
-    ``31/01/1990`` and ``01/31/1990`` are read; of ``01/02/1990`` the day comes first.
-    """
+    ``31/01/1990`` and ``01/31/1990`` are read; of ``01/02/1990`` the day comes first."""
     text = text.strip()
     if len(text) == 10 and text[4] == text[7] == "-":
         return text
@@ -94,10 +92,8 @@ def read_place(text: str) -> str:
 
 
 def compare_days(first: str, second: str) -> Agreement | None:
-    """Compare two birthdays; ``None`` where one is a year or a month that the other lies in.
-
-    Near: one digit is wrong, two neighbouring digits are exchanged, or day and month are.
-    """
+    """Compare two birthdays; ``None`` where one is a year or a month that the other lies in. Near: one digit
+    is wrong, two neighbouring digits are exchanged, or day and month are."""
     if first == second:
         return "equal"
     if first.startswith(second) or second.startswith(first):

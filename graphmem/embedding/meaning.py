@@ -131,19 +131,15 @@ def packed(vectors: Sequence[Vector | None]) -> list[bytes]:
 
 
 def in_bytes(rows: npt.NDArray[np.floating]) -> npt.NDArray[np.int8]:
-    """Return the directions of vectors in signed bytes; that of zeros is zeros.
-
-    Rounding changes a direction by less than half a degree.
-    """
+    """Return the directions of vectors in signed bytes; that of zeros is zeros. Rounding changes a direction
+    by less than half a degree."""
     largest = np.abs(rows).max(axis=1, keepdims=True)
     return np.rint(rows * (COMPONENT_LIMIT / np.where(largest > 0, largest, 1))).astype(np.int8)
 
 
 def text_of(name: str, fields: Iterable[tuple[str, str]]) -> str:
-    """Return the text of an entity for a model: its name, then the strings of its values.
-
-    Values that are only an address, a number or a time are left out: they distort the vector.
-    """
+    """Return the text of an entity for a model: its name, then the strings of its values. Values that are
+    only an address, a number or a time are left out: they distort the vector."""
     parts: dict[str, None] = {name: None}
     room = TEXT_LIMIT - len(name)
     for field, text in fields:

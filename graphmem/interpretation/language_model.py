@@ -167,10 +167,8 @@ class _Model:
 
 
 def configuration(types: KnownTypes, settings: Settings) -> dict[str, str]:
-    """Return what an interpretation depends on beside the document and :data:`VERSION`.
-
-    Raises InterpretationFailed: no language model is configured.
-    """
+    """Return what an interpretation depends on beside the document and :data:`VERSION`. Raises
+    InterpretationFailed: no language model is configured."""
     if settings.llm_url is None or settings.llm_model is None:
         raise InterpretationFailed(
             "No language model is configured: set GRAPHMEM_LLM_URL and GRAPHMEM_LLM_MODEL."

@@ -42,9 +42,7 @@ class PromptPiece(NamedTuple):
 
 class KnownTypes(NamedTuple):
     """The known types of an owner as the prompt has them: of each its name and the types of its fields.
-
-    ``left_out``: the names of the types for which there was no room.
-    """
+    ``left_out``: the names of the types for which there was no room."""
 
     lines: tuple[str, ...]
     left_out: tuple[str, ...] = ()
@@ -72,10 +70,8 @@ def known_types(schemas: Iterable[schema.SchemaDocument]) -> KnownTypes:
 
 
 def pieces(document: ParsedDocument, characters: int) -> Iterator[PromptPiece]:
-    """Yield the pieces of a document, each of them at most some characters long.
-
-    A piece ends where a part begins, else after a line, else after a word; blank pieces are left out.
-    """
+    """Yield the pieces of a document, each of them at most some characters long. A piece ends where a part
+    begins, else after a line, else after a word; blank pieces are left out."""
     text = document.text
     boundaries = sorted({part.span.start for part in document.parts if part.span.start})
     start = 0

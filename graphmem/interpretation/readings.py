@@ -40,10 +40,8 @@ class ReadingFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SourceReader:
-    """The interpreter of a source, its version, and the parser that made text of the bytes.
-
-    A language model has a name, and a configuration of its own.
-    """
+    """The interpreter of a source, its version, and the parser that made text of the bytes. A language model
+    has a name, and a configuration of its own."""
 
     interpreter: str
     version: str
@@ -63,10 +61,8 @@ class Reading:
 
 
 async def reader_of(context: Context, source: SourceRow, interpreter: str | None) -> SourceReader:
-    """Return who would read a source; only its format is looked for.
-
-    Raises ReadingFailed: nobody reads it. It raises :data:`READING_ERRORS` too: its bytes cannot be had.
-    """
+    """Return who would read a source; only its format is looked for. Raises ReadingFailed: nobody reads it.
+    It raises :data:`READING_ERRORS` too: its bytes cannot be had."""
     try:
         async with _file(context, source) as file:
             name = await parsing.format_of(file, source.declared_type, source.name or "", _terms(context))
@@ -80,10 +76,8 @@ async def reader_of(context: Context, source: SourceRow, interpreter: str | None
 async def document_of(
     context: Context, source: SourceRow, is_gone: Callable[[], Awaitable[bool]] = caller_is_gone
 ) -> ParsedDocument:
-    """Return the text and the parts of a source, for a caller that waits.
-
-    ParseFailed: it cannot be parsed. It raises :data:`READING_ERRORS` too: its bytes cannot be had.
-    """
+    """Return the text and the parts of a source, for a caller that waits. ParseFailed: it cannot be parsed.
+    It raises :data:`READING_ERRORS` too: its bytes cannot be had."""
     async with _file(context, source) as file:
         terms = replace(_terms(context), is_gone=is_gone)
         return await parsing.parsed(file, source.declared_type, source.name or "", terms=terms)
@@ -96,10 +90,8 @@ def _terms(context: Context) -> parsing.Terms:
 async def read(
     context: Context, source: SourceRow, interpreter: str | None, config: Mapping[str, Any]
 ) -> Reading:
-    """Parse a source and let an interpreter, by default that of its format, propose what it says.
-
-    Raises ReadingFailed: it cannot be parsed or interpreted. It raises :data:`READING_ERRORS` too.
-    """
+    """Parse a source and let an interpreter, by default that of its format, propose what it says. Raises
+    ReadingFailed: it cannot be parsed or interpreted. It raises :data:`READING_ERRORS` too."""
     reader = SourceReader(interpreter or UNKNOWN, "0")
     try:
         # What is stored of the file is of use to others than the caller.

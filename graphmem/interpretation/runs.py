@@ -32,10 +32,8 @@ _log = structlog.get_logger("graphmem.interpretation")
 
 
 class Outcome(NamedTuple):
-    """An interpretation as it is after a request.
-
-    ``unchanged``: the same interpreter had read the same bytes before. ``replayed``: the same request had.
-    """
+    """An interpretation as it is after a request. ``unchanged``: the same interpreter had read the same bytes
+    before. ``replayed``: the same request had."""
 
     row: source_answers.InterpretationRow
     unchanged: bool = False
@@ -256,9 +254,7 @@ class InterpretedFile(TypedDict):
 
 async def interpret_stored(context: Context, receipt: Receipt) -> InterpretedFile:
     """Interpret the file of a receipt, or leave it to the worker; empty if there is none, or nobody wants it.
-
-    The file is stored already: a fault is part of the answer, and POST /reinterpret tries again.
-    """
+    The file is stored already: a fault is part of the answer, and POST /reinterpret tries again."""
     if "source" not in receipt.result or not context.services.settings.interpret_files:
         return {}
     try:

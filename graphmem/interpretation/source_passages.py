@@ -43,18 +43,14 @@ def _reader(parser: str, embedder: Embedder) -> str:
 @cache
 def _parsers() -> tuple[str, ...]:
     """Return the parsers of now with their versions; the last one stands for a file that none of them reads.
-
-    Once a parser changes, what none could read is read again.
-    """
+    Once a parser changes, what none could read is read again."""
     parsers = sorted({f"{row.parser} {row.parser_version}" for row in format_table.FORMATS})
     return *parsers, f"none {meaning.key(' '.join(parsers))}"
 
 
 async def store(context: Context, source_id: str, document: ParsedDocument | None) -> None:
-    """Store the passages of a source, made of its document; none if no parser reads the file.
-
-    Raises EmbeddingUnavailable: the service that makes vectors does not answer.
-    """
+    """Store the passages of a source, made of its document; none if no parser reads the file. Raises
+    EmbeddingUnavailable: the service that makes vectors does not answer."""
     embedder = context.services.embedder
     parser, title, text, passages = _parsers()[-1], None, "", list[Passage]()
     if document is not None:
@@ -70,10 +66,8 @@ async def store(context: Context, source_id: str, document: ParsedDocument | Non
 
 
 async def store_at_once(context: Context, source_id: str, document: ParsedDocument) -> None:
-    """Store the passages of a source that was just read, or leave them to the worker.
-
-    They are left where a remote service makes the vectors, and where that fails.
-    """
+    """Store the passages of a source that was just read, or leave them to the worker. They are left where a
+    remote service makes the vectors, and where that fails."""
     if context.services.embedder.at_once:
         try:
             await store(context, source_id, document)

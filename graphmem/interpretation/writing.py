@@ -43,9 +43,7 @@ async def end(context: Context, interpretation: Interpretation) -> Receipt:
 
 async def keep_key(context: Context, interpretation: Interpretation, key: str) -> Receipt:
     """Write an empty transaction that keeps an idempotency key for an interpretation, or read that one again.
-
-    Raises IdempotencyMismatch: another request had the key.
-    """
+    Raises IdempotencyMismatch: another request had the key."""
     return await accept(
         context,
         OPERATION,
@@ -59,10 +57,8 @@ async def keep_key(context: Context, interpretation: Interpretation, key: str) -
 async def write(
     context: Context, source: SourceRow, interpretation: Interpretation, reading: Reading
 ) -> None:
-    """Write what was read, and end the interpretation.
-
-    Raises StoreRefused: it cannot be stored, or has ended.
-    """
+    """Write what was read, and end the interpretation. Raises StoreRefused: it cannot be stored, or has
+    ended."""
     proposal = reading.proposal
     kind: ObservationSource = "import" if reading.reader.model is None else "llm_summary"
     writer = _ObservationWriter(context, source, interpretation, reading.document.text, kind)
@@ -116,9 +112,7 @@ class _ObservationWriter:
         ends: bool,
     ) -> Receipt:
         """Write some entities and relationships in one transaction, with which the interpretation may end.
-
-        ``ids``: the ids of all entities of the proposal, if earlier transactions wrote them.
-        """
+        ``ids``: the ids of all entities of the proposal, if earlier transactions wrote them."""
 
         def parts(reader: ItemReader) -> Parts:
             return (

@@ -30,10 +30,8 @@ class NameGroup(NamedTuple):
 
 
 class PersonName(NamedTuple):
-    """A name by which an entity may be meant.
-
-    ``level`` is that of the alternative that is this name alone; ``is_own``: the name made the entity's id.
-    """
+    """A name by which an entity may be meant. ``level`` is that of the alternative that is this name alone;
+    ``is_own``: the name made the entity's id."""
 
     level: int
     name: str

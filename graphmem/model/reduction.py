@@ -48,10 +48,8 @@ Fold = Mapping[str, Winner]  # the winner of each field, by field name
 
 
 class Lifecycle(NamedTuple):
-    """The lifecycle observation that decides: the greatest by time and id, whatever arrived when.
-
-    It is stored as ``turn`` on entities and relationships.
-    """
+    """The lifecycle observation that decides: the greatest by time and id, whatever arrived when. It is
+    stored as ``turn`` on entities and relationships."""
 
     rank: str
     observation_id: str

@@ -16,10 +16,8 @@ from graphmem.model.rule_merges import Merges, RuleMerge
 
 
 class Statement(NamedTuple):
-    """What an observation says of the identity of an entity, and when it counts.
-
-    ``recorded_at`` and the ``toggles`` (:func:`graphmem.model.membership.toggles`) are microseconds.
-    """
+    """What an observation says of the identity of an entity, and when it counts. ``recorded_at`` and the
+    ``toggles`` (:func:`graphmem.model.membership.toggles`) are microseconds."""
 
     entity_id: str
     evidence: Evidence

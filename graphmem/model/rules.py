@@ -132,9 +132,7 @@ def _iso(value: float, factor: int | None) -> str | None:
 
 class Conversion(NamedTuple):
     """What a converter takes and gives. One that ``is_lossless`` serves every field of a type that it gives.
-
-    ``convert`` returns ``None`` where it does not apply.
-    """
+    ``convert`` returns ``None`` where it does not apply."""
 
     takes: FieldType
     gives: tuple[FieldType, ...]

@@ -139,10 +139,8 @@ def names_contradict(name: str, other: str) -> bool:
 
 
 def is_other_family(name: str, known: Iterable[str]) -> bool:
-    """Return whether a folded name has another family name than all of the known ones, in whatever order.
-
-    A name of one word says no family name.
-    """
+    """Return whether a folded name has another family name than all of the known ones, in whatever order. A
+    name of one word says no family name."""
     words = _words(name)
     wholes = [others for each in known if len(others := _words(each)) > 1]
     return len(words) > 1 and bool(wholes) and not any(_share_family(words, others) for others in wholes)

@@ -24,10 +24,8 @@ FILE: Final = "backups.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was written.
-
-    ``of`` is the address of its database or service; an empty text stands for the embedded Neo4j.
-    """
+    """A backup that was written. ``of`` is the address of its database or service; an empty text stands for
+    the embedded Neo4j."""
 
     path: str
     created_at: str
@@ -102,10 +100,8 @@ def backups(settings: Settings) -> list[Backup]:
 
 
 def remove_oldest(settings: Settings, newest: Backup, keep: int) -> list[Path]:
-    """Remove the backups beyond ``keep`` that are of the kind of ``newest`` and in its folder; return them.
-
-    A file that is not as graphmem wrote it stays.
-    """
+    """Remove the backups beyond ``keep`` that are of the kind of ``newest`` and in its folder; return them. A
+    file that is not as graphmem wrote it stays."""
 
     def kind(backup: Backup) -> tuple[Path, Sequence[str], bool]:
         return backup.file(settings).parent, backup.owners, backup.with_files

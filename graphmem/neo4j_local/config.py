@@ -29,11 +29,8 @@ def neo4j_conf(settings: Settings, bolt_port: int, http_port: int) -> str:
 
 
 def java_options(settings: Settings, home: Path, class_path: list[Path]) -> list[str]:
-    """Return the options of the Java virtual machine.
-
-    The serial collector takes 430 MB of resident memory when idle and G1 650 MB (5.26, heap 512m). It also
-    starts faster.
-    """
+    """Return the options of the Java virtual machine. The serial collector takes 430 MB of resident memory
+    when idle and G1 650 MB (5.26, heap 512m). It also starts faster."""
     return [
         f"-Xms{settings.neo4j_heap}",
         f"-Xmx{settings.neo4j_heap}",

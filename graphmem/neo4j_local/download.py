@@ -52,9 +52,7 @@ def unreachable(jar: Jar) -> str:
 
 def fetch_all(jars: list[Jar], scratch: Path, home: Path, report: Callable[[int], None]) -> None:
     """Download jars into ``scratch``, and move what is verified into ``home``; else EngineFetchFailed.
-
-    ``report`` is called with the bytes so far; by several threads, one at a time.
-    """
+    ``report`` is called with the bytes so far; by several threads, one at a time."""
     lock, done, reported = threading.Lock(), 0, 0
 
     def add(size: int) -> None:

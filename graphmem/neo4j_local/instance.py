@@ -66,11 +66,8 @@ class Facts(NamedTuple):
 
 
 class Instance:
-    """The files of one data directory.
-
-    Its methods raise :class:`DataDirectoryRefused` for a directory that a newer graphmem or another program
-    made, that is damaged, or that is in use.
-    """
+    """The files of one data directory. Its methods raise :class:`DataDirectoryRefused` for a directory that a
+    newer graphmem or another program made, that is damaged, or that is in use."""
 
     def __init__(self, settings: Settings) -> None:
         self.root = settings.data_path

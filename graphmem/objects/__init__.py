@@ -11,10 +11,8 @@ __all__ = ["Leftovers", "ListedObject", "ObjectStore", "Source", "StoredObject",
 
 
 def new_object_store(settings: Settings, keys: InstanceKeys | None = None) -> ObjectStore:
-    """Return the object store of the settings. Nothing is opened or written before it is used.
-
-    ``keys``: those of the instance, None where it is not sealed.
-    """
+    """Return the object store of the settings. Nothing is opened or written before it is used. ``keys``:
+    those of the instance, None where it is not sealed."""
     if settings.objects_bucket is None:
         return ObjectStore("directory", str(settings.objects_path), lambda: _backend(settings), keys)
     where = f" at {settings.objects_endpoint}" if settings.objects_endpoint else ""

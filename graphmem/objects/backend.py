@@ -70,10 +70,8 @@ class Leftovers:
 
 
 class ByteReader:
-    """The open bytes of an object, or of a range of it. ``size``: bytes of the whole object.
-
-    ``errors`` raises the errors of reading ``source`` as those of the object store.
-    """
+    """The open bytes of an object, or of a range of it. ``size``: bytes of the whole object. ``errors``
+    raises the errors of reading ``source`` as those of the object store."""
 
     def __init__(self, source: Any, size: int, errors: Callable[[], AbstractContextManager[None]]) -> None:
         self._source = source
@@ -157,10 +155,8 @@ class Backend(abc.ABC):
 
     @abc.abstractmethod
     def open(self, key: str, start: int = 0, end: int | None = None) -> ByteReader:
-        """Open the bytes from ``start`` up to ``end``, or to the last.
-
-        Raises ObjectMissing: there is no object.
-        """
+        """Open the bytes from ``start`` up to ``end``, or to the last. Raises ObjectMissing: there is no
+        object."""
 
     @abc.abstractmethod
     def find(self, key: str) -> ObjectEntry | None:

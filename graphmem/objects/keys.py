@@ -24,10 +24,8 @@ _ESCAPE = re.compile(rb"%([0-9a-f]{2})")
 
 
 def owner_segment(owner: str) -> str:
-    """Return the path segment of an owner.
-
-    Raises ValueError: it is empty, too long, or has a lone surrogate.
-    """
+    """Return the path segment of an owner. Raises ValueError: it is empty, too long, or has a lone
+    surrogate."""
     if not 1 <= len(owner) <= OWNER_LENGTH_MAX:
         raise ValueError(f"an owner has 1 to {OWNER_LENGTH_MAX} characters, not {len(owner)}")
     encoded = owner.encode()

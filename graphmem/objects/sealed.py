@@ -101,10 +101,8 @@ class SealedReader(ByteReader):
 
 
 def is_newest(keys: InstanceKeys, backend: Backend, owner: str, key: str) -> bool:
-    """Return whether the newest key of its owner sealed an object.
-
-    Raises ObjectMissing: there is no object.
-    """
+    """Return whether the newest key of its owner sealed an object. Raises ObjectMissing: there is no
+    object."""
     reader = backend.open(key, 0, HEAD_BYTES)
     try:
         return key_id(_exactly(reader, HEAD_BYTES)) == keys.of(owner).id

@@ -90,10 +90,8 @@ def configure(
 
 
 def operation(name: str, members: Event) -> None:
-    """Log the one line of an operation that ended, beside its request: within :data:`WAIT_SECONDS`.
-
-    Every end of the process but a crash writes what still waits.
-    """
+    """Log the one line of an operation that ended, beside its request: within :data:`WAIT_SECONDS`. Every end
+    of the process but a crash writes what still waits."""
     if logging.getLogger(OPERATIONS).isEnabledFor(logging.INFO):
         for writer in logging.getLogger().handlers:
             if isinstance(writer, _Writer):

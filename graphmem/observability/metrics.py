@@ -38,10 +38,8 @@ by earlier rules. ``failed``: the database failed.
 
 
 class Metrics:
-    """The metrics of one process. Each instance has its own registry, so that tests can make several.
-
-    Those with labels are functions from labels to a metric, which cache: a look-up costs more than a count.
-    """
+    """The metrics of one process. Each instance has its own registry, so that tests can make several. Those
+    with labels are functions from labels to a metric, which cache: a look-up costs more than a count."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()

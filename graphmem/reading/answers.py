@@ -214,9 +214,7 @@ def relationships(rows: Iterable[RelationshipRow]) -> list[Relationship]:
 
 def snapshot_parts(row: EntityRow | RelationshipRow, without: str | None) -> tuple[Fields, dict[str, str]]:
     """Return the fields that are not null: their stored values, and the observation that set each.
-
-    ``without``: a name that is no field, as the canonical name of an entity; None for a relationship.
-    """
+    ``without``: a name that is no field, as the canonical name of an entity; None for a relationship."""
     snapshot: Fields = {}
     provenance: dict[str, str] = {}
     for name, value, winner in zip(row.fields, row.values, row.winners, strict=True):
@@ -318,10 +316,8 @@ async def stored_observations(context: Context, observation_ids: Iterable[str]) 
 
 
 async def with_withdrawals(context: Context, rows: Iterable[ObservationRow]) -> list[Observation]:
-    """Return the answers for some observations; one that does not count now names its withdrawals.
-
-    They are read only if there is such an observation.
-    """
+    """Return the answers for some observations; one that does not count now names its withdrawals. They are
+    read only if there is such an observation."""
     rows = list(rows)
     observations = [observation(row) for row in rows]
     withdrawn = [row.id for row in rows if not membership.counts(row.excluded)]

@@ -43,10 +43,8 @@ class AsOf(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """The two clocks of a read: ``at`` bounds observed_at, ``at_ingested`` recorded_at; microseconds.
-
-    Without both, the read is of now: the stored snapshots are read, and nothing is recomputed.
-    """
+    """The two clocks of a read: ``at`` bounds observed_at, ``at_ingested`` recorded_at; microseconds. Without
+    both, the read is of now: the stored snapshots are read, and nothing is recomputed."""
 
     at: int | None = None
     at_ingested: int | None = None
@@ -85,10 +83,8 @@ NOW: Final = Clocks()  # the clocks of a read of now
 
 
 async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
-    """Return the survivor of each entity that was merged with one of these, as of the clocks.
-
-    A read of now returns an empty mapping: the stored snapshots are merged already.
-    """
+    """Return the survivor of each entity that was merged with one of these, as of the clocks. A read of now
+    returns an empty mapping: the stored snapshots are merged already."""
     sorted_ids = sorted(set(entity_ids))
     if clocks.now or not sorted_ids:
         return {}
@@ -100,9 +96,7 @@ async def entities(
     context: Context, entity_ids: Sequence[str], clocks: Clocks, *, include_deleted: bool = False
 ) -> list[EntityRow]:
     """Return the live entities with these ids, in the order of the ids, as many as fit into an answer.
-
-    ``include_deleted``: as of a time, also those that were deleted then.
-    """
+    ``include_deleted``: as of a time, also those that were deleted then."""
     if not entity_ids:
         return []
     if clocks.now:
@@ -116,10 +110,7 @@ async def entity(
     context: Context, entity_id: str, clocks: Clocks, *, include_deleted: bool | None = None
 ) -> EntityRow:
     """Return one entity, or the one that it was merged into, now or as of the clocks; raises NotFound: none
-    then.
-
-    ``include_deleted`` is ``None`` where the operation has no such argument.
-    """
+    then. ``include_deleted`` is ``None`` where the operation has no such argument."""
     row = None
     if not clocks.now:
         row = (await recomputed.entities(context, [entity_id], **clocks.bounds)).get(entity_id)
@@ -142,9 +133,7 @@ async def refuse_unfolded(
     context: Context, types: Iterable[tuple[str, str | None]], lives: Sequence[bool] = (True,)
 ) -> list[str]:
     """Return those of some types, given with the rules of today, that have too many entities to fold again.
-
-    Stale: some entities of the other types were folded under a previous schema.
-    """
+    Stale: some entities of the other types were folded under a previous schema."""
     stale_ids: list[str] = []
     left: list[str] = []
     for entity_type, projection in sorted(types):
@@ -169,9 +158,7 @@ async def first_entities(
     include_unobserved: bool = False,
 ) -> tuple[list[EntityRow], int]:
     """Return the entities as of two clocks that fit into an answer, and how many of the ids were read.
-
-    ``include_unobserved``: also entities of which nothing counts then, such as the end of a relationship.
-    """
+    ``include_unobserved``: also entities of which nothing counts then, such as the end of a relationship."""
     rows: list[EntityRow] = []
     characters = 0
     for start in range(0, len(entity_ids), _ENTITIES_PER_READ):

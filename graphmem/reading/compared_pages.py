@@ -136,10 +136,8 @@ async def _along(
     skip: int,
     first_sizes: Sequence[int] = (),
 ) -> Page[EntityRow]:
-    """Return a page by comparing the candidates along an index, until the page is full.
-
-    ``first_sizes``: how many candidates the first reads take, before those of ``Limits.compared_at_once``.
-    """
+    """Return a page by comparing the candidates along an index, until the page is full. ``first_sizes``: how
+    many candidates the first reads take, before those of ``Limits.compared_at_once``."""
     request, limit = scan.request, scan.limits.compared_entities
     sizes, size_limit = [*first_sizes, *scan.limits.compared_at_once], scan.limits.compared_at_once[-1]
     fitting: list[ScannedEntity] = []
@@ -170,9 +168,7 @@ _BEYOND: Final = "4"
 
 class _ValueRows(NamedTuple):
     """The row of the queries that read the index: ``entries`` were read, the last of them is ``last``.
-
-    ``last`` is a pair of an id and a key. ``trusted`` is false if the index lacks the field of some type.
-    """
+    ``last`` is a pair of an id and a key. ``trusted`` is false if the index lacks the field of some type."""
 
     trusted: bool
     candidates: list[list[Any]]
@@ -229,10 +225,8 @@ class ByValue:
         return ScannedStretch(candidates, last, row.entries < reach)
 
     async def everything(self) -> list[ScannedEntity] | None:
-        """Return all candidates of the filter, or None if they are more than one call compares.
-
-        If many entities fit and another index has the requested order, reading along that index is faster.
-        """
+        """Return all candidates of the filter, or None if they are more than one call compares. If many
+        entities fit and another index has the requested order, reading along that index is faster."""
         assert self.field_filter is not None
         request, keys = self.scan.request, self.field_filter.keys
         is_whole = request.counted or request.order.field is not None or request.since

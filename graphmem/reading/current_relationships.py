@@ -31,10 +31,8 @@ def has_ended(row: shared_rows.RelationshipRow, at: int) -> bool:
 
 
 async def ended(context: Context, written: Mapping[str, Collection[str]], clocks: Clocks) -> set[str]:
-    """Return the keys of the relationships that have ended as of the clocks.
-
-    ``written`` has for each relationship the keys under which it was written.
-    """
+    """Return the keys of the relationships that have ended as of the clocks. ``written`` has for each
+    relationship the keys under which it was written."""
     at = instant(clocks)
     if clocks.now:
         rows = await context.graph.only(

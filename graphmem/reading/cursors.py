@@ -41,10 +41,8 @@ LAST: Final = comparison.LAST_CHARACTER  # a text that begins with it sorts afte
 
 
 def fingerprint(context: Context, operation: str, arguments: Arguments, apart: Collection[str] = ()) -> Query:
-    """Bind a cursor to its query by a digest of the owner and all arguments except the page's own.
-
-    ``apart``: further arguments of the page itself, beside those of every page.
-    """
+    """Bind a cursor to its query by a digest of the owner and all arguments except the page's own. ``apart``:
+    further arguments of the page itself, beside those of every page."""
 
     @cache
     def made() -> str:
@@ -61,10 +59,8 @@ def encode(query: Query, place: Mapping[str, Any]) -> str:
 
 
 def decode(query: Query, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]:
-    """Return the place that a cursor holds, within :data:`BOUNDS`.
-
-    Raises InvalidCursor: it is of another query.
-    """
+    """Return the place that a cursor holds, within :data:`BOUNDS`. Raises InvalidCursor: it is of another
+    query."""
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         place = canonical.decode(raw)
@@ -82,10 +78,8 @@ def decode(query: Query, cursor: str, kinds: Mapping[str, type]) -> dict[str, An
 
 
 def newest_first(query: Query, cursor: str | None, latest: int = times.LATEST) -> tuple[int, str]:
-    """Return the time and id after which a page starts, in the order of times, newest first, then of ids.
-
-    The first page starts at ``latest`` (microseconds).
-    """
+    """Return the time and id after which a page starts, in the order of times, newest first, then of ids. The
+    first page starts at ``latest`` (microseconds)."""
     if cursor is None:
         return latest, LAST
     place = decode(query, cursor, {"at": int, "id": str})

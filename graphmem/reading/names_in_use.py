@@ -42,10 +42,8 @@ async def warned(
     fields: Collection[str] = (),
     item_types: Collection[str] = (),
 ) -> Warned:
-    """Return the warnings of a list: a name of its filters is unknown, and near to one in use.
-
-    A list with items has only warnings of types, and only if its filters name several: those without an item.
-    """
+    """Return the warnings of a list: a name of its filters is unknown, and near to one in use. A list with
+    items has only warnings of types, and only if its filters name several: those without an item."""
     named = sorted({name for name in types if name is not None})
     if items:
         fields = ()

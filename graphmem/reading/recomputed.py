@@ -77,10 +77,8 @@ class RecomputedEntities:
 async def entities(
     context: Context, entity_ids: Iterable[str], at: int, at_ingested: int
 ) -> RecomputedEntities:
-    """Return the owner's entities with these ids as of two clocks. Other ids are left out.
-
-    It takes one round trip, unless an entity was ever merged or its type has rules of its own.
-    """
+    """Return the owner's entities with these ids as of two clocks. Other ids are left out. It takes one round
+    trip, unless an entity was ever merged or its type has rules of its own."""
     requested = sorted(set(entity_ids))
     own, known = await _own(context, requested, at, at_ingested)
     merges = Membership()
@@ -129,9 +127,7 @@ async def entities(
 
 async def membership_of(context: Context, entity_ids: Iterable[str], at_ingested: int) -> Membership:
     """Return the merges among entities of a page, and all that were ever merged with them, as of a time.
-
-    Raises InvalidInput: too much decides by what rules merged them.
-    """
+    Raises InvalidInput: too much decides by what rules merged them."""
     off = context.services.writers.rules_off
     reader = EvidenceReader(context.graph, context.actor.owner, off, at_ingested, EVIDENCE_LIMIT)
     return await reader.membership(entity_ids)
@@ -178,9 +174,7 @@ def _merged(
     merging: tuple[Mapping[str, str], Mapping[str, str]],
 ) -> OwnState:
     """Return the merged state of a survivor and then its members, folded under the rules of its type.
-
-    ``merging``: what each member is merged into, and the rules of its merges.
-    """
+    ``merging``: what each member is merged into, and the rules of its merges."""
     into, merge_rules = merging
     states = [
         sums[own.id].state._replace(fold=histories.get(own.id, sums[own.id].state.fold)) for own in group

@@ -152,10 +152,8 @@ async def _find(
 
 
 async def written_keys(context: Context, key: str, clocks: Clocks) -> tuple[list[str], Clocks]:
-    """Return the keys of all members of a relationship, and the clocks for further queries.
-
-    Members differ where an end was merged: their observations keep the keys of the time before.
-    """
+    """Return the keys of all members of a relationship, and the clocks for further queries. Members differ
+    where an end was merged: their observations keep the keys of the time before."""
     if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
         key = await key_of_id(context, key)
     _, clocks = await as_of.pinned(context, [], clocks)

@@ -179,10 +179,8 @@ async def _page_as_of(context: Context, request: EdgeRequest, clocks: Clocks) ->
 async def _edges_as_of(
     context: Context, written: _WrittenRelationships, request: EdgeRequest, root: str | None, clocks: Clocks
 ) -> list[tuple[int, str, list[str]]]:
-    """Return the relationships that the written ones were shown as, newest first.
-
-    Each has the time of its last observation and its id, and the keys under which it was written.
-    """
+    """Return the relationships that the written ones were shown as, newest first. Each has the time of its
+    last observation and its id, and the keys under which it was written."""
     at = clocks.bounds["at"]
     there = {key: known for key, turns in written if (known := presence(turns, at)) is not None}
     ends = {end for key in there for end in ids.ends(key)} | set(filter(None, [request.other]))

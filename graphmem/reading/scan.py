@@ -44,11 +44,8 @@ class ScannedEntity(NamedTuple):
 
 
 class CandidateRows(NamedTuple):
-    """The row of ``entity/candidates.cypher`` and ``entity/scan.cypher``.
-
-    ``candidates`` come without their keys, ``keys`` the keys, ``heads`` the schema version that each
-    type is folded under.
-    """
+    """The row of ``entity/candidates.cypher`` and ``entity/scan.cypher``. ``candidates`` come without their
+    keys, ``keys`` the keys, ``heads`` the schema version that each type is folded under."""
 
     candidates: list[list[Any]]
     keys: list[Any] | None
@@ -84,10 +81,8 @@ class Untrusted(Exception):
 
 @dataclass(slots=True)
 class Scan:
-    """The comparison of one call: its request, and how much it has read so far.
-
-    ``fields`` are those whose values are read; the ones that the request compares are always among them.
-    """
+    """The comparison of one call: its request, and how much it has read so far. ``fields`` are those whose
+    values are read; the ones that the request compares are always among them."""
 
     context: Context
     request: EntityRequest
@@ -214,9 +209,7 @@ class Scan:
         **params: Any,
     ) -> tuple[C, list[ScannedEntity]]:
         """Return the row of a query, and its candidates, none of which was folded under an older schema.
-
-        ``is_enough``: whether the candidates of a row are returned as they are.
-        """
+        ``is_enough``: whether the candidates of a row are returned as they are."""
         for _ in range(READ_ATTEMPTS):
             # A value that does not open leaves out its candidate alone, below.
             with nullcontext() if checking() is None else keeping_unopened():
@@ -246,10 +239,8 @@ class Scan:
         return bool(stale)
 
     async def fitting(self, candidates: Sequence[ScannedEntity]) -> tuple[list[ScannedEntity], int]:
-        """Return the candidates that fit, and how many of ``candidates`` were compared.
-
-        A call that has read as much as it may leaves the last ones out.
-        """
+        """Return the candidates that fit, and how many of ``candidates`` were compared. A call that has read
+        as much as it may leaves the last ones out."""
         updated, created = self.request.updated_since, self.request.created_since
         kept = [
             each
@@ -322,10 +313,8 @@ def place_at(candidate: ScannedEntity) -> SortPlace:
 async def rows_of(
     context: Context, entity_ids: Sequence[str], request: EntityRequest | None = None
 ) -> tuple[list[EntityRow], int]:
-    """Return the rows of some entities in the given order, and how many of the entities were read.
-
-    Deleted, merged and absent entities are included as in the request; without one, none of them.
-    """
+    """Return the rows of some entities in the given order, and how many of the entities were read. Deleted,
+    merged and absent entities are included as in the request; without one, none of them."""
     if not entity_ids:
         return [], 0
     page, merged, truncated, _ = await context.graph.only(

@@ -329,10 +329,8 @@ async def samples_of_types(context: Context, entity_type: str | None) -> list[Sa
 
 
 async def sample_of_entity(context: Context, entity_id: str, entity_type: str | None) -> Sampled:
-    """Return a sample of the observations of one entity.
-
-    Raises NotFound: none of this id, or of another type.
-    """
+    """Return a sample of the observations of one entity. Raises NotFound: none of this id, or of another
+    type."""
     row = await context.graph.one(
         "schema.sample_of_entity", _Sample, entity_id=entity_id, limit=SAMPLE_LIMIT, cut=VALUE_CHARACTERS,
     )  # fmt: skip

@@ -90,10 +90,8 @@ async def _shape(context: Context, answer: Answer, members: Sequence[str], argum
 
 
 def requested(arguments: Any) -> tuple[list[str], str]:
-    """Return the fields and the provenance that a request asks for.
-
-    ``expand_provenance`` is the older name of ``provenance: full``.
-    """
+    """Return the fields and the provenance that a request asks for. ``expand_provenance`` is the older name
+    of ``provenance: full``."""
     sent: set[str] = arguments.model_fields_set
     is_expanded = "expand_provenance" in sent and "provenance" not in sent and arguments.expand_provenance
     return arguments.fields, "full" if is_expanded else arguments.provenance

@@ -38,10 +38,8 @@ class PlacedValue:
     text: str
 
     def cut(self, characters: int) -> str:
-        """Return the value as a text of some characters, followed by a mark with the number of all.
-
-        What is no text is cut as JSON.
-        """
+        """Return the value as a text of some characters, followed by a mark with the number of all. What is
+        no text is cut as JSON."""
         whole = canonical.decode(self.text) if self.text.startswith('"') else self.text
         return cut_text(whole, characters)
 

@@ -37,9 +37,7 @@ class Tally(NamedTuple):
 
 class Sum(NamedTuple):
     """The state of one subject by its own observations; ``unmade``: those that gave it values are excluded.
-
-    ``counted`` and ``holding`` of :class:`~graphmem.model.valid_time.Weighed` are in ``by_dates``.
-    """
+    ``counted`` and ``holding`` of :class:`~graphmem.model.valid_time.Weighed` are in ``by_dates``."""
 
     state: OwnState
     version: int
@@ -56,10 +54,8 @@ class Sum(NamedTuple):
         return {name: value for name, value in observation.fields.items() if self.shows(dates, name)}
 
     def shows(self, dates: list[Any], field: str) -> bool:
-        """Return whether a field of an observation with some dates counts.
-
-        An entity has its names before its start and after its end; its dates, where it has no others then.
-        """
+        """Return whether a field of an observation with some dates counts. An entity has its names before its
+        start and after its end; its dates, where it has no others then."""
         counts, holds = self.by_dates.get(repr(dates), (False, False))
         is_date = identity.squeezed(field) in valid_time.NAMES
         return counts and (holds or field in identity.NAMING or (is_date and not self.is_there))
@@ -74,9 +70,7 @@ def _counted(
 
 def presence(turns: Sequence[Tally], at: int) -> tuple[int, bool] | None:
     """Return the time of the last observation of a relationship that counts, and whether it was live.
-
-    ``None``: it was not there, by its dates or because nothing of it counts.
-    """
+    ``None``: it was not there, by its dates or because nothing of it counts."""
     counted, weighed = _counted(turns, at, is_relationship=True)
     turn = _turn(counted)
     if turn is None or _is_unmade(counted) or not weighed.is_there:

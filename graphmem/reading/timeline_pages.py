@@ -235,10 +235,8 @@ async def _page_as_of(context: Context, request: EventRequest, clocks: Clocks) -
 async def subject_ids(
     context: Context, entity_type: str | None, source_id: str | None = None
 ) -> list[str] | None:
-    """Return the ids of all entities, or of those that a source says something of.
-
-    ``None`` if they are too many to recompute for one answer.
-    """
+    """Return the ids of all entities, or of those that a source says something of. ``None`` if they are too
+    many to recompute for one answer."""
     limit = context.services.limits.recomputed_entities
     ids = await context.graph.only(
         "event.entities", list[str], entity_type=entity_type, source_id=source_id, limit=limit

@@ -192,11 +192,8 @@ class Walk:
             self._start_at(origin[0])
 
     async def one_step(self, place: WalkPlace) -> None:
-        """Read the entities at one step after a place; a hub has any number of them.
-
-        Of a walk through current relationships or as of a time, the counts of what follows include those that
-        have ended.
-        """
+        """Read the entities at one step after a place; a hub has any number of them. Of a walk through
+        current relationships or as of a time, the counts of what follows include those that have ended."""
         limit, after = self.request.limit, place.entity_id
         leaves_out = self.request.current or not self.clocks.now
         room = max(limit, _CURRENT_ROOM) if leaves_out else limit
@@ -239,10 +236,8 @@ class Walk:
         return True
 
     async def run_with_rows(self) -> bool:
-        """Walk one or two levels in one round trip, with the rows of the first page.
-
-        Returns false where the walk is longer, is as of a time, or is not small.
-        """
+        """Walk one or two levels in one round trip, with the rows of the first page. Returns false where the
+        walk is longer, is as of a time, or is not small."""
         if not self.is_small or self.request.depth > _AROUND_DEPTH:
             return False
         row = await self.context.walk(
@@ -280,10 +275,8 @@ class Walk:
         return row.whole
 
     async def expand(self, frontier: list[str], *, after: str, room: int, most: int, through: bool) -> Level:
-        """Return the entities one step away from some entities.
-
-        Raises NotFound: there is none to start from.
-        """
+        """Return the entities one step away from some entities. Raises NotFound: there is none to start
+        from."""
         step: dict[str, Any] = {
             "frontier": [member for each in frontier for member in membership.members(each, self.into)],
             "origin": self.root,

@@ -95,10 +95,8 @@ class Reports:
         self, reason: str, description: Redaction, *, entity_id: str | None, url: str | None,
         contact: str | None, address: str, now: int,
     ) -> tuple[str, str]:  # fmt: skip
-        """File a report; return its id and the token by which its sender asks what became of it.
-
-        Of the network ``address`` only a keyed hash is stored. Raises ServiceBusy: too many reports wait.
-        """
+        """File a report; return its id and the token by which its sender asks what became of it. Of the
+        network ``address`` only a keyed hash is stored. Raises ServiceBusy: too many reports wait."""
         token = tokens.make(_TOKEN_PREFIX)
         report_id = await self._writes.one(
             "sandbox.add_report", str, id=f"rep_{secrets.token_hex(12)}",

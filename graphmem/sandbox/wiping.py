@@ -69,10 +69,8 @@ async def look_after(services: Services, now: int | None = None) -> int:
 
 
 async def wipe_now(services: Services, now: int | None = None) -> int:
-    """Wipe the sandbox at once; return how many earlier owners were erased.
-
-    When this returns, nothing of before is left, and the seed is stored.
-    """
+    """Wipe the sandbox at once; return how many earlier owners were erased. When this returns, nothing of
+    before is left, and the seed is stored."""
     now = times.now() if now is None else now
     account = SharedAccount(services.database)
     await account.state()
@@ -140,10 +138,8 @@ async def _correct(services: Services, actor: Actor) -> None:
 
 
 async def _seed(services: Services, account: SharedAccount) -> None:
-    """Store the files of the seed in the order of their names.
-
-    Raises ConfigurationInvalid: the folder has none. Raises GraphmemError: a file is no valid request.
-    """
+    """Store the files of the seed in the order of their names. Raises ConfigurationInvalid: the folder has
+    none. Raises GraphmemError: a file is no valid request."""
     # In a checkout ``graphmem/examples`` is a link to the examples; a package has them there.
     folder = services.settings.sandbox_seed or Path(graphmem.__file__).parent / "examples"
     files = sorted(folder.glob("*.json"))

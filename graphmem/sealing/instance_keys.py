@@ -131,10 +131,8 @@ class InstanceKeys:
     def __init__(
         self, path: Path, root: RootKey, another_root: Callable[[str], RootKey] | None = None
     ) -> None:
-        """Read the file; nothing is unwrapped yet.
-
-        ``another_root`` returns the root key with an id, once another process wrapped the keys by that.
-        """
+        """Read the file; nothing is unwrapped yet. ``another_root`` returns the root key with an id, once
+        another process wrapped the keys by that."""
         self.path, self._root, self._another_root = path, root, another_root
         self._mutex = threading.RLock()
         self._seen: tuple[int, int, int] | None = None
@@ -201,10 +199,8 @@ class InstanceKeys:
             return self._open(first) if first else self.of(owner)
 
     def find(self, key_id: str) -> OwnerKey:
-        """Return the data key with an id.
-
-        Raises KeyDestroyed: it is no more; raises DecryptionFailed: it is elsewhere.
-        """
+        """Return the data key with an id. Raises KeyDestroyed: it is no more; raises DecryptionFailed: it is
+        elsewhere."""
         with self._mutex:
             record = self.record()
             for each in record.keys:
@@ -265,10 +261,8 @@ class InstanceKeys:
                     each.resealed_at = now
 
     def copy_to(self, target: Path) -> KeyCopy:
-        """Copy the file, and note the copy: an erasure says that it must go too.
-
-        Raises ConfigurationInvalid: there is a file of that name. Raises OSError: it cannot be written.
-        """
+        """Copy the file, and note the copy: an erasure says that it must go too. Raises ConfigurationInvalid:
+        there is a file of that name. Raises OSError: it cannot be written."""
         with self._changing() as record:
             if target.exists():
                 raise ConfigurationInvalid(f"{target} exists: give another name")
@@ -356,20 +350,15 @@ def keys_of(settings: Settings) -> InstanceKeys | None:
 
 
 def keys_in(path: Path, settings: Settings) -> InstanceKeys:
-    """Return the keys of a key file, whose root key the settings or this machine have.
-
-    Raises EncryptionKeyMissing, EncryptionKeyInvalid: its root key is not here, or another one.
-    """
+    """Return the keys of a key file, whose root key the settings or this machine have. Raises
+    EncryptionKeyMissing, EncryptionKeyInvalid: its root key is not here, or another one."""
     stored = partial(stored_root_key, settings)
     return InstanceKeys(path, stored(read_record(path).root_key), stored)
 
 
 def read_record(path: Path) -> KeyRecord:
-    """Return what a key file holds; no key is needed.
-
-    Raises EncryptionKeyInvalid: it is damaged, or open to others. Raises DataDirectoryRefused: it cannot be
-    read.
-    """
+    """Return what a key file holds; no key is needed. Raises EncryptionKeyInvalid: it is damaged, or open to
+    others. Raises DataDirectoryRefused: it cannot be read."""
     with used_as_data(path.parent), path.open(encoding="utf-8", errors="replace") as file:
         if not is_private(os.fstat(file.fileno())):
             raise EncryptionKeyInvalid(f"other users of this machine may read {path}: run `chmod 600 {path}`")

@@ -96,10 +96,8 @@ class RowOpening:
         return f"{writing_id[: ids.WRITER_AT]}{self._text(writer, writing_id, None)}"
 
     def _text(self, token: str, text: str, above: Above, beside: Sequence[str] = ()) -> str | int:
-        """Open a sealed text, of what the row has there.
-
-        ``beside``: the id beside which it opens, instead of that of the row, and what else it is bound to.
-        """
+        """Open a sealed text, of what the row has there. ``beside``: the id beside which it opens, instead of
+        that of the row, and what else it is bound to."""
         if PART in token:
             # Of a name that is near others, the last part is the name.
             token = token.removesuffix(PART).rpartition(PART)[2]

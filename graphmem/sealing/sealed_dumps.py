@@ -60,10 +60,8 @@ class DumpOpener:
             )
 
     def open(self, number: int, sealed: bytes) -> bytes:
-        """Return a chunk.
-
-        Raises KeyDestroyed: its owner was erased; raises DecryptionFailed: it was changed or moved.
-        """
+        """Return a chunk. Raises KeyDestroyed: its owner was erased; raises DecryptionFailed: it was changed
+        or moved."""
         key = self._keys.find(sealed[:KEY_ID_BYTES].hex())
         nonce, rest = sealed[KEY_ID_BYTES:][:NONCE_BYTES], sealed[KEY_ID_BYTES + NONCE_BYTES :]
         try:

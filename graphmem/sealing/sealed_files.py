@@ -92,11 +92,8 @@ class FileSealer:
 
 
 class FileOpener:
-    """Opens the segments of one file, whose first bytes are ``head``; ``size``: of the sealed file.
-
-    Raises DecryptionFailed: it is not sealed, was changed, or belongs under another name; its key was
-    destroyed.
-    """
+    """Opens the segments of one file, whose first bytes are ``head``; ``size``: of the sealed file. Raises
+    DecryptionFailed: it is not sealed, was changed, or belongs under another name; its key was destroyed."""
 
     def __init__(self, keys: InstanceKeys, owner: str, name: str, head: bytes, size: int) -> None:
         if len(head) != HEAD_BYTES or not head.startswith(MAGIC):
@@ -118,10 +115,8 @@ class FileOpener:
         self._last = -(-self.size // SEGMENT_BYTES) - 1 if self.size else 0
 
     def open(self, number: int, sealed: bytes) -> bytes:
-        """Return the bytes of a segment, from 0 on.
-
-        Raises DecryptionFailed: it was changed, or is another one.
-        """
+        """Return the bytes of a segment, from 0 on. Raises DecryptionFailed: it was changed, or is another
+        one."""
         try:
             return self._cipher.decrypt(_NONCE.pack(self._prefix, number, number == self._last), sealed, None)
         except InvalidTag:

@@ -270,10 +270,8 @@ class _Sealing:
         return self._token(opened_rows.KEY, opened_rows.encoded(f"{kind}\x00{value}"), self._first, "")
 
     def placed(self, value: Any, place: str, bound: str | Sequence[str] | None = None) -> Any:
-        """Return the value of the node with the id ``place``, sealed.
-
-        ``bound`` says which of the values of the node it is; of a list, of each of its values.
-        """
+        """Return the value of the node with the id ``place``, sealed. ``bound`` says which of the values of
+        the node it is; of a list, of each of its values."""
         if isinstance(value, str):
             data, kind = (
                 value.encode("utf-8", "surrogatepass"),

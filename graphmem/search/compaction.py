@@ -97,10 +97,8 @@ def _renumbered(alive: npt.NDArray[np.bool_]) -> Array:
 
 
 class _Postings:
-    """The terms of a copy in their new order, and the documents that have each.
-
-    A *rank* is the place of a term among all terms in their order, those that are dropped included.
-    """
+    """The terms of a copy in their new order, and the documents that have each. A *rank* is the place of a
+    term among all terms in their order, those that are dropped included."""
 
     def __init__(self, before: Before) -> None:
         self._before, arrays = before, before.arrays

@@ -146,10 +146,8 @@ class DocumentIds(Sequence[str]):
 def messages_beside(
     threads: npt.NDArray[np.int64], times: npt.NDArray[np.int64], alive: npt.NDArray[np.bool_]
 ) -> tuple[Numbers, Numbers]:
-    """Return the number of the message before and after each document, -1 where there is none.
-
-    Messages of one time have no known order, and those with a pause between them do not belong together.
-    """
+    """Return the number of the message before and after each document, -1 where there is none. Messages of
+    one time have no known order, and those with a pause between them do not belong together."""
     before, after = np.full((2, len(threads)), -1, np.int32)
     messages = np.flatnonzero((threads > 0) & alive)
     messages = messages[np.lexsort((times[messages], threads[messages]))]

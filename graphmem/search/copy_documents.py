@@ -41,10 +41,8 @@ class EntityText(NamedTuple):
 
 
 class Posting(NamedTuple):
-    """Documents that have a term, and how often each has it.
-
-    ``IN_NAME``, ``IN_ALIAS`` and ``IN_LABEL`` are bits of a count; a term that only labels have counts 0.
-    """
+    """Documents that have a term, and how often each has it. ``IN_NAME``, ``IN_ALIAS`` and ``IN_LABEL`` are
+    bits of a count; a term that only labels have counts 0."""
 
     documents: Numbers
     counts: npt.NDArray[np.uint16]

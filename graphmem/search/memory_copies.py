@@ -72,10 +72,8 @@ class MemoryCopy:
             return await self.in_thread_with_lock(function)
 
     async def in_thread_with_lock(self, function: Callable[[SearchCopy], T]) -> T:
-        """Return what a function of the copy answers, in a thread. The caller holds the lock.
-
-        A thread cannot be stopped. So a request that is cancelled keeps the copy until its thread has ended.
-        """
+        """Return what a function of the copy answers, in a thread. The caller holds the lock. A thread cannot
+        be stopped. So a request that is cancelled keeps the copy until its thread has ended."""
         thread = asyncio.create_task(asyncio.to_thread(function, self.documents))
         try:
             return await asyncio.shield(thread)

@@ -32,10 +32,8 @@ class KindKey(NamedTuple):
 
 
 class KindMembers:
-    """The values of one owner's entities, by kind; the kind that was asked for longest ago gives way.
-
-    Each stands beside the revision that had written the entity last.
-    """
+    """The values of one owner's entities, by kind; the kind that was asked for longest ago gives way. Each
+    stands beside the revision that had written the entity last."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[KindKey, dict[str, tuple[int, Member]]] = OrderedDict()
@@ -141,11 +139,8 @@ class OwnerState(NamedTuple):
 
 
 class CopiedEntity(NamedTuple):
-    """The row of ``search/_document.cypher``.
-
-    ``changed`` is the revision that wrote the entity last, ``vectors_changed`` the call of the worker that
-    stored its vectors last, 0 if none did.
-    """
+    """The row of ``search/_document.cypher``. ``changed`` is the revision that wrote the entity last,
+    ``vectors_changed`` the call of the worker that stored its vectors last, 0 if none did."""
 
     id: str
     changed: int
@@ -226,10 +221,8 @@ class FollowRows(NamedTuple):
 def change(
     documents: SearchCopy, changed: Sequence[CopiedEntity], model: str, mark: Mark, damaged: dict[str, str]
 ) -> None:
-    """Put what changed into the documents of a copy.
-
-    A row counts that says at least as new a state of an entity as the copy has: it may be removed there.
-    """
+    """Put what changed into the documents of a copy. A row counts that says at least as new a state of an
+    entity as the copy has: it may be removed there."""
     first = (mark.revision + 1, 0)
     newer = [each for each in changed if each.version >= (documents.version_of(each.id) or first)]
     for each in newer:

@@ -213,9 +213,7 @@ def _ranked(
     vector: Vector | None, embedder: Embedder,
 ) -> tuple[list[_Ranked], int, frozenset[str]]:  # fmt: skip
     """Return the best passages of a copy, how many there are, and the words that count as words of the query.
-
-    Only the texts tell whether they have a name or an identifier as a whole.
-    """
+    Only the texts tell whether they have a name or an identifier as a whole."""
     question = terms.of_question(request.query, documents.languages)
     if any(concept.terms[0] not in FILE_WORDS for concept in question.concepts):
         concepts = tuple(each for each in question.concepts if each.terms[0] not in FILE_WORDS)

@@ -93,9 +93,7 @@ def _compared(
     vector: Vector | None, reason: str, limit: int,
 ) -> Results:  # fmt: skip
     """Compare a question with all documents of a copy, and list ``limit`` hits of each strategy apart.
-
-    ``reason``: why a remote embedder gave no vector.
-    """
+    ``reason``: why a remote embedder gave no vector."""
     has_meaning = words.has_letter(search.query)
     question = terms.of_question(search.query, copy.languages, begins=has_meaning and not search.looks_up)
     match = search_ranking.match_words(copy, question)

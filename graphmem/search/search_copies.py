@@ -239,10 +239,8 @@ class SearchCopies(FiledCopies):
     async def _bring_up_to_date(
         self, key: Key, copy: OwnerCopy, rows: FollowRows, state: OwnerState, damaged: dict[str, str]
     ) -> bool:
-        """Put what changed into a copy; return whether the copy then has all that the state says.
-
-        Another search may have read later, and put more into it: of that nothing is replaced.
-        """
+        """Put what changed into a copy; return whether the copy then has all that the state says. Another
+        search may have read later, and put more into it: of that nothing is replaced."""
         changed = [*rows.documents, *rows.vectors]
         try:
             async with copy.lock:

@@ -93,9 +93,7 @@ def stems_of(language: str, terms: Sequence[str]) -> list[int]:
 
 class TermVocabulary:
     """The terms of a copy of documents, numbered from 0: those that were compacted first, in their order.
-
-    ``stems`` has numbers of the stems of the first terms, by language.
-    """
+    ``stems`` has numbers of the stems of the first terms, by language."""
 
     def __init__(
         self, compacted: SortedTerms | None = None, stems: Mapping[str, GrowingArray] | None = None
@@ -165,10 +163,8 @@ class TermVocabulary:
         return [term for term, other in zip(terms, stems, strict=True) if other == stem]
 
     def beginning_with(self, text: str) -> list[str]:
-        """Return the terms that begin with a text, in no order.
-
-        New terms are sorted in parts, each once; the last ones, which no part has yet, are compared singly.
-        """
+        """Return the terms that begin with a text, in no order. New terms are sorted in parts, each once; the
+        last ones, which no part has yet, are compared singly."""
         while self._sorted_count + SORTED_AT_ONCE <= len(self.new):
             end = self._sorted_count + SORTED_AT_ONCE
             self._sorted.append(sorted(self.new[self._sorted_count : end]))

@@ -89,11 +89,8 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a question asks for, by the runs of text between blanks.
-
-    ``concepts`` are without stop words, unless there is nothing else; ``left_out``: the question has more
-    words than a search takes.
-    """
+    """What a question asks for, by the runs of text between blanks. ``concepts`` are without stop words,
+    unless there is nothing else; ``left_out``: the question has more words than a search takes."""
 
     pieces: tuple[str, ...]
     concepts: tuple[Concept, ...]

@@ -40,10 +40,8 @@ class Extent(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """Words in a row that a text has where it may have what is sought.
-
-    ``goes_on``: characters that may follow the last word; the time of a day follows ``08`` as ``08t14``.
-    """
+    """Words in a row that a text has where it may have what is sought. ``goes_on``: characters that may
+    follow the last word; the time of a day follows ``08`` as ``08t14``."""
 
     words: tuple[str, ...]
     goes_on: str = ""

@@ -57,10 +57,8 @@ _starting = threading.Lock()
 
 
 def greet(where: Place) -> Greeting | None:
-    """Return the greeting of the service, None if none listens.
-
-    Raises ServiceUnreachable: it does not answer.
-    """
+    """Return the greeting of the service, None if none listens. Raises ServiceUnreachable: it does not
+    answer."""
     path = where.record().get("socket")
     if not path:
         return None
@@ -154,10 +152,8 @@ def wait_until_ready(
     answers: Callable[[Greeting], bool],
     tell: Tell | None = None,
 ) -> Greeting:
-    """Return the greeting of a process that :func:`spawn` started, once it is ready and ``answers``.
-
-    Raises GraphmemError: what keeps it from being ready. Raises ServiceUnreachable: it ends while it starts.
-    """
+    """Return the greeting of a process that :func:`spawn` started, once it is ready and ``answers``. Raises
+    GraphmemError: what keeps it from being ready. Raises ServiceUnreachable: it ends while it starts."""
     wait = _Wait(tell)
     while True:
         with contextlib.suppress(ServiceUnreachable):

@@ -60,9 +60,7 @@ def bind(path: Path, handle: int, **more: str | bool) -> socket.socket:
 
 class BoundedProtocol(HttpToolsProtocol):
     """Limits the time of headers and the connections of an address; answers in the envelope what it refuses.
-
-    What is no valid HTTP, or has an address too long to be read, is refused here too.
-    """
+    What is no valid HTTP, or has an address too long to be read, is refused here too."""
 
     _open: ClassVar[Counter[str]] = Counter()
 

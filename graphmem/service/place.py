@@ -90,10 +90,8 @@ def place(settings: Settings) -> Place:
 
 
 def make_folder(where: Place) -> None:
-    """Make the folder of the service's files, for this user only.
-
-    Raises DataDirectoryRefused: it cannot be used.
-    """
+    """Make the folder of the service's files, for this user only. Raises DataDirectoryRefused: it cannot be
+    used."""
     if _is_private(where.folder) and os.access(where.folder, os.R_OK | os.W_OK | os.X_OK):
         return
     from graphmem.neo4j_local.private_files import private_directory, used_as_data
@@ -109,9 +107,7 @@ def sessions(where: Place) -> Place:
 
 def lock(where: Place, *, shared: bool = False) -> int | None:
     """Lock the place until this process ends; return the open file, None if another process has the lock.
-
-    ``shared``: other processes may have such a lock too.
-    """
+    ``shared``: other processes may have such a lock too."""
     import fcntl  # Windows has no such module, and no local service
 
     handle = os.open(where.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

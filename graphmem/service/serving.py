@@ -52,10 +52,8 @@ async def keep_up(services: Services) -> None:
 
 
 async def ensure_database_running(services: Services, crashed_pid: int | None) -> int | None:
-    """Restart the embedded database if it does not answer.
-
-    ``crashed_pid``: a hung server to stop first. Returns the pid that still has to be stopped, or None.
-    """
+    """Restart the embedded database if it does not answer. ``crashed_pid``: a hung server to stop first.
+    Returns the pid that still has to be stopped, or None."""
     settings = services.settings
     try:
         await services.database.verify()
@@ -103,11 +101,8 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
 
 @contextlib.asynccontextmanager
 async def background_work(services: Services) -> AsyncIterator[None]:
-    """Keep the database up, plan queries, and run the worker.
-
-    The worker begins once the first queries are planned: its own statements would be planned beside those
-    that the first caller waits for.
-    """
+    """Keep the database up, plan queries, and run the worker. The worker begins once the first queries are
+    planned: its own statements would be planned beside those that the first caller waits for."""
     planned = services.database.planning.planned
     planned.clear()
 

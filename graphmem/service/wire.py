@@ -55,10 +55,8 @@ def request_of(route: tuple[str, str], raw: Mapping[str, Any]) -> Request:
 
 
 def segment(value: str) -> str:
-    """Return a value as one segment of a path. Dots are escaped too, so that ``..`` stays a value.
-
-    An empty value is sent as a blank: a path with an empty segment is that of no operation.
-    """
+    """Return a value as one segment of a path. Dots are escaped too, so that ``..`` stays a value. An empty
+    value is sent as a blank: a path with an empty segment is that of no operation."""
     return quote(value or " ", safe="").replace(".", "%2E")
 
 

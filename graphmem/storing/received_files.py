@@ -44,10 +44,8 @@ FILE_ERRORS: Final[tuple[type[GraphmemError], ...]] = (
 
 
 class Upload:
-    """A file of a request whose bytes a face has received: ``file`` is open for reading at its first byte.
-
-    It stands in the place of the base64 of ``file_content``. No JSON can hold one.
-    """
+    """A file of a request whose bytes a face has received: ``file`` is open for reading at its first byte. It
+    stands in the place of the base64 of ``file_content``. No JSON can hold one."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file

@@ -40,10 +40,8 @@ _LONG_NUMBER: Final = 4  # a number of so many digits is no plain one
 
 
 def code_spellings(folded: str) -> list[str]:
-    """Return how a code may be stored: with and without blanks and hyphens, and in groups of four.
-
-    A code without them may be stored with one between letters and digits, and behind a year.
-    """
+    """Return how a code may be stored: with and without blanks and hyphens, and in groups of four. A code
+    without them may be stored with one between letters and digits, and behind a year."""
     is_code = is_atom(folded.replace(" ", "")) and all(map(has_digit, folded.split()))
     if not is_code or written_dates.date_of(folded) is not None:
         return [folded]

@@ -96,10 +96,8 @@ def keys(kind: str, text: str) -> set[tuple[str, str]]:
 
 
 def candidates(looked_up: str, region: str | None = None) -> set[tuple[str, str]]:
-    """Return every (kind, index key) pair that a looked-up text may stand for.
-
-    An external id is tried with and without blanks and hyphens, because it may be stored so.
-    """
+    """Return every (kind, index key) pair that a looked-up text may stand for. An external id is tried with
+    and without blanks and hyphens, because it may be stored so."""
     text = fold_text(looked_up)
     if not text:
         return set()
@@ -120,10 +118,8 @@ _MAILBOX = re.compile(r"(?:[^<>]*<)?(?:mailto:)?(?P<address>[^<>\s\"]+@[^<>\s\"?
 
 
 def one_spelling(folded: str) -> str:
-    """Return a folded text with one of letters that mean the same, such as Arabic and Persian ones.
-
-    Signs without a width, which say how letters join and which way they run, are left out.
-    """
+    """Return a folded text with one of letters that mean the same, such as Arabic and Persian ones. Signs
+    without a width, which say how letters join and which way they run, are left out."""
     return folded if folded.isascii() else _WITHOUT_WIDTH.sub("", folded.translate(_SAME_LETTERS))
 
 

@@ -21,10 +21,8 @@ _SHORT: Final = 4  # characters up to which no character may be replaced
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name with the fewest edits from a name, ``None`` if none is near.
-
-    Of several, the first in alphabetical order. A name that is known itself has no near one.
-    """
+    """Return the known name with the fewest edits from a name, ``None`` if none is near. Of several, the
+    first in alphabetical order. A name that is known itself has no near one."""
     best: tuple[int, str] | None = None
     for other in known:
         if other == name:
@@ -37,9 +35,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 def nearest_type(spelled: str, names: Collection[str]) -> str | None:
     """Return the relationship type with a near spelling, else the only one with the same first word.
-
-    ``WORKS_FOR`` has the first word of ``WORKS_AT`` alone.
-    """
+    ``WORKS_FOR`` has the first word of ``WORKS_AT`` alone."""
     near = nearest(spelled, names)
     first = spelled.partition("_")[0]
     if near is not None or len(first) < FIRST_WORD_LEAST:

@@ -52,10 +52,8 @@ _MARKED = re.compile(f"{_END}((?:{_MARK}.)*)", re.DOTALL)
 
 
 class _Table(dict[int, str | None]):
-    """What each character is translated to; filled as characters occur.
-
-    A mark is preceded by ``_MARK``, a dense character followed by ``_END``: the marks behind it are its own.
-    """
+    """What each character is translated to; filled as characters occur. A mark is preceded by ``_MARK``, a
+    dense character followed by ``_END``: the marks behind it are its own."""
 
     def __missing__(self, point: int) -> str | None:
         character = chr(point)
@@ -103,10 +101,8 @@ _DENSE_PART = re.compile(rf"[^\w{_DENSE_CLASS}]*[{_DENSE_CLASS}][^\w]*|[^{_DENSE
 
 
 def dense_parts(text: str) -> list[str]:
-    """Return the characters of a dense script in a text by themselves, and what is between them.
-
-    Marks and punctuation stay with the character before them.
-    """
+    """Return the characters of a dense script in a text by themselves, and what is between them. Marks and
+    punctuation stay with the character before them."""
     if text.isascii() or _IS_DENSE.search(text) is None:
         return [text]
     return _DENSE_PART.findall(unicodedata.normalize("NFKC", text))
@@ -197,10 +193,8 @@ def text_of(name: str, values: Iterable[tuple[str, str]], alias_fields: Collecti
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """The phrases of a search; ``last_begins``: the last word may be the beginning of a word.
-
-    ``left_out``: the query had more words than a search takes.
-    """
+    """The phrases of a search; ``last_begins``: the last word may be the beginning of a word. ``left_out``:
+    the query had more words than a search takes."""
 
     phrases: tuple[tuple[str, ...], ...]
     last_begins: bool = False

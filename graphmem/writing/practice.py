@@ -21,10 +21,8 @@ PAUSE_FACTOR: Final = 2.0  # between two stores, times the seconds of the last o
 
 
 async def practise(database: Database, stores: int = STORES) -> None:
-    """Store and look in transactions that are rolled back, while no request comes.
-
-    Not in a sealed instance: the owner would have a data key there. It raises as a write does.
-    """
+    """Store and look in transactions that are rolled back, while no request comes. Not in a sealed instance:
+    the owner would have a data key there. It raises as a write does."""
     await asyncio.sleep(QUIET_SECONDS)
     for number in range(0 if database.is_sealed else stores):
         await database.planning.wait_until_quiet(QUIET_SECONDS)

@@ -29,10 +29,8 @@ class HeadRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The fields seen of a type, its registered version, and the rules of that.
-
-    ``changed``: the turn changes the rules, so entities are folded again; ``regroups``: the rule of identity.
-    """
+    """The fields seen of a type, its registered version, and the rules of that. ``changed``: the turn changes
+    the rules, so entities are folded again; ``regroups``: the rule of identity."""
 
     entity_type: str
     seen: Mapping[str, discovery.Shapes] = field(default_factory=dict)

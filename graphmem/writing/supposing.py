@@ -85,9 +85,7 @@ async def suppose_written(
     database: Database, request: TransactionRequest, embedder: Embedder | None
 ) -> tuple[Receipt, Supposition]:
     """Return what a request would answer, and what it touches before and after it; see :func:`suppose`.
-
-    Without an embedder nothing is embedded, and the owner may be one that has written nothing.
-    """
+    Without an embedder nothing is embedded, and the owner may be one that has written nothing."""
     touched = Touched()
     request.touch(touched)
     async with database.transaction(request.owner, commit=False) as tx:

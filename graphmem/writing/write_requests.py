@@ -143,10 +143,8 @@ class Touched:
 
 
 class Needs:
-    """What several decisions need that the look has not read.
-
-    A decision is a block of code with this as its context; it ends at its first need, which is noted.
-    """
+    """What several decisions need that the look has not read. A decision is a block of code with this as its
+    context; it ends at its first need, which is noted."""
 
     _further: Touched | None = None
 

@@ -294,10 +294,8 @@ def _related_weights(
 def _fields(
     place: int, weight: float, known: KnownEntity, about: About, past: AskedPast | None, focus: Focus
 ) -> list[Line]:
-    """Return a line for each field that is not null, the name left out unless the entity has nothing else.
-
-    If the question asks for the past, the earlier values of a field are lines as well.
-    """
+    """Return a line for each field that is not null, the name left out unless the entity has nothing else. If
+    the question asks for the past, the earlier values of a field are lines as well."""
     entity = known.entity
     observed = {each.observation_id: each for each in known.winners}
     check_whole(entity)

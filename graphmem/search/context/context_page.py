@@ -155,10 +155,8 @@ def with_hint(page: ContextPage, hint: str) -> ContextPage:
 
 
 def _counted(page: dict[str, Any], unit: str) -> int:
-    """Return the size of an answer, and write it into the answer.
-
-    Each digit is a token, so numbers of equal length cost the same: a large answer is counted once.
-    """
+    """Return the size of an answer, and write it into the answer. Each digit is a token, so numbers of equal
+    length cost the same: a large answer is counted once."""
     page["used"] = page["budget"]
     while len(str(used := cost(page, cast("Unit", unit)))) != len(str(page["used"])):
         page["used"] = used

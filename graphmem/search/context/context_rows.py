@@ -32,10 +32,8 @@ class WinnerTime(NamedTuple):
 
 
 class RelatedRow(NamedTuple):
-    """A relationship of an entity, and the entity at its other end.
-
-    ``text`` has the words of that entity in a sealed instance, where no query compares them.
-    """
+    """A relationship of an entity, and the entity at its other end. ``text`` has the words of that entity in
+    a sealed instance, where no query compares them."""
 
     relationship_key: str
     relationship_type: str
@@ -81,10 +79,8 @@ class KnownEntity(NamedTuple):
 
 
 async def known_then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> list[KnownEntity]:
-    """Return the facts about those of some entities that lived as of two clocks, in the order of the ids.
-
-    The first ones have their relationships. What contests a value, or was before it, is left out.
-    """
+    """Return the facts about those of some entities that lived as of two clocks, in the order of the ids. The
+    first ones have their relationships. What contests a value, or was before it, is left out."""
     then = await recomputed.entities(context, entity_ids, **clocks.bounds)
     clocks = clocks.pinned(then.at_ingested)
     known: dict[str, KnownEntity] = {}
@@ -145,10 +141,8 @@ NONE_EARLIER: Final = "no earlier value is known"
 
 
 def successive(earlier: Iterable[Observed], current: Observed) -> list[Observed]:
-    """Return the values that a field had, one after the other; the last one is the current one.
-
-    A value that was corrected without a time was never right: the correction stands in its place.
-    """
+    """Return the values that a field had, one after the other; the last one is the current one. A value that
+    was corrected without a time was never right: the correction stands in its place."""
     field_values: list[Observed] = []
     for row in [*sorted(earlier, key=lambda row: (row.observed_at, row.observation_id)), current]:
         # Values may differ by their type alone, as a schema may have converted one.
@@ -251,9 +245,7 @@ _GENERIC: Final = lexicon.words("number_words")  # words for what many fields ar
 
 def not_known(lines: Sequence[Line], entity_id: str, question: Sequence[str], focus: Focus) -> list[Line]:
     """Return a line that says of what a question names that the field it asks for is not known, if it is not.
-
-    Only where every other word of the question asks for a field: "the passport number of Ada".
-    """
+    Only where every other word of the question asks for a field: "the passport number of Ada"."""
     of_entity = [line for line in lines if line.about.id == entity_id]
     terms = [word for word in dict.fromkeys(question) if word in focus.words]
     telling = frozenset(terms) - _GENERIC

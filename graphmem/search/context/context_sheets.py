@@ -37,10 +37,8 @@ _NOTHING: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How lines are shown: a long value is cut to the part around ``question_words``.
-
-    ``with_ids``: lines name their observations. ``above`` and ``below`` are lines of passages.
-    """
+    """How lines are shown: a long value is cut to the part around ``question_words``. ``with_ids``: lines
+    name their observations. ``above`` and ``below`` are lines of passages."""
 
     question_words: frozenset[str]
     with_ids: bool

@@ -40,10 +40,8 @@ class Anchor:
 
 
 class Anchors(NamedTuple):
-    """The names that a kind is related to, and the names of who asks and what is theirs.
-
-    ``is_cut``: one has so many relationships that older ones may be left out.
-    """
+    """The names that a kind is related to, and the names of who asks and what is theirs. ``is_cut``: one has
+    so many relationships that older ones may be left out."""
 
     names: list[Anchor]
     own: Spellings
@@ -52,10 +50,8 @@ class Anchors(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KindLookup:
-    """A phrase, and what a question names beside it.
-
-    ``beside`` has the places of names that no word joins to the phrase: "Has Globex any unpaid invoices?".
-    """
+    """A phrase, and what a question names beside it. ``beside`` has the places of names that no word joins to
+    the phrase: "Has Globex any unpaid invoices?"."""
 
     asking: Asking
     phrase: Phrase
@@ -74,10 +70,8 @@ class KindLookup:
 
 
 async def anchors_of(lookup: KindLookup, types: Sequence[str]) -> Anchors:
-    """Return the names that a kind is related to, with what relationships join to them; and who asks.
-
-    Where a question is for debts, the names of what who asks owns count as theirs.
-    """
+    """Return the names that a kind is related to, with what relationships join to them; and who asks. Where a
+    question is for debts, the names of what who asks owns count as theirs."""
     asking, spans = lookup.asking, [*lookup.phrase.anchors, *lookup.beside]
     owner = [asking.me] if lookup.phrase.debts and asking.me else []
     role = question_words.role_of(lookup.phrase.role) if lookup.phrase.role else None

@@ -284,10 +284,8 @@ def _first_fits(plans: Sequence[KindPlan], members: Sequence[Member], anchors: A
 
 
 def _fits(plan: KindPlan, members: Sequence[Member], anchors: Anchors) -> _Fits | None:
-    """Return the entities that fit a plan and are related to what is named.
-
-    A word that may be a name, and to which nothing refers, is none.
-    """
+    """Return the entities that fit a plan and are related to what is named. A word that may be a name, and to
+    which nothing refers, is none."""
     members = [each for each in members if each.entity_type in plan.types]
     if debts := plan.phrase.debts:
         of_type = plan.types

@@ -32,11 +32,8 @@ _DEBTS: Final = lexicon.fields("debts")  # fields that say who owes something, a
 
 
 class TypeShape(NamedTuple):
-    """The fields of an entity type, as they are declared or in use.
-
-    Of those ``dated`` the values are dates, of those ``texts`` they may be texts. ``enums`` has the values
-    that the schema declares for a field.
-    """
+    """The fields of an entity type, as they are declared or in use. Of those ``dated`` the values are dates,
+    of those ``texts`` they may be texts. ``enums`` has the values that the schema declares for a field."""
 
     entity_type: str
     fields: frozenset[str]
@@ -124,10 +121,8 @@ class KindPlan:
         return not self.phrase.states and (not kind.types or is_due)
 
     def values_in_use(self, members: Sequence[Member]) -> frozenset[State] | None:
-        """Return the states of the question that are values in use, and mean no more than these.
-
-        Returns ``None`` if a word of the question that can only be a value of a field is none.
-        """
+        """Return the states of the question that are values in use, and mean no more than these. Returns
+        ``None`` if a word of the question that can only be a value of a field is none."""
         used = frozenset(
             state
             for state in self.phrase.states

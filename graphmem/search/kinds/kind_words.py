@@ -35,10 +35,8 @@ LOOKUPS_LIMIT: Final = 32  # sets of types whose lookups are kept: those of the 
 
 
 class KindName(NamedTuple):
-    """The types that some words name: none for deadlines, which may be of any type.
-
-    ``singular`` is the last word in the singular; ``is_plural``: the words are a plural for sure.
-    """
+    """The types that some words name: none for deadlines, which may be of any type. ``singular`` is the last
+    word in the singular; ``is_plural``: the words are a plural for sure."""
 
     types: tuple[str, ...]
     singular: str
@@ -46,11 +44,8 @@ class KindName(NamedTuple):
 
 
 class _Lookup(NamedTuple):
-    """The types of an owner in the order of their names, by what they are called.
-
-    ``by_form`` has them by all of their names, in the singular and as they are written; ``by_ending`` by the
-    last word of their names.
-    """
+    """The types of an owner in the order of their names, by what they are called. ``by_form`` has them by all
+    of their names, in the singular and as they are written; ``by_ending`` by the last word of their names."""
 
     by_form: Mapping[str, tuple[str, ...]]
     by_ending: Mapping[str, tuple[str, ...]]

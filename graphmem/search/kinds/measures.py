@@ -92,10 +92,8 @@ def is_money(quantity: Quantity) -> bool:
 
 
 def _number(text: str, *, is_money: bool) -> Decimal | None:
-    """Return a number of which the separators tell thousands and decimals, else ``None``.
-
-    One separator before three digits is one of thousands in an amount of money, else a decimal point.
-    """
+    """Return a number of which the separators tell thousands and decimals, else ``None``. One separator
+    before three digits is one of thousands in an amount of money, else a decimal point."""
     last = max(text.rfind("."), text.rfind(","))
     separators = set(text) & {".", ",", "'", " "}
     is_whole = bool(_THOUSANDS.fullmatch(text)) and (is_money or text.count(text[last]) > 1 or last < 0)

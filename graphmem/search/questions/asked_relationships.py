@@ -34,11 +34,8 @@ _WORK: Final = {
 
 
 class RelatedEntity(NamedTuple):
-    """A row of ``search/related.cypher``.
-
-    ``is_source``: whether it is a relationship from the entity. ``described``: the type of the other one, and
-    what its fields say that it is.
-    """
+    """A row of ``search/related.cypher``. ``is_source``: whether it is a relationship from the entity.
+    ``described``: the type of the other one, and what its fields say that it is."""
 
     entity_id: str
     relationship_key: str

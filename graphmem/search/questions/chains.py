@@ -168,10 +168,8 @@ def longest_chain(
 
 
 def described(question: AskedNames) -> int:
-    """Return the place of the word that a clause describes, -1 without one: "the man who taught Tom".
-
-    The clause begins with a word such as "who", or with "I". Relationships of what it names say who it is.
-    """
+    """Return the place of the word that a clause describes, -1 without one: "the man who taught Tom". The
+    clause begins with a word such as "who", or with "I". Relationships of what it names say who it is."""
     pieces = question.pieces
     for place, piece in enumerate(pieces[:-1]):
         is_led = place and (pieces[place - 1].token in _ARTICLES or place - 1 in question.mine)
@@ -185,10 +183,8 @@ def described(question: AskedNames) -> int:
 
 
 async def follow(asking: Asking, chain: Chain, bases: Sequence[Named], *, is_ours: bool = False) -> Way:
-    """Follow a chain from what bears the name at its beginning: one round trip for each step.
-
-    "Our" is what is of who asks, or of the company that is theirs: that is one round trip more.
-    """
+    """Follow a chain from what bears the name at its beginning: one round trip for each step. "Our" is what
+    is of who asks, or of the company that is theirs: that is one round trip more."""
     if len(chain.steps) > STEPS_LIMIT:
         note = f"{STEPS_LIMIT} steps of relationships are followed: ask from there for the others"
         return Way([], [], note)

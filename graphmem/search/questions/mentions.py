@@ -48,10 +48,8 @@ _APOSTROPHE = re.compile("['’]")
 
 
 class NamePart(NamedTuple):
-    """Words in a row that are all parts of one name, from ``start`` up to ``end``.
-
-    ``initials`` are single letters among them: each begins another word of the same name.
-    """
+    """Words in a row that are all parts of one name, from ``start`` up to ``end``. ``initials`` are single
+    letters among them: each begins another word of the same name."""
 
     start: int
     end: int

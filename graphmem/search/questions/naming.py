@@ -152,10 +152,8 @@ def places_of(named: Iterable[Named]) -> set[int]:
 
 
 def with_genitives(copy: SearchCopy, question: AskedNames) -> AskedNames:
-    """Return a question in which a genitive without an apostrophe is a possessive: "Brunos Chef".
-
-    It is one where nothing has the word, and the name of a person has it without its last letter.
-    """
+    """Return a question in which a genitive without an apostrophe is a possessive: "Brunos Chef". It is one
+    where nothing has the word, and the name of a person has it without its last letter."""
     pieces = list(question.pieces)
     for place, piece in enumerate(pieces[:-1]):
         name = piece.token.removesuffix("s")
@@ -207,10 +205,8 @@ _SIGNED: Final = re.compile(r"\w+(?:\+\+|#)")
 
 
 async def signed(asking: Asking) -> list[Named]:
-    """Return the entities whose names have a word of the question with its signs.
-
-    One round trip for each such word.
-    """
+    """Return the entities whose names have a word of the question with its signs. One round trip for each
+    such word."""
 
     def having(documents: SearchCopy, token: str) -> list[str]:
         (posting,) = documents.postings([[token]])

@@ -50,9 +50,7 @@ def content_words(
     words: Iterable[str], names: Collection[str] = (), language: str | None = None
 ) -> frozenset[str]:
     """Return the words of a question that say what is wanted of what it names, without its names.
-
-    ``language`` is that of the question (ISO 639-1), where it can be told.
-    """
+    ``language`` is that of the question (ISO 639-1), where it can be told."""
     every = list(dict.fromkeys(words))
     empty = {*EMPTY, *_ANSWER_KINDS, *languages.stop_words().get(language or "", ())}
     telling = [word for word in every if word not in empty] or every

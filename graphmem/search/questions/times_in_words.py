@@ -102,10 +102,8 @@ Moments = tuple[Moment, ...] | None  # the times that words may mean, the likeli
 
 @dataclass(frozen=True)
 class Calendar:
-    """What words of time mean at a moment. ``tokens`` are as search compares them, ISO 8601 as written.
-
-    A part of a year is its first month, from 0, and how many months it has, or minus the number of its day.
-    """
+    """What words of time mean at a moment. ``tokens`` are as search compares them, ISO 8601 as written. A
+    part of a year is its first month, from 0, and how many months it has, or minus the number of its day."""
 
     tokens: Sequence[str]
     now: int
