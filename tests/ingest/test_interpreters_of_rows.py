@@ -67,6 +67,69 @@ def test_first_and_last_names_of_other_languages_name_people() -> None:
     }
 
 
+@walk_over(
+    "header, row, expected",
+    [
+        ("姓名,联系电话,公司", "王伟,010 1,茶馆", {"name": "王伟", "phone": "010 1", "company": "茶馆"}),
+        ("姓,名,手机号码", "王,伟,138", {"name": "王伟", "mobile_phone": "138", "phone": "138"}),
+        ("氏名,フリガナ,電話番号", "山田太郎,ヤマダ,03 1", {"name": "山田太郎", "フリガナ": "ヤマダ"}),
+        ("姓,名,メールアドレス", "佐藤,さくら,s@x.example", {"name": "佐藤さくら", "email": "s@x.example"}),
+        ("성,이름,휴대폰", "김,민수,010 1", {"name": "김민수", "phone": "010 1"}),
+        ("ФИО,Телефон", "Иванов Пётр,+7 9", {"name": "Иванов Пётр", "phone": "+7 9"}),
+        ("Фамилия,Имя,Эл. почта", "Петрова,Анна,a@x.example", {"first_name": "Анна", "email": "a@x.example"}),
+        ("ΟΝΟΜΑ,ΕΠΩΝΥΜΟ,ΤΗΛΕΦΩΝΟ", "Μαρία,Παππά,210", {"first_name": "Μαρία", "last_name": "Παππά"}),
+        ("שם פרטי,שם משפחה,טלפון", "רות,כהן,03", {"first_name": "רות", "last_name": "כהן", "phone": "03"}),
+        ("שם,דוא״ל", "רות כהן,r@x.example", {"name": "רות כהן", "email": "r@x.example"}),
+        ("الاسم الأول,اسم العائلة,البريد الإلكتروني", "ليلى,حداد,l@x.example", {"last_name": "حداد"}),
+        (
+            "ADI,SOYADI,CEP TELEFONU",
+            "Ayşe,Kaya,05",
+            {"first_name": "Ayşe", "last_name": "Kaya", "phone": "05"},
+        ),
+        ("Ad Soyad,E-posta,Şirket", "Ayşe Kaya,a@x.example,Boğaz", {"name": "Ayşe Kaya", "company": "Boğaz"}),
+        ("Imię i nazwisko,Nr telefonu", "Anna Nowak,600", {"name": "Anna Nowak", "phone": "600"}),
+        ("Jméno,Příjmení,Telefonní číslo", "Jana,Nová,777", {"first_name": "Jana", "phone": "777"}),
+        ("Nome,Apelido,Telemóvel", "Rita,Matos,91", {"last_name": "Matos", "mobile_phone": "91"}),
+        (
+            "Naam,E-mailadres,Bedrijf",
+            "Sanne Bos,s@x.example,Kaai",
+            {"email": "s@x.example", "company": "Kaai"},
+        ),
+        ("Förnamn,Efternamn,E-post", "Elsa,Lind,e@x.example", {"last_name": "Lind", "email": "e@x.example"}),
+        (
+            "Name,Vorname,Telefon",
+            "Dahl,Ilka,030",
+            {"first_name": "Ilka", "last_name": "Dahl", "phone": "030"},
+        ),
+    ],
+)
+def test_columns_of_people_are_known_in_many_languages(
+    header: str, row: str, expected: dict[str, str]
+) -> None:
+    [person] = proposal_of("list_7.csv", f"{header}\n{row}\n").entities
+    assert person.entity_type == "person"
+    assert {name: person.fields.get(name) for name in expected} == expected
+
+
+def test_a_table_of_other_things_keeps_its_columns() -> None:
+    for header in ("Nombre,Dirección,Teléfono", "名称,数量,单位", "Firma,Telefon,E-Mail"):
+        [row] = proposal_of("stock.csv", f"{header}\nLuna,Calle 1,91\n").entities
+        assert row.entity_type == "stock"
+        assert list(row.fields) == [*map(field_name, header.split(","))]
+
+
+@pytest.mark.parametrize("number", ["Mitgliedsnummer", "Member no.", "Numéro de client", "会员号", "Kd.-Nr."])
+def test_the_number_of_a_member_tells_rows_of_a_table_apart(number: str) -> None:
+    text = "{};Vorname;Nachname;Ort\n12;Anna;Nowak;Kiel\n40;Anna;Nowak;Ulm\n41;Ute;Kranz;Ulm\n"
+    proposal = proposal_of("list_7.csv", text.format(number))
+    names = [entity.canonical_name for entity in proposal.entities]
+    assert names == ["Anna Nowak · 12", "Anna Nowak · 40", None]
+    assert proposal.warnings == ()
+    assert len({*identities("list_7.csv", text.format(number))}) == 3
+    [kept] = proposal_of("fees.csv", f"{number},Fee\n12,30\n").entities
+    assert kept.canonical_name == "12"
+
+
 def test_the_columns_of_a_table_say_how_dates_and_amounts_are_written() -> None:
     text = "Nr;Due;Paid on;Amount\nA1;31/08/2026;28.02.26;1.284,50\nA2;01/09/2026;;960\n"
     fields = [each for _, each in types_and_fields(proposal_of("dues.csv", text))]

@@ -8,6 +8,7 @@ tables that stand in a text.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,12 +32,14 @@ from graphmem.ingest.interpreters.labels import (
 from graphmem.ingest.interpreters.proposal_draft import OCCURRENCE, ProposalDraft
 from graphmem.ingest.interpreters.row_columns import (
     SEPARATOR,
+    add_names,
     are_people,
     columns_joined,
     name_of_row,
     names_person,
     number_of_rows,
     usual_names,
+    whole_name,
 )
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal
@@ -58,7 +61,7 @@ class Types:
     """What is known of a table before its rows are read; ``names`` are those of list or sheet and file.
 
     ``number`` is the column that numbers its rows, ``proposed`` one that looks as if it did, ``account`` the
-    account of its bookings.
+    account of its bookings, ``repeated`` the folded names that several rows have.
     """
 
     configured: str | None
@@ -71,6 +74,7 @@ class Types:
     proposed: str | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     forms: ColumnForms = field(default_factory=ColumnForms)
+    repeated: frozenset[str] = frozenset()
 
     def of_row(self, stated: object, loose: object, columns: tuple[str, ...]) -> tuple[str, bool]:
         """Return the entity type of a row, and whether the column `type` gave it."""
@@ -146,8 +150,12 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
                     f"Dates of the column {name[:60]}, such as {value}, stay as they are: nothing says "
                     "whether the day or the month comes first."
                 )
-            types = replace(types, are_people=are_people(known), number=number, proposed=proposed)
-            types = replace(types, renamed=names, forms=forms)
+            types = replace(
+                types, are_people=bool(names) or are_people(known), number=number, proposed=proposed
+            )
+            whole = Counter(identity.fold_text(whole_name(each.fields, names)) for each in parts if number)
+            repeated = frozenset(name for name, count in whole.items() if count > 1)
+            types = replace(types, renamed=names, forms=forms, repeated=repeated)
         for part in parts:
             if kind == "sheet":
                 sheet = next((field for field in part.fields if field.name == "name"), None)
@@ -225,6 +233,8 @@ def _add(
             draft.warn(f"Equal rows without a name or an id are one entity: the one{place(part.span)} too.")
         # What such a row is identified by must not change with the name of the file.
         also = []
+    if entity_type not in numbers.NUMBERED:
+        add_names(own, types.number, types.repeated)
     name = name_of_row(entity_type, own, part.span, types.names[-1], types.number)
     if name is not None and types.proposed in own:
         draft.warn(
@@ -241,14 +251,16 @@ def _warn_of_one_name(draft: ProposalDraft, row: int | None, named_rows: dict[tu
     if row is None:
         return
     entity = draft.entities[row]
-    own = identity.identify("", entity.entity_type, entity.fields)
+    named = {identity.CANONICAL_NAME: entity.canonical_name} if entity.canonical_name else {}
+    fields = {**entity.fields, **named}
+    own = identity.identify("", entity.entity_type, fields)
     name = own.basis.rpartition("+")[2]
     if name not in (*identity.NAME_FIELDS, *numbers.FIELDS):
         return
     first = named_rows.setdefault((entity.entity_type, own.entity_id), row)
     if first == row or draft.entities[first].fields == entity.fields:
         return
-    value = identity.read_fields(entity.entity_type, entity.fields)[name]
+    value = identity.read_fields(entity.entity_type, fields)[name]
     kind = "number" if name in numbers.FIELDS else "name"
     excerpt = str(value)[:60]
     draft.warn(

@@ -8,7 +8,8 @@ people, a column that says of which kind a number or an address is, as `mobile_p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from graphmem.ingest.interpreters.text_places import Cursor, place, widen
 from graphmem.ingest.tables import table
 from graphmem.ingest.tabular import NO_NAME, labelled_name
 from graphmem.model import identity, numbers
+from graphmem.text import words
 
 SEPARATOR = " ::: "
 TABLES = table("contacts")
@@ -25,10 +27,22 @@ MANY: list[tuple[re.Pattern[str], str, str]] = [
     (re.compile(column), one, many) for column, (one, many) in TABLES["columns"].items()
 ]
 KINDS_OF_PEOPLE = [(re.compile(column), name) for column, name in TABLES["columns_of_people"].items()]
-NAMES_OF_PEOPLE, PEOPLE_COLUMNS = (
-    TABLES["people"]["names"],
-    [{*names} for names in TABLES["people"]["columns"]],
-)
+PEOPLE_COLUMNS = [{*names} for names in TABLES["people"]["columns"]]
+
+
+def _columns(listed: str) -> list[str]:
+    return [_plain(name) for name in listed.split()]
+
+
+@lru_cache(maxsize=1_000)
+def _plain(column: str) -> str:
+    return "".join(words.tokens(column))
+
+
+FIRST_AND_LAST = [[*map(_columns, pair)] for pair in TABLES["people"]["languages"]]
+FULL_NAMES, NAMES = (_columns(TABLES["people"][listed]) for listed in ("full_names", "names"))
+FIELDS_OF_PEOPLE = {name: _columns(listed) for name, listed in TABLES["people"]["fields"].items()}
+NUMBERS_OF_PEOPLE = frozenset(_columns(TABLES["numbers"]["of_people"]))
 LABELLED = re.compile(r"((e?_?mail|phone|address|website|relation|event|custom_field|im)_\d+)_(?:type|label)")
 """Columns that say of which kind the value in the column beside them is."""
 LABELS = re.compile(r".*_(?:type|label)|labels|group_membership")
@@ -39,17 +53,33 @@ ROWS_LEAST = 3  # of fewer rows, no column looks as if it numbered them
 PARTS_OF_NAME = ("first_name", "given_name", "last_name", "family_name")
 NAME_CHARACTERS_LIMIT = 120
 LETTER = re.compile(r"[^\W\d_]")
+FAMILY_FIRST = re.compile("CJK|HANGUL")  # scripts, as the names of their characters begin
 NAMING = (*identity.NAME_FIELDS, "email", "phone", "url")
 """Fields of which one is enough as the name of a row."""
 IDS = {"id", "uuid", "external_id", "message_id"}
 
 
-def usual_names(labels: Iterable[str]) -> dict[str, str]:
-    """Return the columns of a table of people in other languages, and what they are called else."""
-    names = {*labels}
-    usual = ("first_name", "last_name")
-    pair = next((pair for pair in NAMES_OF_PEOPLE if names.issuperset(pair)), None)
-    return dict(zip(pair, usual, strict=True)) if pair is not None and names.isdisjoint(usual) else {}
+def usual_names(labels: Sequence[str]) -> dict[str, str]:
+    """Return the columns of a table of people in any language, and what they are called else."""
+    columns = {plain: label for label in reversed(labels) if (plain := _plain(label))}
+
+    def first(listed: Iterable[str]) -> str | None:
+        return next((columns[plain] for plain in listed if plain in columns), None)
+
+    fields = {label: name for name, listed in FIELDS_OF_PEOPLE.items() if (label := first(listed))}
+    known = {*labels, *fields.values()}
+    pairs = ([*map(first, pair)] for pair in FIRST_AND_LAST)
+    pair = next((pair for pair in pairs if None not in pair and pair[0] != pair[1]), None)
+    usual: dict[str, str] = {}
+    if pair is not None and known.isdisjoint(("first_name", "last_name")):
+        usual = dict(zip(map(str, pair), ("first_name", "last_name"), strict=True))
+    elif name := (first(FULL_NAMES) if known & {"email", "phone", "mobile_phone"} else None) or (
+        first(NAMES) if "email" in known else None
+    ):
+        usual = {name: "name"}
+    if not usual and not are_people(tuple(labels)):
+        return {}
+    return {label: name for label, name in (fields | usual).items() if name not in labels or name == label}
 
 
 def columns_joined(
@@ -167,6 +197,7 @@ def number_of_rows(
             values.setdefault(field_name(each.name), []).append(str(each.value).strip())
     distinct = [name for name, texts in values.items() if texts and len({*texts}) == len(texts)]
     named = [name for name in distinct if numbers.squeezed(name) in numbers.OF_TABLES]
+    named += [name for name in distinct if _plain(name) in NUMBERS_OF_PEOPLE]
     if named or len(rows) < ROWS_LEAST:
         return next(iter(named), None), None
     codes = [
@@ -192,6 +223,32 @@ def _part_of_name(entity_type: str, members: Mapping[str, PartField]) -> str | N
     part = next(str(read[name]) for name in PARTS_OF_NAME if name in read)
     known = next((str(read[name]) for name in ("phone", "url") if name in read), None)
     return f"{part} · {known}" if known is not None else None
+
+
+def whole_name(members: Iterable[PartField], renamed: Mapping[str, str]) -> str:
+    """Return the name of a row, or its first and last name; empty if it has none."""
+    fields = ((field_name(member.name), member.value) for member in members)
+    read = identity.read_fields("person", {renamed.get(name, name): value for name, value in fields})
+    return str(read.get("name") or "")
+
+
+def add_names(members: dict[str, PartField], number: str | None, repeated: Collection[str]) -> None:
+    """Add the name that the columns of a row make together.
+
+    A Chinese, Japanese or Korean name has the family name first, without a blank. Where several rows have one
+    name (``repeated``, folded) and no e-mail address, the column ``number`` tells them apart.
+    """
+    first, last = (members.get(name) for name in ("first_name", "last_name"))
+    if first is not None and last is not None and "name" not in members:
+        texts = [str(each.value).strip() for each in (last, first)]
+        if FAMILY_FIRST.match(unicodedata.name(texts[0][:1], "")) and words.is_dense(texts[1][:1]):
+            members["name"] = PartField("name", "".join(texts), widen(last.span, first.span))
+    name = "" if number not in members or "email" in members else whole_name(members.values(), {})
+    if name and identity.fold_text(name) in repeated:
+        if "name" in members:
+            members["full_name"] = members.pop("name")._replace(name="full_name")
+        whole = f"{name} · {members[str(number)].value}"
+        members[identity.CANONICAL_NAME] = PartField(identity.CANONICAL_NAME, whole)
 
 
 def name_of_row(
