@@ -105,3 +105,45 @@ def test_the_beginning_of_a_relationship_is_read(metadata: list[tuple[str, str]]
 @pytest.mark.parametrize("metadata", [[], [("role", '"since 2019"')], [("since", '"long ago"')]])
 def test_without_a_date_no_beginning_is_known(metadata: list[tuple[str, str]]) -> None:
     assert ending.validity(metadata) == (None, None)
+
+
+def midnight(day: str) -> str:
+    return f"{day}T00:00:00.000000Z"
+
+
+NOON = "T12:00:00.000000Z"
+NEXT_TWO_DAYS = ("2026-11-25" + NOON, "2026-11-27" + NOON)
+NEXT_WEEK = (midnight("2026-11-30"), midnight("2026-12-07"))
+NEXT_MONTH = (midnight("2026-12-01"), midnight("2027-01-01"))
+LAST_THREE_DAYS = ("2026-11-22" + NOON, "2026-11-25" + NOON)
+
+
+@walk_over(
+    "question, bounds",
+    [
+        ("Which tasks are due within 2 days?", NEXT_TWO_DAYS),
+        ("tasks due over the next two days", NEXT_TWO_DAYS),
+        ("tasks due in the next 48 hours", NEXT_TWO_DAYS),
+        ("Aufgaben, die in den nächsten 2 Tagen fällig sind", NEXT_TWO_DAYS),
+        ("Welche Aufgaben sind binnen zwei Tagen fällig?", NEXT_TWO_DAYS),
+        ("tâches à faire dans les 2 prochains jours", NEXT_TWO_DAYS),
+        ("Quelles tâches sont à rendre dans les deux jours à venir ?", NEXT_TWO_DAYS),
+        ("¿Qué tareas hay para los próximos dos días?", NEXT_TWO_DAYS),
+        ("quali attività scadono nei prossimi due giorni?", NEXT_TWO_DAYS),
+        ("que tarefas vencem nos próximos 2 dias?", NEXT_TWO_DAYS),
+        ("tasks due next week", NEXT_WEEK),
+        ("Aufgaben für nächste Woche", NEXT_WEEK),
+        ("tareas para la semana que viene", NEXT_WEEK),
+        ("attività della prossima settimana", NEXT_WEEK),
+        ("tâches du mois prochain", NEXT_MONTH),
+        ("tareas del próximo mes", NEXT_MONTH),
+        ("tâches des 3 derniers jours", LAST_THREE_DAYS),
+        ("attività degli ultimi 3 giorni", LAST_THREE_DAYS),
+    ],
+)
+def test_a_time_behind_a_kind_is_read_in_each_language(question: str, bounds: tuple[str, str]) -> None:
+    (phrase,) = Reading(mentions.names_in(question), {"task"}, {}, NOW).kinds()
+    assert phrase.period is not None
+    assert phrase.period.start is not None
+    assert phrase.period.end is not None
+    assert (times.render(phrase.period.start), times.render(phrase.period.end)) == bounds

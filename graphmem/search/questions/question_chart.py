@@ -22,7 +22,7 @@ from graphmem.text.codes import has_digit
 BEFORE, LINKS, NOT, NAMING, BEING = map(lexicon.words, ("before_kinds", "links", "not", "naming", "being"))
 _CATEGORIES: Final[Mapping[str, frozenset[str]]] = {
     "before": BEFORE, "link": LINKS, "plain_link": LINKS - lexicon.words("clauses"), "being": BEING,
-    "not": NOT, "naming": NAMING, "due": (DUE := lexicon.words("due")),
+    "not": NOT, "naming": NAMING, "of": lexicon.words("of"), "due": (DUE := lexicon.words("due")),
 }  # fmt: skip
 """Words that join others, and mean nothing by themselves."""
 ASKING: Final = lexicon.words("asking")

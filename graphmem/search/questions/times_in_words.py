@@ -94,8 +94,11 @@ _WORDS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """The words of times by category, and what they mean."""
 _DAYS_FROM_TODAY: Final = lexicon.numbers("days_from_today")
-_WEEKEND, _FUTURE, _PAST = map(lexicon.words, ("weekend", "future", "past"))
-_UNIT_DAYS: Final = {"day": 1, "week": 7, "month": 30, "year": 365}
+_WEEKEND, _FUTURE, _PAST, _DUE = map(lexicon.words, ("weekend", "future", "past", "due"))
+_UNIT_LENGTHS: Final = {
+    "hour": times.DAY // 24, "day": times.DAY, "week": 7 * times.DAY, "month": 30 * times.DAY,
+    "year": 365 * times.DAY,
+}  # fmt: skip
 _UNIT_MONTHS: Final = {"month": 1, "quarter": 3, "year": 12}
 Moments = tuple[Moment, ...] | None  # the times that words may mean, the likeliest first
 
@@ -161,11 +164,7 @@ class Calendar:
         """The functions that the rules of times name."""
         return {
             "same": lambda _start, _end, value: value,
-            "length": lambda _start, _end, count, unit: (
-                count * _UNIT_DAYS[unit] * times.DAY
-                if count in range(1, COUNT_LIMIT + 1) and unit in _UNIT_DAYS
-                else None
-            ),
+            "length": lambda _start, _end, count, unit: _length(count, unit),
             "day": lambda _start, _end, month, day: (month[0], day),
             "day_of_years": lambda _start, _end, month, day: self._of_years((month[0], day)),
             "of_years": lambda _start, _end, part: self._of_years(part),
@@ -175,10 +174,22 @@ class Calendar:
             "dated": self._dated,
             "shifted": self._shifted,
             "stretch": self._stretch,
+            # Italian says "due", which is two, behind its word for next.
+            "stretch_of": lambda start, end, count, shift, unit: (
+                None if self.tokens[start] in _DUE else self._stretch(start, end, shift, _length(count, unit))
+            ),
+            "stretch_behind": lambda start, end, length, *shifts: self._stretch(
+                start, end, shifts[-1], length
+            ),
+            "bounded_length": lambda start, end, bound, length: (
+                self._stretch(start, end, 1, length) if bound in ("until", "within") else None
+            ),
             "ago": lambda start, end, length: self._period(
                 start, end, _day((self.now - length) // times.DAY * times.DAY)
             ),
-            "bounded": self._bounded,
+            "bounded": lambda start, end, bound, *within: (
+                self._bounded(start, end, bound, within[-1]) if bound != "over" or len(within) > 1 else None
+            ),
             "bounded_part": lambda start, end, bound, part: (
                 self._bounded(start, end, bound, self._dated(start, end, moments))
                 if (moments := self._of_years(part))
@@ -213,7 +224,9 @@ class Calendar:
         year, month, _ = map(int, times.render(self.today)[:10].split("-"))
         return self._period(start, end, _months_from(year, ((month - 1) // size + shift) * size, size))
 
-    def _stretch(self, start: int, end: int, shift: int, length: int) -> Period | None:
+    def _stretch(self, start: int, end: int, shift: int, length: int | None) -> Period | None:
+        if length is None:
+            return None
         phrase = self._words(start, end)
         if shift > 0:
             return Period(phrase, "future", self.now, self.now + length)
@@ -224,6 +237,10 @@ class Calendar:
         if within.start is None or within.end is None:
             return None
         phrase = self._words(start, end)
+        if bound in ("over", "within"):
+            return within._replace(
+                words=phrase, others=tuple(each._replace(words=phrase) for each in within.others)
+            )
         readings: list[Period] = []
         for each in within.readings:
             edge = each.start if bound in ("since", "before") else each.end
@@ -256,6 +273,12 @@ def of_words(text: str, now: int) -> Period | None:
 
 def _day(midnight: int) -> Moment:
     return Moment(midnight, midnight + times.DAY)
+
+
+def _length(count: int, unit: str) -> int | None:
+    """Return how many microseconds some units are, ``None`` for too many and for quarters."""
+    is_length = count in range(1, COUNT_LIMIT + 1) and unit in _UNIT_LENGTHS
+    return count * _UNIT_LENGTHS[unit] if is_length else None
 
 
 def _weekday(midnight: int) -> int:
