@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphmem.model import facts, identity, merged_arrays, shared_addresses, times
+from graphmem.model import canonical, facts, identity, merged_arrays, shared_addresses, times
 from graphmem.model.items import Item
 from graphmem.model.reduction import Observation, Winner
+from graphmem.text.identifiers import address_of
 from graphmem.writing import namesakes, parting, schema_changes
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import StoredItem
@@ -157,10 +158,23 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
         )
         draft.warn("CONTENT_IDENTITY", message, item.index)
     if before is None:
+        _warn_of_mailbox(draft, item)
         namesakes.warn(draft, item, after)
         namesakes.add(draft, after)
     elif identified := parting.of_item(item):
         _warn_of_family_name(draft, item, before, identified.form)
+
+
+def _warn_of_mailbox(draft: Draft, item: Item) -> None:
+    """Warn of an e-mail address with a name or as a link: the address alone identifies another entity."""
+    values = {identity.spelled(name): canonical.decode(value) for name, value in item.fields.items()}
+    mailbox = identity.identity_value(values.get("email")) if "email" in item.basis else None
+    if mailbox and (address := address_of(mailbox)) != mailbox:
+        message = (
+            f"the entity is identified by {mailbox!r}, and is another one than that of {address}: store the "
+            "address alone, and merge the two if they are one"
+        )
+        draft.warn("EMAIL_WITH_NAME", message, item.index, field="email", entity_id=item.entity_id)
 
 
 def _warn_of_family_name(draft: Draft, item: Item, before: Thing, form: shared_addresses.AnyForm) -> None:

@@ -236,6 +236,19 @@ def test_another_family_name_is_the_same_person_with_a_warning(run: Call) -> Non
     assert len(ids) == 1
 
 
+def test_an_address_with_a_name_or_as_a_link_is_stored_with_a_warning(run: Call) -> None:
+    emails = ('"Cy Lund" <cy@lund.example>', "cy@lund.example", "mailto:CY@lund.example")
+    people = [
+        {"entity_type": "person", "name": f"Cy Lund {i}", "email": email} for i, email in enumerate(emails)
+    ]
+    answer = run("store", entities=people)
+    warnings = [each for each in answer["store_warnings"] if each["code"] == "EMAIL_WITH_NAME"]
+    assert [(each["index"], each["field"]) for each in warnings] == [(0, "email"), (2, "email")]
+    assert [each["entity_id"] for each in warnings] == [answer["entities"][i]["entity_id"] for i in (0, 2)]
+    found = run("entities.find", identifier="cy@lund.example")["entities"]
+    assert {each["entity_id"] for each in found} == {each["entity_id"] for each in answer["entities"]}
+
+
 def test_the_changes_are_those_of_the_people(run: Call) -> None:
     for item in (NILS, BERIT):
         run("store", entities=[item])
