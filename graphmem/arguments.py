@@ -7,6 +7,7 @@ A query operation takes its filters inside ``filters`` or beside it.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from types import NoneType
@@ -118,16 +119,31 @@ def _moment(value: Any) -> int:
     return times.parse(value)
 
 
+def _from(value: Any) -> int:
+    day = _day(value)
+    return _moment(value) if day is None else day
+
+
 def _until(value: Any) -> int:
-    return _before(value) - 1 if _is_date(value) else _moment(value)
+    day = _day(value)
+    return _moment(value) if day is None else day + times.DAY - 1
 
 
 def _before(value: Any) -> int:
-    return _moment(value) + (times.DAY if _is_date(value) else 0)
+    day = _day(value)
+    return _moment(value) if day is None else day + times.DAY
 
 
-def _is_date(value: Any) -> bool:
-    return isinstance(value, str) and len(value.strip()) == len("2026-01-31")
+def _day(value: Any) -> int | None:
+    """Return the first moment of a date, or of today or yesterday, in UTC or with an offset in its zone."""
+    if not isinstance(value, str):
+        return None
+    if (word := _DAY_IN_WORDS.fullmatch(value.strip().lower())) is None:
+        return times.parse(value) if len(value.strip()) == len("2026-01-31") else None
+    # A plus sign in a query string is read as a blank.
+    zone = (word[2] or "Z").replace(" ", "+")
+    ahead = times.parse("1970-01-02T00:00Z") - times.parse(f"1970-01-02T00:00{zone}")
+    return (times.now() + ahead) // times.DAY * times.DAY - ahead - times.DAY * (word[1] == "yesterday")
 
 
 def _offset(value: int) -> int:
@@ -148,8 +164,27 @@ def _not_blank(value: str) -> str:
     return value
 
 
+def opened(value: Any, kind: type = dict) -> Any:
+    """Return the object or the list that a JSON text is, else the value: some hosts send them as texts."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            read_value = canonical.decode(value)
+            return read_value if isinstance(read_value, kind) else value
+    return value
+
+
 NoBool = BeforeValidator(_no_bool)
 """Refuses ``true``, which pydantic reads as 1. Stands after the bounds: the JSON Schema then has them."""
+OBJECT_OR_TEXT: dict[str, Any] = {"anyOf": [{"type": "object"}, {"type": "string"}]}
+"""The schema of an object with members of any name, or its JSON text.
+
+Hosts with strict schemas close each object, and send such an object as a text.
+"""
+FreeObject = Annotated[
+    dict[str, Any] | None,
+    BeforeValidator(opened),
+    WithJsonSchema({"anyOf": [*OBJECT_OR_TEXT["anyOf"], {"type": "null"}]}),
+]
 Limit = Annotated[int, Field(ge=1, le=PAGE_LIMIT, description="Page size."), NoBool]
 Offset = Annotated[
     int,
@@ -158,9 +193,12 @@ Offset = Annotated[
     NoBool,
 ]
 Total = Annotated[bool, Field(description="Whether to count all.")]
+_DAY_IN_WORDS = re.compile(r"(today|yesterday)([ +-]\d\d:?\d\d|z)?", re.ASCII)
 _MOMENT_SCHEMA = WithJsonSchema({"type": "string", "format": "date-time"})
 Moment = Annotated[int, BeforeValidator(_moment), _MOMENT_SCHEMA, ReadAs("since")]
 """A time: ISO 8601 for callers, microseconds since 1970 in the code. A date is its first moment in UTC."""
+MomentFrom = Annotated[int, BeforeValidator(_from), _MOMENT_SCHEMA, ReadAs("since")]
+"""The first moment of a range. Its date may be ``today`` or ``yesterday``, also with an offset."""
 MomentUntil = Annotated[int, BeforeValidator(_until), _MOMENT_SCHEMA, ReadAs("until")]
 """The last moment of a range. A date is the last moment of its day: a range until January 31 has that day."""
 MomentBefore = Annotated[int, BeforeValidator(_before), _MOMENT_SCHEMA, ReadAs("until")]
@@ -471,8 +509,8 @@ def _fold(
     filters: dict[str, Any] = {}
     lists = _lists(model)
     for name, value in raw.items():
-        if name in lists and isinstance(value, str):
-            value = _list_of(value)
+        if name in lists:
+            value = opened(value, list)
         target = meant.get(name, name)
         place, key = folded, target
         if inner is not None and name == model.filters_in and isinstance(value, Mapping):
@@ -485,14 +523,6 @@ def _fold(
     if filters or model.filters_in in raw:
         folded.setdefault(model.filters_in, filters)
     return folded
-
-
-def _list_of(text: str) -> Any:
-    """Return the list that a JSON text is, else the text: some hosts send lists as texts."""
-    with contextlib.suppress(ValueError):
-        value = canonical.decode(text)
-        return value if isinstance(value, list) else text
-    return text
 
 
 def _put(place: dict[str, Any], key: str, value: Any, where: str, issues: list[dict[str, Any]]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from graphmem.arguments import Arguments, spellings
+from graphmem.arguments import Arguments, opened, spellings
 from graphmem.auth import Actor
 from graphmem.model import identity, ids, items
 
@@ -75,7 +75,8 @@ def own_shape(raw: Mapping[str, Any]) -> dict[str, Any]:
         shaped["observation_source"] = shaped.pop("source")
     entities, relationships = shaped.get("entities"), shaped.get("relationships")
     if isinstance(entities, list):
-        entities = shaped["entities"] = [_item(each) if isinstance(each, dict) else each for each in entities]
+        read = map(opened, entities)
+        entities = shaped["entities"] = [_item(each) if isinstance(each, dict) else each for each in read]
         if isinstance(relationships, list) and relationships:
             named = _named(entities)
             shaped["relationships"] = [
@@ -134,7 +135,7 @@ def _relationship(raw: Mapping[str, Any], named: Mapping[str, set[int]]) -> dict
             return relationship
         del relationship[name]
         relationship[f"{side}_index" if isinstance(end, int) else f"{side}_entity_id"] = end
-    metadata = relationship.get("metadata") or {}
+    metadata = opened(relationship.get("metadata") or {})
     if isinstance(metadata, dict) and (
         period := [name for name in _PERIOD if name in relationship and name not in metadata]
     ):

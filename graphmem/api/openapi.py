@@ -15,6 +15,7 @@ from graphmem.api.refusals import OAuthEnvelope
 from graphmem.api.rest_routes import ROUTES, RestRoute
 from graphmem.arguments import BODY_METHODS, nested_filters, shown_names
 from graphmem.errors import Envelope, Forbidden, GraphmemError, HostRefused, RateLimited, SandboxDisabled
+from graphmem.mcp.tools import joined
 from graphmem.registry import REGISTRY, Operation, Scope
 
 REF = "#/components/schemas/{model}"
@@ -114,13 +115,14 @@ def _describe(
     name = operation.name.replace(".", "_")
     in_path = re.findall(r"{(\w+)}", path)
     described: dict[str, Any] = {
-        "operationId": name if position == 0 else f"{name}_{position + 1}",
+        # Generated clients make a function of it: another address has its method and its words.
+        "operationId": name if position == 0 else "_".join([method.lower(), *re.findall(r"\w+", path)]),
         "summary": operation.summary,
         "description": operation.description,
         "tags": [operation.name.partition(".")[0]],
     }
     model = _arguments(operation.arguments, components)
-    parameters = [_parameter(n, _present(model["properties"].get(n, {})), "path", True) for n in in_path]
+    parameters = [_parameter(n, joined(model["properties"].get(n, {})), "path", True) for n in in_path]
     if method not in BODY_METHODS:
         parameters += _query(operation, model, in_path)
     else:
@@ -135,13 +137,6 @@ def _describe(
     if operation.public:
         described["security"] = []
     return described
-
-
-def _present(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an argument that may be null elsewhere, where it is always sent."""
-    parts: list[dict[str, Any]] = schema.get("anyOf", [])
-    others = [part for part in parts if part != {"type": "null"}]
-    return others[0] if len(others) == 1 < len(parts) else schema
 
 
 def _form(reference: dict[str, Any]) -> dict[str, Any]:

@@ -19,12 +19,13 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphmem import doctor
+from graphmem import __version__, doctor
 from graphmem.api import openapi
 from graphmem.api.refusals import accepts_pages
 from graphmem.api.rest_routes import JSON, services_of
 from graphmem.auth import signed_requests
 from graphmem.errors import NotFound
+from graphmem.mcp.toolsets import TABLE
 from graphmem.observability import metrics
 
 FOLDERS: Final = ("src", "vendor")
@@ -134,6 +135,19 @@ async def describe_as_json(request: Request) -> Response:
 async def describe_signing(request: Request) -> Response:
     document = signed_requests.resource_document(services_of(request).settings)
     return Response(orjson.dumps(document), media_type=JSON)
+
+
+async def show_server_card(request: Request) -> Response:
+    base = services_of(request).settings.advertised_url()
+    card = {
+        "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        "name": "io.github.graphmem/graphmem",
+        "title": "graphmem",
+        "version": __version__,
+        "description": TABLE["texts"]["purpose"],
+        "remotes": [{"type": "streamable-http", "url": f"{base}/mcp"}],
+    }
+    return Response(orjson.dumps(card), media_type=JSON)
 
 
 async def measure(request: Request) -> Response:

@@ -20,7 +20,6 @@ from graphmem.auth import Scope
 from graphmem.auth.rates import RateClass
 from graphmem.context import Services
 from graphmem.errors import GraphmemError
-from graphmem.mcp.toolsets import TOOLSETS
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
@@ -136,35 +135,7 @@ def _route(row: Mapping[str, Any]) -> RestRoute:
     return RestRoute(**made)
 
 
-def _metadata(path: str, name: str, summary: str, endpoint: str) -> RestRoute:
-    """Return the route of a document by which OAuth clients find their way."""
-    return RestRoute(
-        "GET", f"/.well-known/{path}", name, summary, "oauth", sandbox=False,
-        answers=(Answer(schema=_schema("object")),), endpoint=f"oauth_routes:{endpoint}",
-    )  # fmt: skip
-
-
-_RESOURCES: Final = ("", "/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
-"""The paths that are resources of their own."""
-_SERVER: Final = ("oauth-authorization-server", "oauth-authorization-server/mcp", "openid-configuration")
-"""Where clients look for the metadata of the authorization server; some take the address of MCP for it."""
-ROUTES: Final = (
-    *map(_route, _TABLE["routes"]),
-    *(
-        _metadata(
-            f"oauth-protected-resource{path}", f"oauth_resource{path.replace('/', '_')}",
-            f"The metadata of {path or 'the base'} as a resource (RFC 9728).", "resource_metadata",
-        )
-        for path in _RESOURCES
-    ),
-    *(
-        _metadata(
-            path, re.sub(r"\W", "_", path), "The metadata of the authorization server (RFC 8414).",
-            "server_metadata",
-        )
-        for path in _SERVER
-    ),
-)  # fmt: skip
+ROUTES: Final = tuple(map(_route, _TABLE["routes"]))
 
 _BY_METHOD_AND_PATH: Final = {(route.method, route.path): route for route in ROUTES}
 

@@ -1,13 +1,14 @@
 """Signatures of HTTP requests: RFC 9421 with the header ``Signature-Key``, as agents sign.
 
-A request has one signature, under one label, in ``Signature-Key``, ``Signature-Input`` and ``Signature``.
-What the signature covers becomes its *base*, a text. Nothing here looks up a key or reads a clock.
+The signature of an agent has the label of ``Signature-Key`` in ``Signature-Input`` and ``Signature``; a proxy
+may add its own. What it covers becomes its *base*, a text. Nothing here looks up a key or reads a clock.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ HEADERS: Final = ("signature-key", "signature-input", "signature")
 WINDOW_SECONDS: Final = 60  # how far the time of a signature may be from that of the service
 DIGESTS: Final = {"sha-256": "sha256", "sha-512": "sha512"}
 """The algorithms of ``Content-Digest`` that are compared, with their names in :mod:`hashlib`."""
+_PARTS: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",])+')  # the members of a header, parted by commas
 _PARAMETERS: Final = frozenset({"created", "expires", "nonce", "tag", "keyid", "alg"})
 
 
@@ -85,15 +87,14 @@ class MessageSignature:
     def of(cls, message: SignedMessage, now: float) -> MessageSignature:
         """Return the signature of a request, which covers all that it must and is of this time.
 
-        Raises AgentSignatureInvalid: it is missing or damaged, one of two, covers too little, or is of
-        another time.
+        Raises AgentSignatureInvalid: it is missing or damaged, covers too little, or is of another time.
         """
-        label, (scheme, members) = _only_member(message, "signature-key")
-        _, (components, parameters) = _only_member(message, "signature-input", label)
-        _, (signature, _) = _only_member(message, "signature", label)
+        label, _, (scheme, members) = _member(message, "signature-key")
+        _, text, (components, parameters) = _member(message, "signature-input", label)
+        _, written, (signature, _) = _member(message, "signature", label)
         if not isinstance(components, list) or not isinstance(signature, bytes):
             raise refused("invalid_request", "Signature-Input has no list, or Signature has no bytes")
-        if message.field("signature") != _rendered(label, signature):
+        if written != _rendered(label, signature):
             # Base64 has several texts for the same bytes: one alone is taken.
             raise refused("invalid_request", "Signature is not written as RFC 9651 does")
         if any(not isinstance(name, str) or parameters for name, parameters in components):
@@ -108,7 +109,6 @@ class MessageSignature:
         if missing := [name for name in needed if name not in names]:
             raise refused("invalid_input", f"it does not cover {', '.join(missing)}", required_input=needed)
         created = _check_times(parameters, now)
-        text = message.field("signature-input") or ""
         # A scheme is a token of RFC 9651, which is no text.
         scheme = "" if isinstance(scheme, str) else str(scheme)
         return cls(scheme, members, names, created, text[len(label) + 1 :], signature)
@@ -117,7 +117,7 @@ class MessageSignature:
 def signed_digests(message: SignedMessage) -> dict[str, bytes]:
     """Return the digests in ``Content-Digest`` that can be compared, by algorithm of :mod:`hashlib`."""
     digests: dict[str, bytes] = {}
-    for name, (value, _) in _members(message, "content-digest").items():
+    for name, (value, _) in _members("content-digest", message.field("content-digest")).items():
         if name in DIGESTS and isinstance(value, bytes):
             digests[DIGESTS[name]] = value
     if not digests:
@@ -171,21 +171,31 @@ def _check_times(parameters: Mapping[str, Any], now: float) -> int:
     return created
 
 
-def _only_member(
+def _member(
     message: SignedMessage, header: str, label: str | None = None
-) -> tuple[str, tuple[Any, Any]]:
-    """Return the label and the value of the only member of a header. ``label``: the label it must have."""
-    members = _members(message, header)
-    if len(members) != 1 or label not in (None, *members):
+) -> tuple[str, str, tuple[Any, Any]]:
+    """Return the label, the text and the value of a member of a header.
+
+    Args:
+        label: the label of the member; a proxy may have added its own. None: there is one member alone.
+    """
+    members = _members(header, message.field(header))
+    if label is None and len(members) == 1:
+        label = next(iter(members))
+    if label not in members:
         raise refused("invalid_request", f"{header} must have one member, with the label of Signature-Key")
-    return next(iter(members.items()))
+    parts = (part.strip(" \t") for part in _PARTS.findall(message.field(header) or ""))
+    text = next((part for part in parts if part.startswith(f"{label}=")), "")
+    # What is signed is the text: it must say what the header says.
+    if _members(header, text) != {label: members[label]}:
+        raise refused("invalid_request", f"{header} cannot be parted")
+    return label, text, members[label]
 
 
-def _members(message: SignedMessage, header: str) -> dict[str, tuple[Any, Any]]:
+def _members(header: str, text: str | None) -> dict[str, tuple[Any, Any]]:
     # Few requests are signed, and commands start without it.
     import http_sf
 
-    text = message.field(header)
     if text is None:
         raise refused("invalid_request", f"the header {header} is missing")
 

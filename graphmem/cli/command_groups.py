@@ -48,13 +48,17 @@ def proposals(word: str, group: Sequence[str], known: Sequence[str]) -> list[str
     return [line for line, words in commands.items() if word in words][:PROPOSALS_LIMIT]
 
 
-def _instead(exc: Any, root: TyperGroup) -> str:
-    """Return what to do in place of an option that a command lacks."""
-    if not hasattr(exc, "possibilities"):
-        return ""
+def _instead(exc: Any, root: TyperGroup, line: Sequence[str]) -> str:
+    """Return what to do in place of a line of another service, or of an option that a command lacks."""
+    table = tables.read("cli/synonyms")
+    said = f" {' '.join(line)} "
+    if not hasattr(exc, "option_name"):
+        texts = [text for words, text in table["lines"].items() if f" {words} " in said]
+        return f" (use {texts[0]})" if texts else ""
     name: str = exc.option_name
     known = getattr(exc.ctx.command, "instead", {}) if exc.ctx else {}
-    if text := known.get(name.lstrip("-").removeprefix("no-").replace("-", "_")):
+    text = known.get(name.lstrip("-").removeprefix("no-").replace("-", "_")) or table["options"].get(name)
+    if text:
         return f" ({text})"
     is_of_root = any(name in parameter.opts for parameter in root.params)
     return f" (it stands before the command: graphmem {name} …)" if is_of_root else ""
@@ -250,7 +254,7 @@ def group_of(*words: str) -> type[TyperGroup]:
                 if isinstance(exc, typer.BadParameter):
                     error.message = validation_message(error.message)
                 if not words:
-                    error.message += _instead(error, self)
+                    error.message += _instead(error, self, self._line)
                     if "--json" in self._line and type(exc).__name__ != "NoArgsIsHelpError":
                         tell_error(InvalidInput(error.format_message()), secrets.token_hex(16), as_json=True)
                 raise

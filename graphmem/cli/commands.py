@@ -31,8 +31,6 @@ LISTED = Path(__file__).parent / "listed.json"
 """The list of commands that are operations; `make snapshots` writes it from the registry."""
 
 AS_JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-JSON_IN_PIPES = frozenset({"context.retrieve"})
-"""Operations whose answers are printed as JSON unless stdout is a terminal: they are read by programs."""
 
 TEXT_HELP = 'What cannot be JSON is taken as text: CEO is "CEO", while 7, true, null, [ and { are JSON.'
 _LOOKS_LIKE_JSON = re.compile(r'\s*(?:[\[{"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$)')
@@ -139,7 +137,6 @@ def _function(entry: Listed) -> Callable[..., None]:
         as_json = as_json or session.as_json
         with telling_errors(as_json, _place(entry, values)):
             raw = with_ids(session, entry, _arguments(entry, values))
-            as_json = as_json or (entry.name in JSON_IN_PIPES and not is_terminal())
             if not as_json:
                 raw = {**entry.people, **raw}
             if entry.name == "keys.create":
@@ -212,6 +209,9 @@ def _signature(entry: Listed) -> Iterator[inspect.Parameter]:
         yield inspect.Parameter(
             _FILE, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str | None, file], default=None
         )
+    if not any("user_id" in (parameter.name, parameter.shown) for parameter in entry.parameters):
+        own = Annotated[str | None, typer.Option("--user-id", hidden=True)]
+        yield inspect.Parameter("user_id", inspect.Parameter.KEYWORD_ONLY, annotation=own, default=None)
     yield inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, annotation=AS_JSON, default=False)
 
 
@@ -282,6 +282,8 @@ def _arguments(entry: Listed, values: dict[str, Any]) -> dict[str, Any]:
         if parameter.value is ValueKind.WORDS and not isinstance(words, str):
             values[parameter.keyword] = " ".join(words) if words else None
     raw = {} if file is None else _from_file(entry, file)
+    # Clients of another service give that of the caller itself, which asks for nothing.
+    raw |= {name: value for name in ("user_id",) if (value := values.pop(name, None)) is not None}
     parameters = sorted(entry.parameters, key=lambda parameter: parameter.is_own_name)
     names = {parameter.name: parameter.shown for parameter in parameters if parameter.is_argument}
     raw = {names.get(name, name): value for name, value in raw.items()}

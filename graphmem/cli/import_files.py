@@ -32,6 +32,7 @@ POLL_SECONDS: Final = 1.0
 UNFINISHED: Final = ("pending", "running")
 LEFT_OUT: Final = re.compile(r"(?:^|/)(?:\.|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
 """Members of archives that are no content."""
+LEFT_OUT_OF: Final = "left out"  # words of each warning about a part of a file that did not come in
 HEAD_BYTES: Final = 1_000
 _NOTION_TABLE: Final = re.compile(r"(?:_all)?\.csv$")
 
@@ -73,7 +74,7 @@ def import_files(
             upload.print_rows(rows, session.as_json, outcomes, other.not_imported if other else ())
     if not rows:
         raise InvalidInput("there is no file to import")
-    if any("failed" in (row["outcome"], row.get("interpretation", {}).get("status")) for row in rows):
+    if any(LEFT_OUT_OF in text or colour == "red" for row in rows for text, colour in upload.complaints(row)):
         raise typer.Exit(1)
 
 

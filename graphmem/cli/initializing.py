@@ -15,9 +15,10 @@ from graphmem import environment_file
 from graphmem.cli.agents.agent_table import agents
 from graphmem.cli.agents.file_changes import chosen_agents, print_files
 from graphmem.cli.encryption import KeyPlace, new_keys, words_told
-from graphmem.cli.session import Draw, Session, console, open_instance, run_async, tell, telling
+from graphmem.cli.session import Draw, Session, console, open_instance, run_async, tell, tell_progress
 from graphmem.cli.tables import pairs, plain
 from graphmem.errors import ConfigurationInvalid
+from graphmem.service import calling
 
 if TYPE_CHECKING:
     from graphmem.database.driver import Database
@@ -216,7 +217,7 @@ def _around(session: Session, choices: Choices, hooks: bool) -> dict[str, Any]:
         row for each in chosen for row in set_up(each, "user", Path.home(), start, hooks, False, False)
     ]
     if choices.me is not None:
-        with telling("storing who you are"):
+        with calling.telling("storing who you are", tell_progress):
             known = me(session)
             if known.get("canonical_name") != choices.me:
                 item = {"entity_type": "person", "name": choices.me, "self": True}

@@ -10,7 +10,6 @@ import json
 import os
 import secrets
 import sys
-import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -212,28 +211,6 @@ def tell(line: str, style: str = "") -> None:
     from graphmem.cli.tables import plain
 
     stderr.print(plain(line, style), highlight=False, soft_wrap=True)
-
-
-@contextlib.contextmanager
-def telling(doing: str) -> Iterator[None]:
-    """Print every few seconds what a call waits for: Neo4j plans the first statements for long."""
-    import threading
-
-    from graphmem.service import calling
-
-    ended, begin = threading.Event(), time.monotonic()
-
-    def tell() -> None:
-        while not ended.wait(calling.TELL_SECONDS):
-            tell_progress(f"{doing} … {time.monotonic() - begin:.0f} s")
-
-    thread = threading.Thread(target=tell, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -149,7 +149,7 @@ def _started(row: dict[str, Any]) -> dict[str, Any]:
     return row.get("interpretation", {})
 
 
-def _complaints(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def complaints(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what was not taken of a file and why, each with its colour."""
     started = _started(row)
     if row["outcome"] == "failed":
@@ -208,7 +208,7 @@ def _draw(rows: Sequence[dict[str, Any]], counts: Mapping[str, int], not_importe
         add(table, *cells, row.get("mime_type", ""), status, entities, source)
     console.print(table)
     for row in rows:
-        for text, colour in _complaints(row):
+        for text, colour in complaints(row):
             tell(f"{row['file']}: {text}", colour)
     texts = (f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
     console.print(", ".join(texts), highlight=False)

@@ -63,6 +63,10 @@ class ResourceKind(NamedTuple):
 
 KINDS: Final = {uri: ResourceKind(**row) for uri, row in TABLE["resources"].items()}
 """The kinds of resources by their URI or their template."""
+RECENT_RESOURCE: Final = types.Resource(
+    uri=RECENT, name="recent", description=KINDS[RECENT].description, mime_type=MIME_TYPE
+)
+"""The resource that is listed without the database."""
 
 
 @contextlib.contextmanager
@@ -127,10 +131,15 @@ class BesideTools:
         ])  # fmt: skip
 
     async def _list_resources(self, params: types.PaginatedRequestParams) -> types.ListResourcesResult:
-        """List what changed and the schemas in use. Entities have a template alone, because they are many."""
+        """List what changed and the schemas in use. Entities have a template alone, because they are many.
+
+        While the database starts, what changed is listed alone: clients list at their start, and wait for it.
+        """
         if Scope.READ not in self._actor().scopes:
             return types.ListResourcesResult(resources=[])
-        page = canonical.decode(await self._run("schemas.list", cursor=params.cursor, limit=PAGE_SIZE))
+        page: dict[str, Any] = {"schemas": []}
+        if not await self._services.availability.error():
+            page = canonical.decode(await self._run("schemas.list", cursor=params.cursor, limit=PAGE_SIZE))
         names = [schema["entity_type"] for schema in page["schemas"]]
         resources = [
             types.Resource(
@@ -141,9 +150,7 @@ class BesideTools:
             for name in names
         ]
         if params.cursor is None:
-            about = KINDS[RECENT].description
-            recent = types.Resource(uri=RECENT, name="recent", description=about, mime_type=MIME_TYPE)
-            resources.insert(0, recent)
+            resources.insert(0, RECENT_RESOURCE)
         return types.ListResourcesResult(resources=resources, next_cursor=page.get("next_cursor"))
 
     async def _read(self, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:

@@ -5,10 +5,13 @@ The toolset is that of the path, else that of the header ``X-MCP-Tools``, else t
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Coroutine
 from contextvars import ContextVar
 from functools import partial
+from typing import Any
 
 import orjson
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -22,10 +25,15 @@ from graphmem.auth import Actor, request_actor
 from graphmem.context import Services
 from graphmem.database.jobs import waited_for
 from graphmem.errors import Forbidden, InvalidInput, MethodNotAllowed
+from graphmem.mcp.protocol import is_id
 from graphmem.mcp.tools import create_server
 from graphmem.mcp.toolsets import TOOLSETS, all_tools
 
 HEADER = "X-MCP-Tools"
+VERSION_HEADER, BATCHED = "MCP-Protocol-Version", "2025-03-26"
+"""The version that has batches of messages. It has no header of the version yet."""
+PROGRESS_SECONDS = 4.0
+_JSON, _EVENTS = (b"content-type", b"application/json"), (b"content-type", b"text/event-stream")
 _actor: ContextVar[Actor] = ContextVar("mcp_actor")
 
 
@@ -81,16 +89,28 @@ class McpEndpoint:
         if scope["method"] != "POST":
             raise MethodNotAllowed
         manager = self._manager(scope)
+        headers, message = Headers(scope=scope), _decoded(content)
+        is_batch = isinstance(message, list) and message and headers.get(VERSION_HEADER, BATCHED) == BATCHED
+        token = _progress_token(message) if "text/event-stream" in headers.get("accept", "") else None
         scope, send = _acceptable(scope, send)
         actor = request_actor(scope)
         if not actor.scopes >= self._scopes:
-            _check_scope(actor, content)
-        token = _actor.set(actor.named("mcp") if actor.client == "rest" else actor)
+            for each in message if isinstance(message, list) else [message]:
+                _check_scope(actor, each)
+        acting = _actor.set(actor.named("mcp") if actor.client == "rest" else actor)
         try:
             with waited_for(Request(scope, body.receive).is_disconnected):
-                await manager.asgi_app(scope, body.receive, send)
+                if is_batch:
+                    await _answer_batch(manager, scope, message, send)
+                elif token is not None:
+                    collected = _Collected()
+                    await _tell_progress(
+                        manager.asgi_app(scope, body.receive, collected), collected, token, send
+                    )
+                else:
+                    await manager.asgi_app(scope, body.receive, send)
         finally:
-            _actor.reset(token)
+            _actor.reset(acting)
 
 
 def _acceptable(scope: Scope, send: Send) -> tuple[Scope, Send]:
@@ -109,6 +129,64 @@ def _acceptable(scope: Scope, send: Send) -> tuple[Scope, Send]:
     return taken, partial(_send_event, send) if is_stream else send
 
 
+class _Collected:
+    """What an application sends, kept."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+
+    async def __call__(self, message: Message) -> None:
+        self.messages.append(message)
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message.get("body", b"") for message in self.messages)
+
+
+async def _answer_batch(
+    manager: StreamableHTTPSessionManager, scope: Scope, batch: list[Any], send: Send
+) -> None:
+    """Answer a batch of JSON-RPC, as 2025-03-26 has it: a list of the answers, none to notifications."""
+    answers: list[bytes] = []
+    for each in batch:
+        body = json.dumps(each).encode()
+
+        async def receive(body: bytes = body) -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        collected = _Collected()
+        await manager.asgi_app(scope, receive, collected)
+        answers += filter(None, [collected.body])
+    status = 200 if answers else 202
+    await send({"type": "http.response.start", "status": status, "headers": [_JSON] if answers else []})
+    body = b"[" + b",".join(answers) + b"]" if answers else b""
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _tell_progress(
+    answer: Coroutine[Any, Any, None], collected: _Collected, token: int | str, send: Send
+) -> None:
+    """Send an answer when it is there; where that takes long, as an event after events of progress."""
+    task, seconds = asyncio.create_task(answer), 0.0
+    try:
+        while not (await asyncio.wait({task}, timeout=PROGRESS_SECONDS))[0]:
+            if not seconds:
+                await send({"type": "http.response.start", "status": 200, "headers": [_EVENTS]})
+            seconds += PROGRESS_SECONDS
+            params = {"progressToken": token, "progress": seconds, "message": f"{seconds:g} s"}
+            message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+            event = {"type": "http.response.body", "body": orjson.dumps(message), "more_body": True}
+            await _send_event(send, event)
+        await task
+    finally:
+        task.cancel()
+    if seconds:
+        await _send_event(send, {"type": "http.response.body", "body": collected.body})
+    else:
+        for message in collected.messages:
+            await send(message)
+
+
 async def _send_event(send: Send, message: Message) -> None:
     if message["type"] == "http.response.start":
         headers = MutableHeaders(raw=list(message["headers"]))
@@ -121,7 +199,23 @@ async def _send_event(send: Send, message: Message) -> None:
     await send(message)
 
 
-def _check_scope(actor: Actor, body: bytes) -> None:
+def _decoded(body: bytes) -> Any:
+    """Return the message of a request, None if it is no JSON: the MCP package refuses it."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _progress_token(message: Any) -> int | str | None:
+    try:
+        token = message["params"]["_meta"]["progressToken"]
+    except (LookupError, TypeError):
+        return None
+    return token if is_id(token) else None
+
+
+def _check_scope(actor: Actor, request: Any) -> None:
     """Check before an answer begins that the caller has the scope of the tool that a request calls.
 
     The refusal is then one of HTTP, by which clients ask for a wider token. Where the caller can get none,
@@ -130,10 +224,9 @@ def _check_scope(actor: Actor, body: bytes) -> None:
     Raises Forbidden: it has not, and may ask for it.
     """
     try:
-        request = orjson.loads(body)
         called = str(request["params"]["name"]) if request["method"] == "tools/call" else ""
         operation = all_tools().get(called)
-    except (ValueError, LookupError, TypeError):
+    except (LookupError, TypeError):
         return
     if operation is not None and operation.scope in actor.grantable - actor.scopes:
         raise Forbidden(needs=operation.scope, operation=operation.name)

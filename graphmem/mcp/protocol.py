@@ -72,8 +72,10 @@ def recorded(toolset: ToolsetName) -> dict[str, Any]:
     """Return the recorded answers of a toolset.
 
     These are the answers to ``initialize``, but for the version, to ``discover``, and to the ``lists`` that
-    the toolset fixes, as in the handshake era; what each has besides in the era of envelopes; the methods
-    that are ``forwarded`` to the service; and the versions of both eras, of which the last one is proposed.
+    the toolset fixes, as in the handshake era; what each has besides in the era of envelopes; the tools that
+    are ``closed`` in a sandbox; the methods that are ``forwarded`` to the service, and what ``waiting`` of
+    them is answered while the database starts; and the versions of both eras, of which the last one is
+    proposed.
     """
     return json.loads((LISTED / f"{toolset}.json").read_text("utf-8"))
 

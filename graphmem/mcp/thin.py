@@ -78,6 +78,8 @@ class StdioClient:
 
             for answer in (self._answers["initialize"], self._answers["discover"]):
                 answer["instructions"] = instructions_of(answer["instructions"], is_sandbox=True)
+            tools = self._answers["lists"]["tools/list"]
+            tools["tools"] = [each for each in tools["tools"] if each["name"] not in self._answers["closed"]]
         self._protocol = Protocol(self._answers)
         self._output = output
         self._writing = threading.Lock()
@@ -150,10 +152,17 @@ class StdioClient:
 
     def _forward(self, call: ForwardedRequest) -> bytes:
         """Return what the service answers, as one line of JSON-RPC."""
-        params = {**call.params}
+        params, waiting = {**call.params}, self._answers["waiting"].get(call.method)
+        if waiting is not None and "cursor" not in params and not self._is_ready():
+            return _line({"jsonrpc": "2.0", "id": call.id, "result": waiting | self._envelope(call)})
         arguments = params.get("arguments")
         if call.method == CALL and str(params.get("name")) in own_files.TOOLS and isinstance(arguments, dict):
             params["arguments"] = own_files.with_content(arguments)
+        if call.progress_token is not None:
+            # Progress is told here: the answer is one message then.
+            params["_meta"] = {
+                name: each for name, each in params["_meta"].items() if name != "progressToken"
+            }
         message = {"jsonrpc": "2.0", "id": call.id, "method": call.method, "params": params}
         request = wire.request_of(("POST", f"/mcp/{self._settings.mcp_tools}"), message)
         headers = {"X-Client-Name": "mcp", **call.headers, **calling.account_headers(self._account)}
@@ -163,11 +172,11 @@ class StdioClient:
             params = {"progressToken": call.progress_token, "progress": next(numbers), "message": line}
             self._write_of(call, _notification("notifications/progress", params))
 
-        wants_progress = call.progress_token is not None
-        tell_progress = tell if wants_progress else None
-        status, body = calling.send(
-            self._settings, request, headers, tell_progress, opened=call.connections.append
-        )
+        tell_progress = None if call.progress_token is None else tell
+        with calling.telling(str(params.get("name", call.method)), tell_progress):
+            status, body = calling.send(
+                self._settings, request, headers, tell_progress, opened=call.connections.append
+            )
         if status == 200:
             return body
         answer = json.loads(body)
@@ -213,7 +222,7 @@ class StdioClient:
         """Tell of changed resources. A service that has ended is not started again for that."""
         while is_open():
             try:
-                if (calling.greet(place(self._settings)) or {}).get("state") != greeting.READY:
+                if not self._is_ready():
                     raise ServiceUnreachable
                 self._follow(watch, uris)
             except GraphmemError as exc:
@@ -231,10 +240,16 @@ class StdioClient:
         # No error fits the schema of an answer.
         if not any("outputSchema" in tool for tool in self._answers["lists"]["tools/list"]["tools"]):
             result["structuredContent"] = json.loads(text)
-        if call.has_envelope:
-            envelope = self._answers["envelope"]
-            result |= {name: envelope[name] for name in ("resultType", "_meta") if name in envelope}
+        envelope = self._envelope(call)
+        result |= {name: envelope[name] for name in ("resultType", "_meta") if name in envelope}
         return _line({"jsonrpc": "2.0", "id": call.id, "result": result})
+
+    def _envelope(self, call: ForwardedRequest) -> dict[str, Any]:
+        """Return the members of a result that the era of a call has besides."""
+        return self._answers["envelope"] if call.has_envelope else {}
+
+    def _is_ready(self) -> bool:
+        return (calling.greet(place(self._settings)) or {}).get("state") == greeting.READY
 
     def _write_of(self, call: ForwardedRequest, line: bytes, is_answer: bool = False) -> None:
         """Write a message about a call that is under way. Its answer is the last one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, cast
 
 import mcp_types as types
@@ -42,21 +42,23 @@ types have the form of the examples.
 SAID_BY_NAME: Final = frozenset({
     "limit", "offset", "max_characters", "include_total_count", "entity_id", "entity_type", "find_duplicates",
     "unit", "include_snapshots", "include_deleted", "include_merged", "include_entities", "original_filename",
-    "mime_type", "field", "metadata", "op", "relationships",
+    "mime_type", "field", "metadata", "op", "relationships", "commit", "idempotency_key",
+    "file_idempotency_key",
 })  # fmt: skip
 """Arguments whose descriptions tell no more than their names."""
 _EXAMPLE_ID: Final = re.compile(r"\b(ent_)[0-9a-f]{24}\b")
 _NULL = {"type": "null"}
 
 
-def shortened(schema: dict[str, Any]) -> dict[str, Any]:
+def shortened(schema: dict[str, Any], *, with_null: bool = False) -> dict[str, Any]:
     """Return a JSON Schema of arguments in fewer words.
 
     Left out are titles, the descriptions of whole models and of the items of lists, that a text is not
     empty, what a name says, defaults that are null, empty, zero or false, and null as an alternative: an
-    argument that may be null may also be left out.
+    argument that may be null may also be left out. ``with_null``: hosts with strict schemas send all.
     """
-    short = {name: part for name, part in _reduced(schema, _short).items() if name != "description"}
+    reduced = _reduced(schema, partial(_short, with_null=with_null))
+    short = {name: part for name, part in reduced.items() if name != "description"}
     for model in short.get("$defs", {}).values():
         # What refers to the model is described.
         model.pop("description", None)
@@ -86,10 +88,10 @@ def _reduced(schema: dict[str, Any], reduce: Callable[[dict[str, Any]], dict[str
     return kept
 
 
-def _short(schema: dict[str, Any]) -> dict[str, Any]:
+def _short(schema: dict[str, Any], *, with_null: bool) -> dict[str, Any]:
     kept = {
         keyword: value
-        for keyword, value in _without_null(schema).items()
+        for keyword, value in joined(schema, with_null=with_null).items()
         if keyword != "title"
         and (keyword, value) not in _TRIVIAL
         and not (keyword == "default" and (value in (None, [], False) or isinstance(value, dict)))
@@ -100,8 +102,8 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without null among its alternatives.
+def joined(schema: dict[str, Any], *, with_null: bool = False) -> dict[str, Any]:
+    """Return a schema with or without null among its alternatives.
 
     Where one alternative is left, the schema's own keywords win over those of the alternative.
     """
@@ -110,7 +112,13 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     if len(others) == len(parts):
         return schema
     rest = {keyword: value for keyword, value in schema.items() if keyword != "anyOf"}
-    return {**others[0], **rest} if len(others) == 1 else {**rest, "anyOf": others}
+    joined = {**others[0], **rest} if len(others) == 1 else {**rest, "anyOf": others}
+    if with_null and "anyOf" in joined:
+        joined["anyOf"] = [*joined["anyOf"], _NULL]
+    elif with_null:
+        joined |= {"type": [joined["type"], "null"]}
+        joined |= {"enum": [*joined["enum"], None]} if "enum" in joined else {}
+    return joined
 
 
 DEFAULTS: Final[Mapping[str, Any]] = {"provenance": "none", "max_characters": 20_000}
@@ -140,7 +148,7 @@ def defaults_of(operation: Operation[Any]) -> dict[str, Any]:
 
 
 def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
-    schema = shortened(operation.arguments.model_json_schema())
+    schema = shortened(operation.arguments.model_json_schema(), with_null=operation.name == "store")
     for name, value in defaults_of(operation).items():
         schema["properties"][name]["default"] = value
     description = operation.description
@@ -215,14 +223,17 @@ def create_server(
     Args:
         actor: returns the actor of the running call.
         toolset: the tools that it lists; by default those of the settings.
-        is_sandbox: whether it tells clients at the start that everything is public and wiped.
+        is_sandbox: whether it tells clients at the start that everything is public and wiped, and leaves out
+            the tools that are closed there.
     """
     name = toolset or services.settings.mcp_tools
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         scopes, operations = actor().scopes, TOOLSETS[name].tools()
-        tools = [tool for tool in described(name) if operations[tool.name].scope in scopes]
-        return types.ListToolsResult(tools=tools)
+        listed = {tool for tool, operation in operations.items() if operation.scope in scopes}
+        if is_sandbox:
+            listed = {tool for tool in listed if operations[tool].sandbox}
+        return types.ListToolsResult(tools=[tool for tool in described(name) if tool.name in listed])
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         with traced(services) as trace:

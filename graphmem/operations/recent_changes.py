@@ -6,7 +6,7 @@ from typing import Annotated, NotRequired, Self
 
 from pydantic import Field, model_validator
 
-from graphmem.arguments import Moment, MomentBefore, Spelled, invalid
+from graphmem.arguments import MomentBefore, MomentFrom, Spelled, invalid
 from graphmem.changes import change_cursors, change_pages, wanted_changes
 from graphmem.changes.change import Change
 from graphmem.changes.change_feed import ChangeFeed
@@ -31,9 +31,9 @@ class ListChanges(Paged, FollowChanges):
         int, Field(ge=0, le=1, description="1: also changes of the neighbours of the entity.")
     ] = 0
     since: Annotated[
-        Moment | None,
+        MomentFrom | None,
         Spelled("from"),
-        Field(description="Recorded from this time on; a date is its start in UTC."),
+        Field(description="Recorded from this time on; a date is its start in UTC, today+02:00 its own."),
     ] = None
     until: Annotated[
         MomentBefore | None,

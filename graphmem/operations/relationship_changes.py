@@ -15,6 +15,7 @@ from graphmem.arguments import (
     Arguments,
     DryRun,
     EntityId,
+    FreeObject,
 )
 from graphmem.context import Context
 from graphmem.errors import NotFound, StoreRefused
@@ -35,7 +36,7 @@ class OneRelationship(Arguments):
     relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
     source_entity_id: EntityId
     target_entity_id: EntityId
-    metadata: dict[str, Any] | None = Field(default=None, description="Fields of the relationship.")
+    metadata: FreeObject = Field(default=None, description="Fields of the relationship.")
 
 
 class CreateRelationship(OneRelationship, acceptance.Observing, DryRun, Sized):

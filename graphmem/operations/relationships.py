@@ -195,7 +195,7 @@ async def get_relationship(context: Context, arguments: GetRelationship) -> Rela
     return {**answers.relationship(row), **clocks.answered}
 
 
-class RelationshipSnapshot(RelationshipReference, pages.Paged):
+class GetRelationshipSnapshot(RelationshipReference, pages.Paged):
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
@@ -212,7 +212,7 @@ class RelationshipHistory(RelationshipThen, pages.PageEnvelope):
     scope=Scope.READ, statements=8, errors=(NotFound,), example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )  # fmt: skip
 @within_budget("observations", is_page=True)
-async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
+async def relationship_snapshot(context: Context, arguments: GetRelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
     query = cursors.fingerprint(context, "relationships.snapshot", arguments)
     requested = Clocks(arguments.at, arguments.at_ingested)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from graphmem import tables
 from graphmem.arguments import Arguments, NotBlank, Nothing
 from graphmem.auth.rates import RateClass, meter
 from graphmem.context import Context
@@ -40,8 +41,11 @@ class TermsAnswer(Terms):
 async def sandbox_terms(context: Context, arguments: Nothing) -> TermsAnswer:
     """Return the terms of this public sandbox: what it offers, what it refuses, and when it is wiped."""
     _check_sandbox(context)
-    closed = [each for each in REGISTRY.values() if not each.sandbox]
-    requests = sorted(f"{method} {path}" for each in closed for method, path in each.routes)
+    closed = {route for each in REGISTRY.values() if not each.sandbox for route in each.routes}
+    # Those of REST alone stand in its own table.
+    rows = tables.read("api/rest_routes")["routes"]
+    closed |= {(row["method"], row["path"]) for row in rows if not row.get("sandbox", True)}
+    requests = sorted(map(" ".join, closed))
     return {**terms_of(context.services.settings, times.now()), "closed_requests": requests}
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NotRequired
 
 from pydantic import Field, model_validator
 
-from graphmem.arguments import Arguments, NoBool, Previewed, invalid
+from graphmem.arguments import OBJECT_OR_TEXT, Arguments, FreeObject, NoBool, Previewed, invalid
 from graphmem.context import Context
 from graphmem.duplicates import duplicates_of_stored
 from graphmem.errors import ObjectStoreUnavailable, StoreRefused, VersionConflict
@@ -35,7 +35,7 @@ class NewRelationship(Arguments):
     source_entity_id: str | None = None
     target_index: Index | None = None
     target_entity_id: str | None = None
-    metadata: dict[str, Any] | None = None
+    metadata: FreeObject = None
 
 
 def read_links(
@@ -64,8 +64,8 @@ class Store(WithItems, acceptance.Observing, WithFile, Previewed, Sized):
     entities: list[Any] = Field(
         default=[],
         max_length=ENTITY_LIMIT,
-        description="Reserved keys: " + ", ".join(sorted(items.RESERVED)),
-        json_schema_extra={"items": {"type": "object"}},
+        description="Objects, or their JSON texts. Reserved keys: " + ", ".join(sorted(items.RESERVED)),
+        json_schema_extra={"items": OBJECT_OR_TEXT},
     )
     relationships: list[NewRelationship] = Field(
         default=[], max_length=RELATIONSHIP_LIMIT, description="Relationships between entities."

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -265,7 +265,9 @@ def environment(settings: Settings) -> dict[str, str]:
     # The paths do not depend on the working directory.
     # The address of another service, and the key of an agent, are those of the caller alone.
     own = {"base_url", "agent_key", "agent_token", "agent_subject"}
-    values = {name: getattr(settings, field) for name, field in names.items() if field not in own}
+    # What nobody set is the default of the service too.
+    chosen = settings.model_fields_set - own
+    values = {name: getattr(settings, field) for name, field in names.items() if field in chosen}
     values |= {variable("data_dir"): settings.data_path}
     values |= {variable("cache_dir"): settings.cache_path} if settings.cache_dir else {}
     for name, value in values.items():
@@ -273,6 +275,24 @@ def environment(settings: Settings) -> dict[str, str]:
             text = value.get_secret_value() if isinstance(value, SecretStr) else value
             kept[name] = ",".join(text) if isinstance(text, tuple) else str(text)
     return kept
+
+
+@contextlib.contextmanager
+def telling(doing: str, tell: Tell | None) -> Iterator[None]:
+    """Tell every few seconds what a call waits for: Neo4j plans the first statements for long."""
+    ended, begin = threading.Event(), time.monotonic()
+
+    def tell_again() -> None:
+        while tell is not None and not ended.wait(TELL_SECONDS):
+            tell(f"{doing} … {time.monotonic() - begin:.0f} s")
+
+    thread = threading.Thread(target=tell_again, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 class _Wait:

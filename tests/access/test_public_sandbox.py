@@ -35,7 +35,8 @@ from graphmem.errors import (
     ServiceBusy,
 )
 from graphmem.ingest.document import FILE_BYTES_LIMIT
-from graphmem.mcp.toolsets import all_tools
+from graphmem.mcp.protocol import recorded
+from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.model import times
 from graphmem.observability.metrics import Metrics
 from graphmem.reading.snapshot_check import audit
@@ -189,7 +190,14 @@ def test_mcp_tells_the_terms_at_its_start(http: Application) -> None:
     accepted = {"Accept": "application/json, text/event-stream"}
     answer = http("POST", "/mcp", json=body, headers=accepted).json()["result"]
     assert answer["instructions"].startswith(terms.SUMMARY)
-    assert all_tools()
+
+
+def test_a_toolset_lists_no_tool_that_is_closed(http: Application) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    listed = {tool["name"] for tool in http("POST", "/mcp/full", json=body).json()["result"]["tools"]}
+    known = TOOLSETS["full"].tools()
+    assert listed == {tool for tool, operation in known.items() if operation.sandbox}
+    assert {*recorded("full")["closed"]} == known.keys() - listed
 
 
 def test_terms_are_public_and_an_ordinary_service_has_none(
@@ -198,6 +206,9 @@ def test_terms_are_public_and_an_ordinary_service_has_none(
     answer = http("GET", "/sandbox/terms").json()
     assert (answer["version"], answer["weekly_reset_utc"]) == ("1", "Sunday 00:00 UTC")
     assert times.parse(answer["next_reset_at"]) == terms.next_wipe_time(times.now())
+    closed = {route for operation in REGISTRY.values() if not operation.sandbox for route in operation.routes}
+    closed |= {(route.method, route.path) for route in ROUTES if not route.sandbox}
+    assert answer["closed_requests"] == sorted(map(" ".join, closed))
     ordinary = Application(loop, create_app(services))
     assert ordinary("GET", "/sandbox/terms").status_code == 404
     assert "X-Graphmem-Sandbox" not in ordinary("GET", "/sandbox/terms").headers

@@ -25,6 +25,7 @@ from graphmem.api.rest_routes import ROUTES
 from graphmem.cli.commands import LISTED as COMMANDS
 from graphmem.cli.commands import listed
 from graphmem.errors import CATALOGUE
+from graphmem.mcp.beside_tools import RECENT_RESOURCE
 from graphmem.mcp.protocol import LISTED
 from graphmem.mcp.tools import described
 from graphmem.mcp.toolsets import TOOLSETS
@@ -66,6 +67,10 @@ def contents() -> dict[Path, str]:
     }
 
 
+def dumped(part: Any) -> dict[str, Any]:
+    return part.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
 def toolset_file(name: ToolsetName) -> str:
     """Return the recorded answers of a toolset, from which `graphmem mcp` answers without the database."""
     toolset = server(name)
@@ -86,7 +91,9 @@ def toolset_file(name: ToolsetName) -> str:
         },
         "discover": discovered["result"],
         "lists": results,
+        "closed": [tool for tool, operation in TOOLSETS[name].tools().items() if not operation.sandbox],
         "forwarded": [method for method in FORWARDED if toolset.get_request_handler(method)],
+        "waiting": {"resources/list": {"resources": [dumped(RECENT_RESOURCE)]}},
         "envelope": envelope,
         "handshake_versions": HANDSHAKE_PROTOCOL_VERSIONS,
         "envelope_versions": MODERN_PROTOCOL_VERSIONS,

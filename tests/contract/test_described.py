@@ -171,3 +171,19 @@ def test_an_operation_answers_as_it_is_described(world: World, name: str) -> Non
 def test_an_operation_answers_as_it_is_described_whatever_it_is_asked(world: World, name: str) -> None:
     holds(world, name, DEEP)
     holds(world, name, SEEDED, seed=2)
+
+
+def test_generated_clients_find_one_name_for_each_model_and_operation() -> None:
+    document = openapi.document()
+    models = document["components"]["schemas"]
+    # Generators name an object that stands within a model by both names.
+    inner = [
+        f"{name}{''.join(word.title() for word in member.split('_'))}"
+        for name, model in models.items()
+        for member, part in model.get("properties", {}).items()
+        if part.get("type") == "object" or "enum" in part
+    ]
+    assert {*inner} & models.keys() == set()
+    ids = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
+    assert len({*ids}) == len(ids)
+    assert [each for each in ids if each[-1].isdigit()] == []

@@ -719,14 +719,13 @@ def test_an_explained_search_keeps_its_command(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("people")
-def test_context_is_text_on_a_terminal_and_json_in_a_pipe(
+def test_context_is_text_as_other_answers_are_and_json_where_it_is_wanted(
     command: Command, run: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = " ".join(f"word{number}" for number in range(60))
     run("store", entities=[{"entity_type": "person", "name": "Ivo Maric", "note": long}])
-    piped = command("ask", "Ivo", "Maric")
-    assert json.loads(piped.stdout) == json.loads(command("ask", "Ivo", "Maric", "--json").stdout)
-    monkeypatch.setattr(commands, "is_terminal", lambda: True)
+    assert command("ask", "Ivo", "Maric").stdout.startswith("Ivo Maric")
+    assert json.loads(command("ask", "Ivo", "Maric", "--json").stdout)["lines"]
     monkeypatch.setattr(session.console, "_width", 60)
     shown = command("ask", "Ivo", "Maric").stdout
     assert shown.startswith("Ivo Maric")
@@ -748,6 +747,13 @@ def test_context_is_text_on_a_terminal_and_json_in_a_pipe(
         ("account add x", "graphmem account create"),
         ("auth keys ls", "graphmem auth keys list"),
         ("entites list", "Did you mean 'entities'"),
+        # Lines of another service.
+        ("api logs", "use `graphmem logs`"),
+        ("storage set-data-dir x", "use `graphmem storage move`"),
+        ("mcp guide", "use `graphmem setup`"),
+        ("timeline get --event-id x", "an id is an argument"),
+        ("store --plan", "--dry-run"),
+        ("stats --user-id another", "there is no user_id of another"),
     ],
 )
 def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(
@@ -756,6 +762,11 @@ def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(
     told = command(*line.split())
     assert (told.exit_code, told.stdout) == (2, "")
     assert proposed in told.stderr
+
+
+def test_the_user_id_of_the_caller_asks_for_nothing(command: Command, owner: str) -> None:
+    own = command("stats", "--user-id", owner, "--json")
+    assert (own.exit_code, own.stdout) == (0, command("stats", "--json").stdout)
 
 
 def test_commands_are_said_as_people_say_them(command: Command, run: Call) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 
 from graphmem.api.app import create_app
 from graphmem.context import Services
 from graphmem.errors import InvalidInput
+from graphmem.mcp import http as mcp_http
 from tests.faces.test_http_edges import Http, envelope, sender
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
@@ -112,3 +115,53 @@ def test_a_compressed_body_is_refused_in_words(
     if coding == "br":
         assert envelope(answer)["details"]["content_encoding"] == coding
         assert "as gzip" in envelope(answer)["message"]
+
+
+BATCH = [CALL, {"jsonrpc": "2.0", "method": "notifications/initialized"}, {**CALL, "id": 2, "method": "ping"}]
+VERSION = "MCP-Protocol-Version"
+
+
+@pytest.mark.parametrize("headers", [{}, {VERSION: "2025-03-26"}])
+def test_a_batch_is_answered_in_the_version_that_has_it(http: Http, headers: dict[str, str]) -> None:
+    alone = http("POST", "/mcp", json=CALL, headers=headers).json()
+    batch = http("POST", "/mcp", json=BATCH, headers=headers)
+    assert batch.status_code == 200
+    first, second = batch.json()
+    assert first == alone
+    assert (second["id"], second["result"]) == (2, {})
+    silent = http("POST", "/mcp", json=BATCH[1:2], headers=headers)
+    assert (silent.status_code, silent.text) == (202, "")
+    for refused in ([], [CALL]):
+        newer = headers if not refused else {VERSION: "2025-06-18"}
+        answer = http("POST", "/mcp", json=refused, headers=newer)
+        assert answer.status_code == 400
+        assert "error" in answer.json()
+
+
+def test_a_request_that_takes_long_tells_its_progress(http: Http, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(accept: str) -> Any:
+        params = {**CALL["params"], "_meta": {"progressToken": "p1"}}
+        return http("POST", "/mcp", json={**CALL, "params": params}, headers={"Accept": accept})
+
+    both = "application/json, text/event-stream"
+    quick = asked(both)
+    assert quick.headers["content-type"] == "application/json"
+    monkeypatch.setattr(mcp_http, "PROGRESS_SECONDS", 0.0001)
+    slow = asked(both)
+    assert slow.headers["content-type"] == "text/event-stream"
+    *told, answer = (json.loads(part.partition("data: ")[2]) for part in slow.text.strip().split("\n\n"))
+    assert answer == quick.json()
+    assert [each["method"] for each in told] == ["notifications/progress"] * len(told)
+    assert {each["params"]["progressToken"] for each in told} == {"p1"}
+    counts = [each["params"]["progress"] for each in told]
+    assert counts == sorted({*counts})
+    assert asked("application/json").json() == answer
+
+
+def test_the_card_of_the_server_says_where_it_answers(http: Http) -> None:
+    card = http("GET", "/.well-known/mcp/server-card.json").json()
+    (remote,) = card["remotes"]
+    assert remote["type"] == "streamable-http"
+    assert http("POST", httpx.URL(remote["url"]).path, json=CALL).json()["result"]["isError"] is False
+    assert len(card["description"]) <= 100
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", card["name"])

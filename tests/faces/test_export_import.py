@@ -226,10 +226,11 @@ def test_folders_and_archives_of_other_programs_come_in_and_can_be_withdrawn(
     archive_path = str(tmp_path / "all.zip")
     code, stdout, stderr = command("import", archive_path, "--dry-run", "--json")
     planned = json.loads(stdout)
-    assert (code, planned["would_store"], planned["failed"]) == (0, 6, 0), stdout + stderr
+    # A line of one is broken.
+    assert (code, planned["would_store"], planned["failed"]) == (1, 6, 0), stdout + stderr
     assert run("server.stats")["total_observations"] == 0
     code, stdout, stderr = command("import", archive_path)
-    assert (code, "6 stored, 0 stored before, 0 failed" in stdout) == (0, True), stdout + stderr
+    assert (code, "6 stored, 0 stored before, 0 failed" in stdout) == (1, True), stdout + stderr
     assert "line 2" in stderr
     found = run("entities.query", limit=100)["entities"]
     kinds = {(row["entity_type"], row["canonical_name"]) for row in found}
@@ -379,3 +380,18 @@ def test_a_note_that_is_uploaded_and_imported_is_told_to_be_two_entities(
     assert sorted(row["canonical_name"] for row in run("entities.query")["entities"]) == [
         "The keeper", "The lighthouse",
     ]  # fmt: skip
+
+
+def test_an_import_ends_with_one_where_a_line_was_left_out(command: Command, tmp_path: Path) -> None:
+    lines = [
+        {"type": "entity", "name": "Ann Left", "entityType": "person", "observations": ["likes tea"]},
+        {"type": "relation", "from": "Ann Left", "to": "Nobody", "relationType": "knows"},
+    ]
+    whole, lacking = tmp_path / "whole.jsonl", tmp_path / "lacking.jsonl"
+    whole.write_text(json.dumps(lines[0]))
+    lacking.write_text("\n".join(map(json.dumps, lines)))
+    assert command("import", str(whole))[0] == 0
+    for more in ((), ("--dry-run",)):
+        code, _, stderr = command("import", str(lacking), *more)
+        assert code == 1
+        assert "line 2 is left out" in stderr

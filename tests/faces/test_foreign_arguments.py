@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import jsonschema
 import pytest
 
 from graphmem.auth import Actor
 from graphmem.errors import UnknownField
 from graphmem.foreign_arguments import asking_something, own_shape
+from graphmem.mcp.tools import described
 from graphmem.registry import REGISTRY
 from tests.faces.test_http_edges import Http, http
 from tests.support.actors import full_actor
@@ -147,3 +150,52 @@ def test_a_request_in_another_shape_is_stored_as_the_same_in_its_own(run: Call, 
     assert run("context.retrieve", text="Where does Fay Six work?") == run(
         "context.retrieve", question="Where does Fay Six work?"
     )
+
+
+def test_items_and_metadata_are_also_taken_as_json_texts(run: Call, http: Http) -> None:
+    own = run("store", entities=[PERSON, COMPANY], relationships=[{**ENDS, "metadata": {"role": "cook"}}],
+              idempotency_key="texts")  # fmt: skip
+    request = {
+        "entities": [json.dumps(PERSON), json.dumps(COMPANY)],
+        "relationships": [{**ENDS, "metadata": '{"role": "cook"}'}],
+        "idempotency_key": "texts",
+    }
+    assert own["replayed"] is False
+    assert http("POST", "/store", json=request).json()["replayed"] is True
+    broken = http("POST", "/store", json={"entities": ['{"entity_type": "person", "name": "Fay']})
+    assert (broken.status_code, broken.json()["details"]["issues"][0]["path"]) == (400, "$.entities[0]")
+    link = {**ENDS, "metadata": "since 2020"}
+    refused = http("POST", "/store", json={"entities": [PERSON, COMPANY], "relationships": [link]})
+    assert refused.json()["details"]["issues"][0]["path"] == "$.relationships[0].metadata"
+
+
+def closed(schema: Any) -> Any:
+    """Return a schema as hosts with strict schemas make it: closed objects whose members are all required."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: closed(part) for name, part in schema.items()}
+    if made.get("type") == "object":
+        properties = made.setdefault("properties", {})
+        made |= {"additionalProperties": False, "required": [*properties]}
+    return made
+
+
+def test_a_store_by_a_strict_schema_keeps_free_fields(run: Call) -> None:
+    (tool,) = [tool for tool in described("core") if tool.name == "store"]
+    schema = closed(tool.input_schema)
+    absent = {name: None for name, part in schema["properties"].items() if "null" in part["type"]}
+    no_ends = dict.fromkeys(schema["$defs"]["NewRelationship"]["properties"])
+    arguments = absent | {
+        "dry_run": False, "commit": True, "find_duplicates": False,
+        "entities": [json.dumps({**PERSON, "shoe_size": 39}), json.dumps(COMPANY)],
+        "relationships": [{**no_ends, **ENDS, "metadata": '{"role": "cook"}'}],
+    }  # fmt: skip
+    jsonschema.validate(arguments, schema)
+    stored = run("store", **arguments)
+    person = run("entities.snapshot", entity_id=stored["entities"][0]["entity_id"])
+    assert person["snapshot"]["shoe_size"] == 39
+    # Without the text, the schema would leave an item nothing.
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**arguments, "entities": [PERSON]}, schema)

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from mcp import Client, MCPError
@@ -16,6 +17,7 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 from graphmem.auth import Scope
 from graphmem.context import Services
+from graphmem.errors import DatabaseUnavailable
 from graphmem.mcp import app_view, beside_tools
 from graphmem.mcp.prompts import ARGUMENT_LIMIT, PROMPTS, prompts_of
 from graphmem.mcp.resource_updates import ENTITY, RECENT, SCHEMA
@@ -134,6 +136,17 @@ def test_resources_are_listed_in_pages(ask: Ask, run: Call, monkeypatch: pytest.
         return pages
 
     assert ask(talk) == [[RECENT, "0", "1"], ["2", "3"], ["4"]]
+
+
+def test_what_needs_no_database_is_listed_while_it_starts(
+    ask: Ask, services: Services, ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def listed(client: Client) -> Any:
+        return [each.uri for each in (await client.list_resources()).resources]
+
+    assert len(ask(listed)) > 1
+    monkeypatch.setattr(services.availability, "error", AsyncMock(return_value=DatabaseUnavailable()))
+    assert ask(listed) == [RECENT]
 
 
 def test_what_is_not_there_is_refused_with_an_envelope(ask: Ask, ids: list[str]) -> None:

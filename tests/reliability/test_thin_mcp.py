@@ -69,7 +69,9 @@ def test_with_nothing_running_it_lists_and_then_stores(
 
     async def conversation(client: Client) -> Any:
         names = [tool.name for tool in (await client.list_tools()).tools]
+        resources = [each.uri for each in (await client.list_resources()).resources]
         ready = (calling.greet(place(local)) or {}).get("state") == greeting.READY
+        assert resources == [RECENT]
         stored = await client.call_tool("store", STORE, progress_callback=progress)
         refused = await client.call_tool("store", {"entitties": []})
         return names, ready, stored, refused

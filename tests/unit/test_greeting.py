@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from graphmem.service import greeting
+import pytest
+
+from graphmem.service import calling, greeting
 from graphmem.settings import Settings, variable
 
 
@@ -68,3 +70,14 @@ def test_credentials_in_addresses_are_told_by_their_hash_alone(tmp_path: Path) -
     own = Settings(data_dir=tmp_path, embedding_url="https://user:other@models.example.org/v1")
     assert any("GRAPHMEM_EMBEDDING_URL" in text for text in greeting.differences(own, greeted("hunter2")))
     assert greeted("hunter2")["settings"] != greeted("hunter3")["settings"]
+
+
+def test_a_service_in_the_background_is_told_no_setting_that_nobody_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(variable(name), raising=False)
+    monkeypatch.setenv("GRAPHMEM_PHONE_REGION", "DE")
+    handed = calling.environment(Settings(data_dir=tmp_path, port=3099))
+    own = {variable(name) for name in Settings.model_fields} & handed.keys()
+    assert own == {"GRAPHMEM_DATA_DIR", "GRAPHMEM_PORT", "GRAPHMEM_PHONE_REGION"}

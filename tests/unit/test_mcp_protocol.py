@@ -220,7 +220,8 @@ def test_a_call_is_passed_on_and_its_wait_told_under_the_token(wire: Wire) -> No
     assert progress["params"] == {"progressToken": "p", "progress": 1, "message": "starting … 1 s"}
     assert answer == {"jsonrpc": "2.0", "id": "x", "result": {"content": []}}
     ((url, request),) = wire.sent
-    assert (url, request["params"]) == ("/mcp/core", params)
+    # The service answers by one message: progress is told here.
+    assert (url, request["params"]) == ("/mcp/core", {**params, "_meta": {}})
 
 
 REQUESTS: list[tuple[str, dict[str, Any], str | None]] = [

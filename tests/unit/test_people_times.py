@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from graphmem.arguments import read
 from graphmem.cli import commands, people_times
 from graphmem.errors import InvalidInput
 from graphmem.model import times
+from graphmem.operations.recent_changes import ListChanges
 
 NOW = times.parse("2026-11-25T12:00:00Z")
 """A Wednesday."""
@@ -68,3 +70,27 @@ def test_every_option_of_a_time_takes_words(
     values = {each.keyword: None for each in entry.parameters} | {option: "yesterday"}
     (shown,) = (each.shown for each in entry.parameters if each.keyword == option)
     assert commands._arguments(entry, values) == {shown: sent}
+
+
+@pytest.mark.parametrize(
+    ("since", "moment"),
+    [
+        ("today", "2026-11-25T00:00:00.000000Z"),
+        ("Yesterday", "2026-11-24T00:00:00.000000Z"),
+        # It is the next day already in Japan, and in a query string a plus sign is a blank.
+        ("today+14:00", "2026-11-25T10:00:00.000000Z"),
+        ("today 14:00", "2026-11-25T10:00:00.000000Z"),
+        ("yesterday-11:00", "2026-11-24T11:00:00.000000Z"),
+        ("2026-11-20", "2026-11-20T00:00:00.000000Z"),
+    ],
+)
+def test_a_range_of_changes_begins_with_a_day_in_words(
+    since: str, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(times, "now", lambda: NOW)
+    begin = read(ListChanges, "changes.list", {"since": since, "until": since})
+    assert times.render(begin.since or 0) == moment
+    assert begin.until == (begin.since or 0) + times.DAY
+    for wrong in ("tomorrow", "today+25:00", "today+1", "", "days"):
+        with pytest.raises(InvalidInput):
+            read(ListChanges, "changes.list", {"since": wrong})
