@@ -231,7 +231,8 @@ class StartedInterpretation(TypedDict):
 
     If it could not be started, it has no id, ``status`` is failed, and the file is stored all the same.
     Of a completed one, ``entities_by_type`` says what the file was understood as, and ``passages`` counts
-    those of its text, which look-ups and searches find. ``warnings`` say what of the file was not taken.
+    those of its text, which look-ups and searches find. ``warnings`` say what of the file was not taken, and
+    what was not joined or shown as it says.
     """
 
     interpretation_id: NotRequired[str]

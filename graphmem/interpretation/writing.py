@@ -75,7 +75,7 @@ async def write(
     assert len(ids) == len(entities)
     for start in range(0, len(relationships), CHUNK):
         await writer.write((), relationships[start : start + CHUNK], ids, ends=False)
-    await end(context, replace(interpretation, made=writer.made))
+    await end(context, replace(interpretation, made=writer.made).warned(writer.warnings))
 
 
 class _ObservationWriter:
@@ -96,6 +96,7 @@ class _ObservationWriter:
             specificity=SPECIFICITY,
             observation_source=observation_source,
         )
+        self.warnings: list[dict[str, Any]] = []
         self._made: dict[str, set[str]] = {"observations": set(), "entities": set(), "relationships": set()}
 
     @property
@@ -142,6 +143,7 @@ class _ObservationWriter:
             # A registered identity rule or a merge makes one entity of what the file has as two.
             others = [each for index, each in enumerate(relationships) if index not in loops]
             return await self.write(entities, others, ids, ends=ends)
+        self.warnings += receipt.warnings
         self._made["observations"].update(part.observation_id for part in (*receipt.items, *receipt.links))
         self._made["entities"].update(item.entity_id for item in receipt.items)
         self._made["relationships"].update(link.relationship_key for link in receipt.links)

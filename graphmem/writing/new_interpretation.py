@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Final
 
 from graphmem.model import canonical, fact_records, ids
+from graphmem.model.schema.fields import SHOWN
 
 PRIORITY: Final = 0.0  # ``source_priority`` of what an interpretation observes: less than what callers store
 SPECIFICITY: Final = 0.5  # ``specificity_score`` of what an interpretation observes
+WARNED: Final = 5  # warnings of one code that an interpretation shows
+ADVICE: Final = frozenset([
+    "CONTENT_IDENTITY", "NEW_FIELD", "NEW_TYPE", "RELATIONSHIP_STORED_AS", "SAME_NAME", "SAME_NAME_NEAR_DATE",
+    "SOURCE_WITHDRAWN",
+])  # fmt: skip
+"""Warnings that ask the caller of a store for another request: who uploads a file can make none."""
 ENDED: Final = "ERR_INTERPRETATION_ENDED"
 """The code of the issue that refuses an interpretation that has ended already."""
 
@@ -81,6 +89,18 @@ class Interpretation:
     def has_made_something(self) -> bool:
         """Whether transactions before its last one made observations."""
         return bool(self.made and self.made["observations"])
+
+    def warned(self, warnings: Iterable[Mapping[str, Any]]) -> Interpretation:
+        """Return it with the warnings of its own writes: the first ones of each code, and how many more."""
+        messages: dict[str, dict[str, None]] = {}
+        for each in warnings:
+            if each["code"] not in ADVICE and SHOWN not in each["message"]:
+                messages.setdefault(each["code"], {})[each["message"]] = None
+        sentences: list[str] = []
+        for code, of in messages.items():
+            sentences += [f"{code}: {message}." for message in islice(of, WARNED)]
+            sentences += [f"{code}: {len(of) - WARNED:,} more."] if len(of) > WARNED else []
+        return replace(self, warnings=(*self.warnings, *sentences))
 
     def fact(self, counts: Mapping[str, int]) -> fact_records.InterpretationRecord:
         """Return the fact that it has ended; ``counts`` say what its last transaction made."""

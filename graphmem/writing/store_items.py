@@ -78,9 +78,11 @@ def _warn_of_sharing(draft: Draft, item: Item) -> None:
     is_number = item.basis == shared_addresses.NUMBER
     identifier = "the number" if is_number else "the e-mail address"
     what, why = ("things", "days, partners or currencies") if is_number else ("people", "names or birthdays")
+    names = [] if is_number else sorted({str(form[0]) for form in shared.parts if form[0]})
+    what += f" ({', '.join(names[:_SHARED_LIMIT])})" if names else ""
     message = (
-        f"{len(shared.ids)} {what} share {identifier} of {home}, as their {why} contradict each other, and "
-        f"the observation is about {'one' if item.home else 'none'} of them: if they are one, merge them"
+        f"{len(shared.ids)} {what} share {identifier} of {home}, as their {why} contradict each other, "
+        f"and the observation is about {'one' if item.home else 'none'} of them: if they are one, merge them"
     )
     draft.warn(
         "SHARED_IDENTIFIER", message, item.index, entity_id=item.entity_id, shared_with=others[:_SHARED_LIMIT]

@@ -217,14 +217,16 @@ class StoreRequest(TransactionRequest):
                 # Another process, or another run of the worker, was faster.
                 draft.stop(ENDED, "$.source_id", f"the interpretation {self.interpretation.id} has ended")
             if self.ends_interpretation:
-                fact = self.interpretation.fact(_counts(items, links))
-                row = draft.add(fact, self.transaction_id)
-                row["properties"]["replaces"] = list(self.interpretation.replaces) or None
                 self._withdraw_replaced(draft, self.interpretation)
             result["interpretation_id"] = self.interpretation.id
+        counts = _counts(items, links)
         rule_merging.settle(draft)
         namesakes.forget_merged(draft)
         items = [store_items.settled(draft, index, item) for index, item in enumerate(items) if item]
+        if self.interpretation is not None and self.ends_interpretation:
+            fact = self.interpretation.warned(draft.warnings).fact(counts)
+            row = draft.add(fact, self.transaction_id)
+            row["properties"]["replaces"] = list(self.interpretation.replaces) or None
         entities = [draft.survivor_view(item.entity_id) for item in self.items]
         relationships = [draft.relationships.view(link.relationship_key) for link in links if link]
         return Receipt(

@@ -136,6 +136,21 @@ def test_a_large_table_is_left_to_the_worker(run: Call, loop: Loop, services: Se
     assert page["total"] == 600
 
 
+@pytest.mark.parametrize("others", [0, 600])
+def test_what_the_writes_of_a_file_warn_of_is_kept_with_its_interpretation(
+    run: Call, loop: Loop, services: Services, owner: str, others: int
+) -> None:
+    shared = ["person,Kaja Moen,info@yard.example", "person,Sindre Foss,info@yard.example"]
+    data = "\n".join([table(others).decode(), *shared, ""])
+    started = run("store", **with_file(data.encode(), "crew.csv"))["interpretation"]
+    drained(run, loop, services, owner)
+    done = run("interpretations.get", interpretation_id=started["interpretation_id"])
+    [warning] = [each for each in done["warnings"] if each.startswith("SHARED_IDENTIFIER")]
+    assert "2 people (kaja moen, sindre foss) share the e-mail address" in warning
+    assert [warning] == done["warnings"] == started.get("warnings", done["warnings"])
+    assert done == {**done, **run("interpretations.list")["interpretations"][0]}
+
+
 def test_relationships_of_a_large_file_connect_entities_of_different_transactions(
     run: Call, loop: Loop, services: Services, owner: str
 ) -> None:

@@ -85,6 +85,12 @@ def test_what_is_stored_and_not_interpreted_is_told_with_its_file_and_reason(
     assert len(run("sources.list")["sources"]) == 2
 
 
+def test_an_upload_says_that_people_share_an_address(command: Command, tmp_path: Path) -> None:
+    rows = "Name,Email\nKaja Moen,info@yard.example\nSindre Foss,info@yard.example\n"
+    (tmp_path / "crew.csv").write_text(rows, "utf-8")
+    assert "crew.csv: SHARED_IDENTIFIER" in " ".join(command("upload", str(tmp_path))[2].split())
+
+
 def test_what_is_not_read_is_said_in_the_receipt_and_with_the_source_and_an_address_is_found(
     command: Command, tmp_path: Path, run: Call
 ) -> None:

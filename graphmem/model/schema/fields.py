@@ -15,6 +15,8 @@ from graphmem.model.rules import NULL, Converter, FieldType, Policy, convert, fi
 
 Visibility = Literal["hide", "show"]
 """Whether snapshots hide a value that does not fit its declaration, or show it unchanged."""
+SHOWN: Final = "snapshots show it"
+"""Words of a warning of a value that does not fit its declaration and is not hidden."""
 Code = Literal["UNKNOWN_FIELD", "MISSING_REQUIRED_FIELD", "TYPE_MISMATCH", "CONSTRAINT_VIOLATION"]
 Scalar = str | int | float | bool
 
@@ -126,7 +128,7 @@ class Field:
     def _mistyped(self, name: str, value: Any, mismatch: Visibility, converted: str | None) -> SchemaFinding:
         problem = f"{name} is declared as {self.type} and the value is of type {shape_of(value)}"
         if converted is not None:
-            advice = "snapshots show it converted, and the observation keeps it unchanged"
+            advice = f"{SHOWN} converted, and the observation keeps it unchanged"
         elif mismatch == "hide":
             advice = (
                 "it cannot be converted, so the observation keeps it and snapshots hide it: "
@@ -134,7 +136,7 @@ class Field:
             )
         else:
             advice = (
-                "snapshots show it unchanged: send it as declared, or declare another type by "
+                f"{SHOWN} unchanged: send it as declared, or declare another type by "
                 "POST /update_schema_incremental"
             )
         return SchemaFinding("TYPE_MISMATCH", name, f"{problem}; {advice}")
