@@ -96,10 +96,6 @@ def _terms_near(copy: SearchCopy, word: str) -> list[str]:
     )  # fmt: skip
 
 
-WHO_ASKS_NOTE: Final = (
-    'nobody is marked as who asks, so "my" and "I" mean nobody: `graphmem me ENTITY` marks a person, or an '
-    'observation with "self": true (POST /observations/create)'
-)
 PHRASES_LIMIT: Final = 2  # phrases of one question that are tried as kinds
 _ARTICLES: Final = lexicon.words("articles")
 _ASKING_FOR: Final = lexicon.words("asking")
@@ -235,7 +231,7 @@ async def _by_relationships(
         look = asking.copy.look if len(asking.copy.documents) <= INLINE_DOCUMENTS else asking.copy.in_thread
         near = await look(lambda documents: named_nearly(documents, question))
         named = await asking.of_types(near)
-    return Meant(named, way=way, notes=[WHO_ASKS_NOTE] if is_about_self and asking.me is None else [])
+    return Meant(named, way=way, notes=[naming.WHO_ASKS_NOTE] if is_about_self and asking.me is None else [])
 
 
 async def _is_about_self(asking: Asking) -> bool:

@@ -161,3 +161,46 @@ def test_what_changed_is_answered_by_the_newest_changes_and_the_hint(agenda: Cal
         assert "changed last" in context["hint"]
     assert of_kind(agenda("entities.query", search="What has changed?"))[:2] == ["Lecture", "Gudrun Pohl"]
     assert of_kind(agenda("entities.query", search="What changed yesterday?")) == []
+
+
+OURS: tuple[dict[str, Any], ...] = (
+    {"entity_type": "person", "name": "Signe Halvorsen"},
+    {"entity_type": "company", "name": "Orchard Lane"},
+    {"entity_type": "company", "name": "Alpha GmbH"},
+    {"entity_type": "person", "name": "Per Solheim"},
+    {"entity_type": "invoice", "number": "B-7", "vendor": "Orchard Lane", "customer": "Beta",
+     "status": "sent"},
+    {"entity_type": "invoice", "number": "P-1", "vendor": "Alpha GmbH", "customer": "Orchard Lane",
+     "status": "open", "amount": 60},
+)  # fmt: skip
+ENDS = (("OWNS", 0, 1), ("WORKS_AT", 3, 1))
+
+
+def test_who_asks_and_what_is_theirs_is_known_in_each_language(run: Call) -> None:
+    links = [
+        {"relationship_type": name, "source_index": source, "target_index": target}
+        for name, source, target in ENDS
+    ]
+    stored = run("store", entities=list(OURS), relationships=links, find_duplicates=False)
+
+    def names(question: str) -> list[str]:
+        return of_kind(run("entities.query", search=question))
+
+    # Nobody is known as who asks: both are shown, and the hint says why.
+    answer = run("entities.query", search="What do we owe?")
+    assert sorted(of_kind(answer)) == ["B-7", "P-1"]
+    assert "who asks" in answer["hint"]
+    run("observations.create", entity_id=stored["entities"][0]["entity_id"], fields={"self": True})
+    for question in ("What do we owe?", "¿Qué debemos todavía?", "Cosa dobbiamo ancora pagare?",
+                     "Quanto dobbiamo ad Alpha?", "Combien devons-nous à Alpha ?"):  # fmt: skip
+        assert names(question) == ["P-1"], question
+    for question in ("Who works for us?", "Wer arbeitet für uns?", "Qui travaille pour nous ?",
+                     "¿Quién trabaja para nosotros?", "Chi lavora per noi?"):  # fmt: skip
+        assert names(question) == ["Per Solheim"], question
+
+
+def test_a_name_at_the_beginning_of_a_question_is_not_dropped(run: Call) -> None:
+    run("store", entities=list(OURS), find_duplicates=False)
+    for question in ("Alpha ha fatture non pagate?", "Alpha a-t-elle des factures impayées ?"):
+        understood = run("entities.query", search=question)["understood"]
+        assert understood["sentence"].endswith("related to Alpha: 1"), question

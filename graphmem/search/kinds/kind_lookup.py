@@ -128,7 +128,7 @@ async def of_phrase(
     )
     for limit in phrase.limits:
         understood["sentence"] += f"; {limit.words}"
-    note = ""
+    note = naming.WHO_ASKS_NOTE if phrase.debts and not anchors.own else ""
     if phrase.measure is not None and not rest:
         listed_ids = {fit.id for fit in fits.listed}
         quantities = plan.quantities(each for each in members if each.id in listed_ids)

@@ -323,7 +323,7 @@ def is_owed(member: Member, plan: TypePlan, debts: Debts, own: Spellings) -> boo
     """Return whether who asks owes something, or is owed it, by the roles of its fields.
 
     What names nobody who is paid is owed by who asks, and what names somebody else who pays it is owed to
-    them.
+    them. Where nobody is known as who asks, what names both counts either way.
 
     Args:
         own: the names of who asks, and of what is theirs.
@@ -331,6 +331,8 @@ def is_owed(member: Member, plan: TypePlan, debts: Debts, own: Spellings) -> boo
     payers, payees = (
         [each for each in fields if member.values.get(each)] for fields in (plan.payers, plan.payees)
     )
+    if not own and payers and payees:
+        return True
     is_payer, is_payee = refers(member, payers, own), refers(member, payees, own)
     if debts == "ours":
         return is_payer or not (payers or is_payee)

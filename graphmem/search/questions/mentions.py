@@ -40,7 +40,7 @@ _COMMANDS: Final = lexicon.words("commands")
 """Words that begin an order or a greeting; a capital letter there says nothing."""
 
 _SELF: Final = lexicon.words("self")
-_SELF_PLURAL: Final = lexicon.words("self_plural")
+_SELF_PLURAL: Final = lexicon.words("self_plural") | lexicon.words("self_verbs")
 _OURS: Final = lexicon.words("our")
 _SELF_OBJECT: Final = lexicon.words("self_object")
 """Words after which "me" is who is to be told something: "show me"."""
@@ -239,10 +239,12 @@ class AskedNames:
 
     @property
     def written_names(self) -> set[str]:
-        """The words that the question writes as names: with a capital letter or a possessive, or alone."""
+        """The words that a question may write as names: with a capital letter or a possessive, or alone."""
         spelled = [piece for piece in self.pieces if piece.tokens]
         if len(spelled) > 1 and not all(piece.is_capital for piece in spelled):
-            spelled = [piece for piece in spelled if self._is_marked(piece)]
+            # Where no word behind the first has a capital letter, that of the first may tell a name.
+            first = [spelled[0]] if spelled[0].is_capital and not self.has_case else []
+            spelled = first + [piece for piece in spelled if self._is_marked(piece)]
         whole = (0, len(self.pieces))
         return {word for part in self._dense_parts if part[:2] == whole for word in part.words} | {
             token for piece in spelled for token in piece.tokens

@@ -43,6 +43,10 @@ KIND_WEIGHT: Final = 10.0
 """The points of what is of the kind that a question asks for: more than what it names besides."""
 FIELD_WEIGHT: Final = 4.0
 """The points of an entity that has the identifier as the whole value of a field: less than a whole name."""
+WHO_ASKS_NOTE: Final = (
+    'nobody is marked as who asks, so "my" and "I" mean nobody: `graphmem me ENTITY` marks a person, or an '
+    'observation with "self": true (POST /observations/create)'
+)
 ENTITIES_LIMIT: Final = 100  # entities that one question calls by parts of their names
 
 _WEIGHTS: Final = {

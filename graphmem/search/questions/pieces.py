@@ -71,9 +71,13 @@ class Piece(NamedTuple):
         return bool(self.token) and words.is_dense(self.token)
 
 
+_INVERSION: Final = re.compile(r"-(?:t-)?(?=(?:ils?|elles?|on|nous|vous|tu)\b)")
+"""What joins a French verb to its subject behind it: "doit-elle", "a-t-il"."""
+
+
 def pieces_of(text: str, limit: int) -> tuple[tuple[Piece, ...], tuple[str, ...]]:
     """Return the words of a text up to a number of them, and how each is written."""
-    parted = [words.dense_parts(each) for each in text.split()[:limit]]
+    parted = [words.dense_parts(each) for each in _INVERSION.sub(" ", text).split()[:limit]]
     spellings = tuple([part for parts in parted for part in parts][: 2 * limit])
     glued = [place > 0 for parts in parted for place in range(len(parts))]
     language = terms.language_of_question(text[: words.TEXT_LIMIT])

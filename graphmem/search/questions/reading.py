@@ -267,8 +267,10 @@ class Reading(QuestionChart):
         return replace(phrase, kind=kind, states=(State(phrase.text, "open"),))
 
     def _counted(self) -> Phrase | None:
-        """Return the people that are asked to be counted: "How many people work for us?", "… employees"."""
-        places, people = self._run_of("counting"), set(self.types) & question_words.PERSONS
+        """Return the people that are counted, or that work for who asks: "How many employees do we have?"."""
+        people = set(self.types) & question_words.PERSONS
+        who = [place for place, token in enumerate(self.tokens) if token in _WHO]
+        places = [*self._run_of("counting")] or (who if not _WORKING.isdisjoint(self.tokens) else [])
         kinds = [kind_words.named_kind([each], self.types, self.aliases) for each in self.tokens]
         named = {place for place, each in enumerate(kinds) if each and people.issuperset(each.types)}
         roles = [place for place, token in enumerate(self.tokens) if token in _WORKING] or [
@@ -280,7 +282,7 @@ class Reading(QuestionChart):
         known = _EMPTY | LINKS | _HAVING | _OURS | lexicon.words("self")
         phrase = self._without_type(self.tokens[roles[0]], {*places, *roles, *named}, known)
         own = [place for place, token in enumerate(self.tokens) if token in _OURS | lexicon.words("self")]
-        if phrase is None or not (phrase.anchors or own):
+        if phrase is None or not (phrase.anchors or own) or (phrase.anchors and places == who):
             return None
         kind = phrase.kind._replace(types=tuple(sorted(people)))
         role = "employee" if self.tokens[roles[0]] in _WORKING else self.tokens[roles[0]]
@@ -371,6 +373,7 @@ def _says_most(edge: Edge) -> tuple[int, int, bool]:
 _JOINING: Final = ASKING | LINKS | BEFORE
 _TOTAL_WORDS: Final = {word for run in TOTALS for word in run}
 _WORKING, _PAYING, _OURS = map(lexicon.words, ("working", "paying", "self_plural"))
+_WHO: Final = {word for word, kind in lexicon.meanings("wanted").items() if kind == "person"}
 _OWNING: Final = lexicon.words("owning")
 _HAVING: Final = lexicon.words("having")
 _PAST: Final = lexicon.words("past") | {"last"}
