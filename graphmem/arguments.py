@@ -219,9 +219,7 @@ EntityType = Annotated[
     ),
 ]
 At = Annotated[
-    Moment | None,
-    Field(description="The state at this time, by `observed_at` and `since`."),
-    ReadAs("until"),
+    Moment | None, Field(description="The state at this time, by `observed_at` and `since`."), ReadAs("until")
 ]
 AtIngested = Annotated[
     Moment | None, Field(description="The state as recorded by this time."), ReadAs("until")

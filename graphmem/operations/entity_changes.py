@@ -115,14 +115,9 @@ class Correct(acceptance.Expecting, DryRun, Sized):
     ] = None
     value: Annotated[Any, Field(description="The right value, any JSON; null clears the field.")] = None
     corrections: dict[str, Any] | None = Field(
-        default=None,
-        min_length=1,
-        description="Several fields, all or none, in place of `field`.",
+        default=None, min_length=1, description="Several fields, all or none, in place of `field`."
     )
-    since: Moment | None = Field(
-        default=None,
-        description="Since when it is so.",
-    )
+    since: Moment | None = Field(default=None, description="Since when it is so.")
     release: bool = Field(default=False, description="End the correction, without `value`.")
     entity_type: EntityType | None = None
 

@@ -25,14 +25,10 @@ class Merge(acceptance.Expecting, DryRun, Sized):
     expected_of: ClassVar[str] = "target_entity_id"
 
     source_entity_id: Annotated[
-        EntityId,
-        Spelled("from_entity_id"),
-        Field(description="The entity to merge into it."),
+        EntityId, Spelled("from_entity_id"), Field(description="The entity to merge into it.")
     ]
     target_entity_id: Annotated[
-        EntityId,
-        Spelled("to_entity_id"),
-        Field(description="The survivor, into which it is merged."),
+        EntityId, Spelled("to_entity_id"), Field(description="The survivor, into which it is merged.")
     ]
     expected_version: Annotated[
         acceptance.ExpectedVersion,

@@ -19,8 +19,7 @@ from graphmem.errors import InvalidCursor
 from graphmem.model import canonical, comparison, identity, times
 
 Cursor = Annotated[
-    Annotated[str, Field(max_length=2_000)] | None,
-    Field(description="`next_cursor` of the last page."),
+    Annotated[str, Field(max_length=2_000)] | None, Field(description="`next_cursor` of the last page.")
 ]
 
 Query = Callable[[], str]

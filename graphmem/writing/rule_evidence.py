@@ -22,13 +22,7 @@ from graphmem.database.queries import Queries
 from graphmem.errors import InvalidInput
 from graphmem.model import facts, identity, identity_rules, near_names, rule_history, times
 from graphmem.model.dismissals import DatedDismissal
-from graphmem.model.identity_rules import (
-    CONTENT_LEVEL,
-    JOINING_LEVEL,
-    Evidence,
-    Identified,
-    OwnRule,
-)
+from graphmem.model.identity_rules import CONTENT_LEVEL, JOINING_LEVEL, Evidence, Identified, OwnRule
 from graphmem.model.membership import Membership, MergeFact
 from graphmem.model.person_names import PersonName
 from graphmem.model.rule_history import RuleFacts, Statement

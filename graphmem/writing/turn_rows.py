@@ -11,16 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from graphmem.embedding import meaning
-from graphmem.model import (
-    canonical,
-    comparison,
-    fact_table,
-    facts,
-    identity,
-    ids,
-    reduction,
-    state_hash,
-)
+from graphmem.model import canonical, comparison, fact_table, facts, identity, ids, reduction, state_hash
 from graphmem.model.display_labels import DISPLAY_LABELS
 from graphmem.model.period_folds import PeriodFold
 from graphmem.model.reduction import Observation
