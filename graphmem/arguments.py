@@ -4,8 +4,6 @@ Descriptions show the interface's spelling of an argument; :class:`Spelled` list
 A query operation takes its filters inside ``filters`` or beside it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Collection, Mapping, Sequence

@@ -4,8 +4,6 @@ A *note* (``data-at``) in a data directory says that the data is elsewhere: whoe
 there. Hooks of agents read this too, so nothing heavy is imported.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from io import StringIO

@@ -5,8 +5,6 @@ change the answer is refused as every unknown name is. Items and relationships i
 are read as graphmem's where they would be refused: what is valid keeps its meaning and its request hash.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -3,8 +3,6 @@
 Whatever reads may raise ``Torn``, ``Stale`` or ``Unavailable``: docstrings name the other errors.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar

@@ -5,8 +5,6 @@ for a single operation. All of them call :meth:`Operation.run`, so the same argu
 the same error everywhere.
 """
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import enum

@@ -1,7 +1,5 @@
 """Where things are wired together: from settings to the services that operations share."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

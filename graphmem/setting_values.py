@@ -1,7 +1,5 @@
 """What settings may be: types of values, with what to write in place of a value that is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

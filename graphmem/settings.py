@@ -4,8 +4,6 @@ A command makes one frozen :class:`Settings` and passes it on; it is never a glo
 is its row in the table of ``docs/reference.md``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

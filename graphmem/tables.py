@@ -1,7 +1,5 @@
 """The tables of data (TOML) that stand beside the modules of this package."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from pathlib import Path

@@ -5,8 +5,6 @@ reads or writes it; the work only spares requests that time. Entities without a 
 given one. The work continues where another process left off.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random

@@ -5,8 +5,6 @@ keys and codes only digests are stored (:mod:`graphmem.auth.tokens`), of passwor
 (:mod:`graphmem.auth.passwords`).
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 import uuid

@@ -3,8 +3,6 @@
 They are data of the instance and not facts: no dump has them.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Collection
 from typing import Literal, NamedTuple

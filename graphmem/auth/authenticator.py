@@ -1,7 +1,5 @@
 """From a request to its actor: the credential is looked up, and remembered for a few seconds."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import hmac

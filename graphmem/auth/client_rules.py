@@ -5,8 +5,6 @@ A client is registered dynamically (RFC 7591), or its ``client_id`` is the URL o
 a code is bound to its client by PKCE (RFC 7636) and by the redirect URI. Nothing here touches the database.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

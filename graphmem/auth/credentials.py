@@ -1,7 +1,5 @@
 """What a process looked up about credentials: whose they are, and whether callers over TCP need one."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final

@@ -7,8 +7,6 @@ the owner's files go after the node: nothing refers to them any more. When node 
 that was under way finds neither, and is refused (``owner/create.cypher``).
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable

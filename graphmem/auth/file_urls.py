@@ -4,8 +4,6 @@ A signature is an HMAC (SHA-256) over the parameters of the URL as they stand in
 secret in the database, so all processes sign and accept the same URLs. A dump never has the secret.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

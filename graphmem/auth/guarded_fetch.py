@@ -14,8 +14,6 @@ kilobytes and seconds:
   webhook is not read. Everything takes at most its seconds, by default :data:`FETCH_SECONDS`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import re

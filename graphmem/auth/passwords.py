@@ -1,7 +1,5 @@
 """Passwords: hashed by scrypt (RFC 7914) with a salt of each, and compared in constant time."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

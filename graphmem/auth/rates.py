@@ -4,8 +4,6 @@ A face sets a meter for each request of the callers that it limits (:mod:`graphm
 meter nothing is counted: so it is for requests over the Unix socket, and for commands in process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import enum
 from collections.abc import Awaitable, Callable, Iterator

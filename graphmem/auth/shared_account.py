@@ -4,8 +4,6 @@ Its data is that of an owner who is replaced at each wipe. So a wipe takes one s
 of before can be reached, and what is left of the owner before is erased afterwards.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 import uuid

@@ -1,7 +1,5 @@
 """Secrets that callers send: how they are made, and their digests, which alone are stored."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from typing import Final

@@ -1,7 +1,5 @@
 """URIs that strangers send, read one way only."""
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit

@@ -5,8 +5,6 @@ and the transaction at its place by the beginning of its random id. A cursor who
 gone, or is that of another transaction, is refused: it never goes on at a wrong place.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Pages of changes: the newest first, or those after a place, the oldest first."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Changes in words, for people: what happened to what. Commands import it, so it imports little."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

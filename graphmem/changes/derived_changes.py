@@ -6,8 +6,6 @@ were never merged: these are folded forward from one read for all of them. For a
 and the like, both states are read.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

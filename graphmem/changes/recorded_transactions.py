@@ -1,7 +1,5 @@
 """Transactions with what each recorded, as changes are worked out from them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from graphmem.context import Context

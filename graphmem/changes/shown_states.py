@@ -1,7 +1,5 @@
 """What is shown of entities and relationships as of a time of recording: two times are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final

@@ -4,8 +4,6 @@ A subscription acts with the account, the credential and the agent that made it.
 the worker while it has a time at which it is due; one that sleeps has none.
 """
 
-from __future__ import annotations
-
 import base64
 import secrets
 from dataclasses import replace

@@ -6,8 +6,6 @@ fails is tried again later, as the database says: nothing waits in memory. Reque
 Webhooks has it, and go through the guarded fetch.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 import uuid

@@ -6,8 +6,6 @@ from the observations, and compares it with them. Counters and the state hash ar
 stretches, and compared if nothing was written meanwhile.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Deriving the state of entities and relationships again from their observations, for the audit."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace

@@ -6,8 +6,6 @@ The passages of a file are known from its bytes alone. So a difference in one is
 worker reads the file again.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any, Final, NamedTuple
 

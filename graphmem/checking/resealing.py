@@ -4,8 +4,6 @@ It reads each node once, and changes a property only while it is what was read. 
 again: what is sealed with the newest key stays. What is looked up stays with the first key of its owner.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final, LiteralString

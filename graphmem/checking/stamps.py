@@ -1,7 +1,5 @@
 """Comparing with the withdrawals what is noted on subjects and observations: when they count."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString, NamedTuple
 

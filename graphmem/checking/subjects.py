@@ -1,7 +1,5 @@
 """Walking over all entities and relationships of an owner, in stretches that go on from a place."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterable
 from typing import Any, NamedTuple
 

@@ -8,8 +8,6 @@ The objects of an owner without any source stay. Such a store seldom holds remai
 another database, or this one was restored without its sources.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Final

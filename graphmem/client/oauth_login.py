@@ -8,8 +8,6 @@ What sends a request raises :class:`LoginFailed` where the server refuses or its
 :class:`ServiceUnreachable` where it does not answer.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 import time

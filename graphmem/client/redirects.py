@@ -1,7 +1,5 @@
 """Where the answer of the consent page arrives: at a port of this machine, or pasted by a person."""
 
-from __future__ import annotations
-
 import html
 import os
 import queue

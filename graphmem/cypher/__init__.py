@@ -35,8 +35,6 @@ the time grows with the text. The header lists the forms as ``// forms   plain, 
 ``whole`` is the query under its own name. A form takes the parameters that its text uses.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache

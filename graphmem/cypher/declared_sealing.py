@@ -1,7 +1,5 @@
 """How a sealed instance writes what queries take: ``sealing.toml`` and the headers of queries declare it."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import cache

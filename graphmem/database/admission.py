@@ -6,8 +6,6 @@ one owner run in the order in which they came. A query that has waited for ``Set
 refused, and so is one beyond :data:`WAITING_LIMIT`. Files are parsed, and requests run, by the same rules.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections import Counter, OrderedDict, deque

@@ -1,7 +1,5 @@
 """Whether the database answers: for health checks, with at most one ping a second, and at the start."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import math

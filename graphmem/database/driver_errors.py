@@ -1,7 +1,5 @@
 """Translates the database driver's errors into those of :mod:`graphmem.errors`."""
 
-from __future__ import annotations
-
 import neo4j
 import neo4j.exceptions
 

@@ -4,8 +4,6 @@ Neo4j plans a statement when the statement first runs. Shortly after the server'
 as long as later: up to 11 s on a busy machine. So a first run may take longer than the statement's own limit.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

@@ -8,8 +8,6 @@ clear: the mark has the id of the instance whose keys it needs.
 The mark is the node of the migration 0. Its uniqueness lets two first starts at the same time agree.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from graphmem.database.driver import Database

@@ -4,8 +4,6 @@ A lease in the database says who runs a job of an owner. If its process is kille
 the lease has run out.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import secrets

@@ -4,8 +4,6 @@ A read runs as if everything were sound. If that fails, it runs once more and ch
 a list leaves out the rows that are damaged, and another read says which row it is.
 """
 
-from __future__ import annotations
-
 import re
 import types
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence

@@ -5,8 +5,6 @@ that start at the same time run it at once (``Database.script``), so they need n
 never edited: what it said is in the databases of users.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re

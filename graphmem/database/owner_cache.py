@@ -3,8 +3,6 @@
 Writes are decided on the names that the writer looked at. Reads that name a type take them from here.
 """
 
-from __future__ import annotations
-
 import abc
 import asyncio
 import contextvars

@@ -5,8 +5,6 @@ spends on each statement what it could spend once. A new release of the driver i
 ``tests/reliability/test_network.py``, ``tests/faces/test_metrics.py`` and ``tests/cypher/test_pool.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

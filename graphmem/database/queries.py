@@ -4,8 +4,6 @@
 for any number of rows. ``tests/cypher`` compares the row class of every call with the query's header.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any, LiteralString, TypeVar
 

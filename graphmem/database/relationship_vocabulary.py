@@ -8,8 +8,6 @@ A process remembers what it read for :data:`REMEMBERED_SECONDS`, and reads again
 that it does not know, so that what one process registers every other can use.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random

@@ -19,8 +19,6 @@ list in a column, a tuple of the types of its values::
 Values are checked only where a read met damage: a test compares every row class with its query's header.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import types
 from collections.abc import Callable, Mapping, Sequence

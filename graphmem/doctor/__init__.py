@@ -4,8 +4,6 @@ Nothing is started. Nothing is changed, but for a small object that is written i
 deleted again. The checks work without a database, with wrong settings and without a data directory.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks around the database: the object store, services that are asked, parsers, the graphmem service."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 

@@ -1,7 +1,5 @@
 """Checks of the database: version, schema, indexes, memory, clock, vectors, snapshots."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterator

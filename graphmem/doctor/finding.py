@@ -1,7 +1,5 @@
 """One finding of the doctor, with secrets removed."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Checks of this machine: settings, directories, disk, the files of Neo4j, memory."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import platform

@@ -1,7 +1,5 @@
 """The records of a dump in batches that one write of an owner can hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial

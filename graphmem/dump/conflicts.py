@@ -1,7 +1,5 @@
 """Comparing a dump with the database: which facts are missing there, and which contradict it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter

@@ -3,8 +3,6 @@
 ``docs/dump-format.md`` describes the layout. This module does not look into lines.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Creating a dump: the facts of each owner up to one moment, and the accounts, streamed into a file."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import os

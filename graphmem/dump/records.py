@@ -4,8 +4,6 @@ A dump is written from rows of the database and read through these classes, whic
 not declare. Values stay the canonical JSON texts that the database holds.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

@@ -4,8 +4,6 @@ Each transaction is decided like a new one, except that nothing of it is refused
 it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain

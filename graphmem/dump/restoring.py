@@ -5,8 +5,6 @@ holds facts gives the union of both. A fact that contradicts the database is a c
 left out.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace

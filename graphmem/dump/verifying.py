@@ -1,7 +1,5 @@
 """Verifying and reading a dump. No database is needed."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator

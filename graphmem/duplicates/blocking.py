@@ -6,8 +6,6 @@ sounds (for frequent words, with the initial of another word); or neighbouring p
 forwards and backwards. Other pairs are not proposed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Schemas may say which fields count, and from which score a pair is proposed. One
 an owner, or a stretch of them by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

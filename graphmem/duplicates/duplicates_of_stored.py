@@ -4,8 +4,6 @@ Their neighbours in the index of identifiers are read after the commit, without 
 is written depends on them. :mod:`graphmem.duplicates.blocking` compares them.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -11,8 +11,6 @@ a label of a transcriber ("Ann (Tech Lead)", "ann-speaker-2") have marks of thei
 Chinese and Korean words must be equal: each of their characters is a word by itself.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ records of one person than among those of two, as a logarithm to base 2. The bit
 up. The numbers are fixed: a pair has the same score whatever else is stored.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping

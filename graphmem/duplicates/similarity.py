@@ -10,8 +10,6 @@ duplicates (an event's day, an invoice's number, a person's e-mail). If they do,
 people is in :mod:`graphmem.duplicates.persons`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property

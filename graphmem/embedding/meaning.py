@@ -6,8 +6,6 @@ each. An :class:`Embedder` works in this process at once, or it is a remote serv
 ``pending`` until the worker has asked it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol

@@ -4,8 +4,6 @@ Embeddings and language models are asked in the same way. An address comes from 
 and no other variable of the environment chooses one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from typing import Any, Final

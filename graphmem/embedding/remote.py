@@ -4,8 +4,6 @@ Only the operator chooses the address (``GRAPHMEM_EMBEDDING_URL``); no request c
 their vectors until the worker gets them. A search calls the service directly and reports if it fails.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

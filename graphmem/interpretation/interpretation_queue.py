@@ -5,8 +5,6 @@ due again after the lease. What is done twice has no effect the second time: an 
 its observations have the same ids.
 """
 
-from __future__ import annotations
-
 import uuid
 from typing import Any, Final, NamedTuple
 

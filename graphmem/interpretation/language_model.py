@@ -5,8 +5,6 @@ environment does. The model gets the text of a document, piece by piece, and the
 owner's schemas declare. It gets nothing that is stored.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

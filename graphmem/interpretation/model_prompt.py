@@ -8,8 +8,6 @@ Of the answer, only what the text states is taken: a value or a relationship who
 left out.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

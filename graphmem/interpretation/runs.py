@@ -1,7 +1,5 @@
 """Runs of interpreters over sources: now, or by the worker."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping
 from dataclasses import replace

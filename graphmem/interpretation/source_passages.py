@@ -4,8 +4,6 @@ A *reader* is a parser in its version, with the version of the division and the 
 that is interpreted at once has its passages at once; the worker makes those of all other sources.
 """
 
-from __future__ import annotations
-
 import random
 from functools import cache
 from itertools import pairwise

@@ -4,8 +4,6 @@ Each observation has the time that the file states, else that of the first store
 the transaction. So a run that is repeated makes the same observations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final

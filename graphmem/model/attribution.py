@@ -4,8 +4,6 @@ A transaction keeps this as one text of canonical JSON, which never changes: the
 time of the write. It is part of no id while no agent signed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

@@ -9,8 +9,6 @@ RFC 8785 (JSON Canonicalization Scheme), with two differences that keep every nu
 Object members are sorted by the UTF-16 code units of their names, as RFC 8785 section 3.2.3 says.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping

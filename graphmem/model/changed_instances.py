@@ -6,8 +6,6 @@ lists of instances stay as their file has them; the timeline has the times that 
 in either order, and what is withdrawn has no effect.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple

@@ -6,8 +6,6 @@ identities do (NFKC, case folded, white space collapsed), by code point. Null, l
 in the order. A value of one kind never equals, precedes or follows one of another in a filter.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

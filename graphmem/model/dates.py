@@ -8,8 +8,6 @@ months without a day, times without a day and days whose order is in doubt (``01
 The years are 1 to 9999. Without a zone a time is UTC, and a day alone begins at its first moment in UTC.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, Literal, NamedTuple
 

@@ -4,8 +4,6 @@ The discovered type of a field is the join of all types seen. A join does not de
 converts or hides a value: after a number and a string it is ``number|string``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from graphmem.model import times

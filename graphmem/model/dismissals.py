@@ -3,8 +3,6 @@
 The newest dismissal of a pair decides. A pair that is dismissed is no duplicate: nothing proposes it.
 """
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 DismissalKind = Literal["dismiss", "undo"]

@@ -5,8 +5,6 @@ taken from this table alone and never from a name that somebody stored. No label
 kind has: ``Transaction`` is the label of a write.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from graphmem.model import identity

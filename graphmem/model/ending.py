@@ -5,8 +5,6 @@ what is stored does not depend on the day. :mod:`graphmem.model.valid_time` read
 answers as of a time.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -4,8 +4,6 @@ A record is one line of a dump, in canonical JSON, and is read strictly. Values 
 that the database holds. What else a kind of fact is, :mod:`graphmem.model.fact_table` says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, Self

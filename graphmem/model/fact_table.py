@@ -8,8 +8,6 @@ their own: ``tests/unit/test_fact_table.py`` holds that each kind has them, and 
 What an observation of each kind says of its subject is in :mod:`graphmem.model.facts`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property

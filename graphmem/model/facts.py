@@ -5,8 +5,6 @@ This is the only list of kinds. The writer, the readers, the audit, the dump and
 kind is a new row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal

@@ -9,8 +9,6 @@ stripped ("Acme Inc" is not "Acme Ltd"). A number is its canonical JSON. Blank s
 lists and objects identify nothing and count as absent.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

@@ -17,8 +17,6 @@ timeline event    ``evt_`` + 24 hex of SHA-256 over ``[owner, entity, field, tex
 All hashes are over canonical JSON (:mod:`graphmem.model.canonical`).
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Mapping, Sequence

@@ -8,8 +8,6 @@ no elements; where the greatest priority has nothing but nulls, the union is emp
 In a fold the rank of such a field is its precedence, then one mark for each element, joined by ``;``.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from graphmem.model import canonical, ranks

@@ -5,8 +5,6 @@ write one name (a short form of the given name, the surname in front, middle nam
 more is an initial or has one slip: a letter left out, added, replaced, or exchanged with the next one.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Usual short forms of given names in English: each group has the forms of one name."""
 
-from __future__ import annotations
-
 from typing import Final
 
 _GROUPS: Final = (

@@ -4,8 +4,6 @@ A number that is issued counts with who issued it: the vendor, or oneself toward
 it identifies alone, until what is said beside it contradicts itself: the day, the partner or the currency.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final

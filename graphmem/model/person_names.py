@@ -4,8 +4,6 @@ The names of one type are compared with each other if they share a group
 (:func:`graphmem.model.near_names.groups`). An index holds a text for each name and group of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from typing import Final, NamedTuple
 

@@ -12,8 +12,6 @@ observation. At equal ranks the greater observation id wins.
 ``merge_array`` is not an order but a union: see :mod:`graphmem.model.merged_arrays`.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from typing import Literal, get_args

@@ -10,8 +10,6 @@ describes; no second edge is ever written. Read in either direction, a name mean
 :func:`registered`.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping

@@ -1,7 +1,5 @@
 """When each merge by rule held: the rule of today, after each change of the facts as they were recorded."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ bears. An entity X is merged by rule into an entity Y of a stronger level that b
 else may be meant. All functions depend on facts alone, in no order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, NamedTuple, Protocol

@@ -5,8 +5,6 @@ The rules of a type come from its registered document (:mod:`graphmem.model.sche
 of the rules that it was folded under. An entity with another key than its type is stale and folded again.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field

@@ -3,8 +3,6 @@
 Both are data: ``relationship_types.toml`` says what its entries are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

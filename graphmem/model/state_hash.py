@@ -6,8 +6,6 @@ the same observations have one hash in any order, in any batches and by any numb
 that is undone leaves no trace.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from typing import Any, Final

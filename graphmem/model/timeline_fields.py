@@ -8,8 +8,6 @@ or a bare year gives no event. Bookkeeping names (``created_at``) are times only
 Events are a pure function of an entity's fold and the rules of its type.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

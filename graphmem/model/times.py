@@ -4,8 +4,6 @@ Years 1 to 9999, as in RFC 3339. A time without a zone is UTC, a date alone is i
 What is written has always six digits of a second, so that texts sort as times do.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from datetime import UTC, datetime, timedelta

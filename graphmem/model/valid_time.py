@@ -14,8 +14,6 @@ until when, counts until then. The database puts observations with equal dates t
 :mod:`graphmem.model.period_folds` has what holds without a time: the period without an end, else the last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 

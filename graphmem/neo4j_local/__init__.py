@@ -8,8 +8,6 @@ Every function raises :class:`DataDirectoryRefused` where the data directory can
 read or written, instance.json is damaged, or a newer graphmem made it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

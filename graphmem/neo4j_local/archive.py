@@ -5,8 +5,6 @@ The first start lists the classes that it loads. Some time later a niced backgro
 archive has the classes that do this. The archive is optional: Java ignores it if it does not fit.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import subprocess

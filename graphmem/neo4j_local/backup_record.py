@@ -4,8 +4,6 @@
 line stays when its file is moved or removed. The path of a file in the data directory is relative to it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The server's configuration, written at every start: neo4j.conf, Java options, variables, first password."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets

@@ -6,8 +6,6 @@ from the usual environment variables, mirrors from the section ``[repositories]`
 file.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Neo4j's jars in the cache, which all instances of a user share. The committed lock is the class path."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

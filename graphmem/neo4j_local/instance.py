@@ -12,8 +12,6 @@
     run/server.json process id of the server while it runs
 """
 
-from __future__ import annotations
-
 import json
 import random
 import secrets

@@ -4,8 +4,6 @@ Each supported Neo4j has a file ``engine-<version>.lock.toml`` beside this modul
 ``tests/support/relock.py`` makes.
 """
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """File system helpers of this package: private files and directories, readable errors, ends of logs."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib

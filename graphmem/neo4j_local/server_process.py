@@ -4,8 +4,6 @@ The server is recognised by its command line, which names its home directory. Th
 process id may belong to another program by now, and the file may be lost.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

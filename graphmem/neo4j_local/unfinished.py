@@ -1,7 +1,5 @@
 """What a command has begun with a data directory and not finished: then the database must not start there."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The object store: files by owner and SHA-256, in a local directory or in S3. It knows nothing of Neo4j."""
 
-from __future__ import annotations
-
 from graphmem.objects.backend import Backend, Leftovers, StoredObject
 from graphmem.objects.object_store import ListedObject, ObjectStore, Source
 from graphmem.sealing import InstanceKeys

@@ -1,7 +1,5 @@
 """Objects as files of a local directory."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

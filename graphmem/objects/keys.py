@@ -6,8 +6,6 @@ and two owners never meet on a file system that ignores case. A segment that wou
 beginning, a dot, and the SHA-256 of the owner.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import Final

@@ -1,7 +1,5 @@
 """Objects in a bucket of S3, or of a store that speaks its protocol. Imported when it is first used."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import io

@@ -4,8 +4,6 @@ Nothing that is not sealed is written, not even into a temporary file, and nothi
 The methods block, as those of backends do.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ metric is counted in one place: requests in the registry's runner, statements in
 :mod:`graphmem.database.driver`, turns in the writer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

@@ -4,8 +4,6 @@ A separate thread sends the spans, in batches over HTTP. If the collector is slo
 lost and no request is delayed.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterable, Iterator

@@ -5,8 +5,6 @@
 returns :data:`NO_TRACES`, which does nothing: OpenTelemetry is not even imported.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterable, Mapping

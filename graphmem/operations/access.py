@@ -1,7 +1,5 @@
 """Who the caller is, and the API keys of the caller's account."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal, NotRequired
 
 from pydantic import AfterValidator, Field

@@ -1,7 +1,5 @@
 """Agents: what an agent that signs its requests may do for the caller's account."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final
 
 from pydantic import Field

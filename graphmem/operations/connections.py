@@ -1,7 +1,5 @@
 """Connections: the programs that the caller's account allowed to use it, by OAuth."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Literal, NotRequired, cast
 

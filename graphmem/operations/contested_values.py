@@ -1,7 +1,5 @@
 """Listing contested values: fields of which another value was observed, not older than the shown one."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final
 
 from pydantic import Field

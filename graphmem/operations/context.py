@@ -1,7 +1,5 @@
 """Context for an agent: lines about a question or an entity, within a budget."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Annotated, Literal

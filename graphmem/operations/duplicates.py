@@ -3,8 +3,6 @@
 Nothing is merged here. How pairs are scored is said in :mod:`graphmem.duplicates.similarity`.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Annotated, Any, NotRequired
 

@@ -1,7 +1,5 @@
 """One entity: its snapshot now or as of a time, and the provenance of a field."""
 
-from __future__ import annotations
-
 from typing import Any, NotRequired, cast
 
 from pydantic import Field

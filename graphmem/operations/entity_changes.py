@@ -1,7 +1,5 @@
 """Observing, correcting, deleting and restoring entities. Each is an observation of its own kind."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, NotRequired
 
 import orjson

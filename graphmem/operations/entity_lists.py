@@ -1,7 +1,5 @@
 """Lists of entities: by their types, times, fields and relationships, in any order, and by a search."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, NotRequired
 

@@ -1,7 +1,5 @@
 """Merging two entities that are the same thing, and undoing a merge."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from typing import Annotated, ClassVar, Literal, NotRequired
 

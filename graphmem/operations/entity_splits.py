@@ -1,7 +1,5 @@
 """Splitting an entity that is wrongly one, and undoing a split."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, NotRequired, Self
 
 from pydantic import Field, model_validator

@@ -1,7 +1,5 @@
 """Files alone: the text of one that is not stored, and one that is stored as a source."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from typing import Annotated, Any, BinaryIO, cast

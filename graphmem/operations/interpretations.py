@@ -1,7 +1,5 @@
 """Interpretations: what was read from a source, by whom, and how."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal

@@ -3,8 +3,6 @@
 Of now and of an entity with few relationships, one round trip reads all of it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired

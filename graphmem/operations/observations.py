@@ -1,7 +1,5 @@
 """Lists of observations, and the history of an entity."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, NamedTuple, NotRequired, cast
 
 from pydantic import Field

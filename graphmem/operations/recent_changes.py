@@ -1,7 +1,5 @@
 """What changed: a list of changes, the newest first, or those after a place as they come."""
 
-from __future__ import annotations
-
 from typing import Annotated, NotRequired, Self
 
 from pydantic import Field, model_validator

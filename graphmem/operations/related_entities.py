@@ -1,7 +1,5 @@
 """What is related to an entity: a walk of several steps along relationships, in pages."""
 
-from __future__ import annotations
-
 import asyncio
 import bisect
 import itertools

@@ -1,7 +1,5 @@
 """Creating, deleting and restoring relationships. Each is an observation of the relationship."""
 
-from __future__ import annotations
-
 from typing import Any, NotRequired
 
 import orjson

@@ -1,7 +1,5 @@
 """List and register relationship types. They belong to the database, not to an owner."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Relationships: list and get them, now or as of a time."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """A public sandbox for its visitors: its terms, and reports of abuse."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Proposals for schemas from stored observations: fields to declare, to retype or to require."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Annotated, ClassVar

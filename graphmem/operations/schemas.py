@@ -1,7 +1,5 @@
 """Schemas of entity types: as they are registered, shipped or discovered."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

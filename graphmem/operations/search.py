@@ -1,7 +1,5 @@
 """Looking up entities by name, identifier, words or meaning, and explaining a search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, NotRequired, cast
 

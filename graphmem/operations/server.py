@@ -1,7 +1,5 @@
 """The server itself: its health, its description, its contents, and the check of its snapshots."""
 
-from __future__ import annotations
-
 import base64
 import hmac
 import json

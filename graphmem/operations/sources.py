@@ -1,7 +1,5 @@
 """Sources: the files that were stored, and where each came from."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from pathlib import PurePosixPath

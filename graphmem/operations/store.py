@@ -1,7 +1,5 @@
 """Storing entities and relationships: a whole request, or nothing of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, NotRequired
 

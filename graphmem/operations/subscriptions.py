@@ -1,7 +1,5 @@
 """Which changes a caller wants, and subscriptions: who is told of them, by a webhook or on a stream."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Annotated, Any, Final, NotRequired, Self

@@ -1,7 +1,5 @@
 """The timeline: the dates in the fields of entities, as events in their order."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, NotRequired
 

@@ -1,7 +1,5 @@
 """Taking back what was stored: a file, a reading, what a writer wrote, a transaction; and quarantine."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Annotated, Any, NamedTuple, NotRequired, Self
 

@@ -3,8 +3,6 @@
 Values are canonical JSON in the database. An answer contains these texts as they are; none is parsed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final, NotRequired, TypeVar, cast

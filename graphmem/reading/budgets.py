@@ -5,8 +5,6 @@ An operation whose answer may be large takes :class:`Sized` arguments and is dec
 exactly after its last item. A single item that is too long has its longest values shortened.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence

@@ -5,8 +5,6 @@ A key of it stands for a value (:func:`graphmem.model.comparison.index_keys`), c
 index gives candidates, which are compared like others.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

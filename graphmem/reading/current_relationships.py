@@ -4,8 +4,6 @@ Whether one has ended is worked out from its metadata (:mod:`graphmem.model.endi
 So a page of current relationships reads them in their order, and leaves out the ended ones, until it is full.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final

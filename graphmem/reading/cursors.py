@@ -3,8 +3,6 @@
 Whatever takes a cursor raises what :func:`decode` and :func:`refuse_both` raise.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Callable, Collection, Mapping

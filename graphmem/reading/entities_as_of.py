@@ -1,7 +1,5 @@
 """Pages of entities as of a time, by id. Each entity is reduced from its observations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Filters that name an unknown type or field: a list proposes what was probably meant."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import NotRequired
 

@@ -1,7 +1,5 @@
 """One page of a list: its items, where the next page starts, and the part that every page answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, NotRequired, TypeVar

@@ -4,8 +4,6 @@ An observation keeps its places as one JSON object: those of the observation its
 those of its fields by name. ``quote`` is the text at the place, where that is not the value itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 

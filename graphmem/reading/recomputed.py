@@ -4,8 +4,6 @@ An entity that was merged at that time is answered as its survivor: each member 
 field shows the greatest winner of all members.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple

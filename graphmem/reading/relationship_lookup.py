@@ -1,7 +1,5 @@
 """Which relationship a caller means: types in any spelling, keys, ids, or a type with both ends."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal

@@ -5,8 +5,6 @@ candidate, cut short; a candidate whose cut value does not decide is read whole.
 are read whole and compared once more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field

@@ -8,8 +8,6 @@ share of the most common format (e-mail, uuid, integer, …), 0.15 if the field'
 half of that), and 0.1 times the number of values divided by ten, at most 0.1.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The shapes of answers about schemas, and how rows become answers."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, NotRequired, cast
 
 import orjson

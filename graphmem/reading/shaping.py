@@ -4,8 +4,6 @@ An operation that answers entities takes :data:`FieldNames` and :data:`Provenanc
 :func:`shaped`, which shapes the answer after the operation ran.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired, cast

@@ -1,7 +1,5 @@
 """Row classes of ``_row.cypher`` fragments and of queries with several readers. Times are microseconds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

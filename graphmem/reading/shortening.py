@@ -1,7 +1,5 @@
 """Making one answer shorter: its longest values are cut. If that is not enough, lists lose their ends."""
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Callable, Collection, Iterator, MutableMapping
 from dataclasses import dataclass

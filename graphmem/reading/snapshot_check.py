@@ -1,7 +1,5 @@
 """Checking the stored state of an owner against the observations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Sources, and interpretations of them, as answers show them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from typing import Annotated, Any, Final, NamedTuple, NotRequired
 

@@ -4,8 +4,6 @@ The database counts observations with equal dates together; which of them count 
 (:mod:`graphmem.model.valid_time`). Times are microseconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Pages of timeline events: read in the order of an index, or recomputed as of a time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Filters by who wrote: an account, an API key, a client program, or an agent that signed."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, LiteralString, cast
 
 from pydantic import Field

@@ -4,8 +4,6 @@ Reports outlast a wipe until they are decided. They belong to whoever runs the s
 network can list them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

@@ -3,8 +3,6 @@
 `graphmem mcp` imports this at its start, so it imports little.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Final
 

@@ -5,8 +5,6 @@ where one was killed. The first step takes one statement: afterwards nobody reac
 seed is stored by requests with idempotency keys, so that a part of it that is stored twice changes nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import secrets

@@ -6,8 +6,6 @@ with a key file is *sealed*: it does not start without its root key. ``docs/encr
 sealed.
 """
 
-from __future__ import annotations
-
 from graphmem.sealing.instance_keys import InstanceKeys, keys_in, keys_of
 from graphmem.sealing.root_key import RootKey
 

@@ -4,8 +4,6 @@ A chunk is authenticated with the id of its dump and its number: one that was mo
 earlier dump does not open. What belongs to no owner is sealed with the key of the instance.
 """
 
-from __future__ import annotations
-
 import secrets
 from typing import Any, Final
 

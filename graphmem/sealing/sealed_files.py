@@ -7,8 +7,6 @@ or whose segments are swapped, does not open. The name of the object is authenti
 file: a file does not open under the name of another one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

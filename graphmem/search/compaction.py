@@ -5,8 +5,6 @@ block, so that a compaction never takes the bytes of all vectors or postings bes
 and changed meanwhile: what a moment has is never changed.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

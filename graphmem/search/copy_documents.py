@@ -1,7 +1,5 @@
 """The documents of a copy: what search compares of an entity, and the terms that are counted of it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple

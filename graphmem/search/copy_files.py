@@ -9,8 +9,6 @@ A file is replaced by a rename: a process that is killed while it writes leaves 
 a time writes the file of an owner, by a lock of its folder; another process writes a file without a name.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import contextvars

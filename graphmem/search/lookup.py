@@ -1,7 +1,5 @@
 """Looking up entities by an id, an identifier, a name, words or meaning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, NotRequired, cast

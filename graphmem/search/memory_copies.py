@@ -1,7 +1,5 @@
 """Copies in memory of what owners have: how each is compared, and how those of a process share its memory."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import contextvars

@@ -4,8 +4,6 @@ A passage names an entity by an exact name or identifier that the entity has now
 is asked for, so a file and an entity may come in either order.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace

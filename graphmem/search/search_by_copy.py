@@ -3,8 +3,6 @@
 The copy may change before the rows of a page are read, so the page leaves out what was deleted meanwhile.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace

@@ -6,8 +6,6 @@ here (:mod:`graphmem.search.written_identifiers`), and so are texts, which count
 row. A second statement reads the rows of a page.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

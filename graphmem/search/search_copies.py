@@ -15,8 +15,6 @@ Searches of one owner read at the same time, and put what they read into the cop
 copy has read is never replaced by an older state of it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from functools import partial

@@ -4,8 +4,6 @@ A copy of the owner's entities in memory is compared as a whole (:mod:`graphmem.
 identifier with the values of those that have its words (:mod:`graphmem.search.search_by_identifier`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final

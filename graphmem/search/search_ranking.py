@@ -19,8 +19,6 @@ hits are compared without what is common to all of them, their sum: two of ``n``
 ``-1 / (n - 1)`` on average. A hit that is nearer to the best one than that is about its matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal

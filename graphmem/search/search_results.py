@@ -4,8 +4,6 @@ Three strategies each have a list of hits: ``exact`` (identifiers, names and ali
 ``meaning`` (similar vectors). The answer is one order of all hits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """The terms of a copy: compacted ones in sorted arrays, which may be those of a file, and new ones behind."""
 
-from __future__ import annotations
-
 import sys
 import zlib
 from bisect import bisect_left

@@ -9,8 +9,6 @@ So "8 May 2023" finds ``2023-05-08T14:00:00Z``. A question is a list of *concept
 other spellings, any of which counts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

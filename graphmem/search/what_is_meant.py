@@ -4,8 +4,6 @@ A word of a question may have one slip of the pen against a word of a name. A sl
 replaces one letter, or exchanges two. The first letter is right, so only some words are compared.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple

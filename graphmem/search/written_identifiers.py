@@ -8,8 +8,6 @@ not in ``INV-1-B``. A code is the same with and without blanks or hyphens.
 A date is no identifier, but it is looked for in the same way: any spelling of it is that date.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

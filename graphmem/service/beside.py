@@ -1,7 +1,5 @@
 """The socket of a data directory beside TCP: commands then call the running `graphmem serve`."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

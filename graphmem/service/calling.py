@@ -3,8 +3,6 @@
 Nothing here imports the operations or the database.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -4,8 +4,6 @@ The names of ``version``, ``pid`` and ``state``, and ``POST /service/stop``, nev
 a service of another version with them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The server of a local service's socket."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

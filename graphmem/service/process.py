@@ -3,8 +3,6 @@
 It listens before it imports the rest, so that callers learn within moments that it starts and what for.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import importlib

@@ -1,7 +1,5 @@
 """What a local service opens: traces, the database, the HTTP application, the background work."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shutil

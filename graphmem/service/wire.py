@@ -1,7 +1,5 @@
 """Requests of operations, and one over a Unix socket, by the standard library: each command imports this."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """The arguments that writing operations share, the way to the owner's writer, and the parts of receipts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The file of a request: its arguments, its bytes in the object store, and its source."""
 
-from __future__ import annotations
-
 import asyncio
 import binascii
 import hashlib

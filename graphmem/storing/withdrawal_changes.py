@@ -1,7 +1,5 @@
 """Withdrawing and reinstating: what it changes or would change, and what waits to be folded again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired
 

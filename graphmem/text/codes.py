@@ -1,7 +1,5 @@
 """Codes and numbers as texts write them: in one piece, or in groups with blanks or hyphens between them."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The parts of a line of text that may be one identifier, and where they stand."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple

@@ -5,8 +5,6 @@ By the standard library alone: hooks of agents take them out at every prompt. Th
 keyword of it occurs.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -6,8 +6,6 @@ digits: ``line_1`` is no misspelling of ``line_2``. In names of four characters 
 replaced: ``city`` is no misspelling of ``cite``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Final
 

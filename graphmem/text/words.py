@@ -10,8 +10,6 @@ A query is a list of *phrases*, one for each run of text between blanks: ``ada@e
 three words. A match has every phrase. Nothing but words reaches the index's query language.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator

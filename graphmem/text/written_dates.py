@@ -1,7 +1,5 @@
 """Dates as texts write them: ``2026-01-31``, ``31.01.2026``, ``31 January 2026``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

@@ -4,8 +4,6 @@ Observations never change. One transaction withdraws the transactions of the cor
 again as ordinary observations of the same time, and stores the items that end them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Self

@@ -4,8 +4,6 @@ A Neo4j that cannot write stops, and answers no reads either, until it is starte
 disk of a database at ``NEO4J_URI`` cannot be seen from here.
 """
 
-from __future__ import annotations
-
 import shutil
 
 from graphmem.errors import DiskFull

@@ -4,8 +4,6 @@ Reads leave a dismissed pair out of the proposals of duplicates. A merge by rule
 beats the rule. Nothing else of an entity changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self

@@ -1,7 +1,5 @@
 """The timeline events of entities, and the events that a turn writes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -3,8 +3,6 @@
 Neo4j plans a statement when it first runs after a start of the server. The whole queries take seconds then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

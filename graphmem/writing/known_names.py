@@ -1,7 +1,5 @@
 """The names of persons that a draft and its database have, as the merges by rule compare them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from graphmem.model import identity_rules, person_names

@@ -4,8 +4,6 @@ No observation moves. A merge makes the target the survivor of the source; each 
 that an unmerge gives each back what it had and what was stored under it meanwhile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Self

@@ -4,8 +4,6 @@ Nothing is joined: the caller decides. ``write.look`` reads the namesakes that a
 itself creates come from the turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 

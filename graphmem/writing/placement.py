@@ -1,7 +1,5 @@
 """Where relationships are shown: between the survivors of their ends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 The first hundred stores after a start of Neo4j cost several times the later ones.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Final

@@ -1,7 +1,5 @@
 """Folding entities again from their observations, under the rules of today."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple

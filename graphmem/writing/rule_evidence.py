@@ -8,8 +8,6 @@ An entity is decided by what bears its id, by what has a name near its own, and 
 All that ever did is read, hop by hop: what bears a key no more is found by the edge ``identified``.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The rule itself is :mod:`graphmem.model.rule_merges`. Here it reads the draft an
 read, and writes each merge as ``into`` and ``merged_by`` of the merged entity, with the time that it holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 

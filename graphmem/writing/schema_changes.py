@@ -1,7 +1,5 @@
 """Schemas in a turn: what the schema of a type finds in an item, names near to others, and changes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Final
 

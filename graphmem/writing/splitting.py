@@ -4,8 +4,6 @@ No observation is changed. Those that a split selects count for another entity f
 later follows the identity rule. A split is undone by its withdrawal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Self

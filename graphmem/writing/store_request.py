@@ -1,7 +1,5 @@
 """A request that stores items, one observation each, and relationships between them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self, cast

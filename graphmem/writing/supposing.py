@@ -1,7 +1,5 @@
 """What a withdrawal or a split would change: it is applied in a transaction that is rolled back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 

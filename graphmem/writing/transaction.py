@@ -1,7 +1,5 @@
 """Deciding a request that writes a transaction of its own."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The writer of one owner: its turns, and what happens when one fails."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

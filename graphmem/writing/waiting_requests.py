@@ -1,7 +1,5 @@
 """The requests that wait for a turn of a writer, and the outcome of each."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, field
 from typing import Any

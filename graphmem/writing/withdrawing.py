@@ -1,7 +1,5 @@
 """Withdrawing and reinstating what was stored with a source, by an interpretation, or by a writer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """The writers of one process: requests are handed in here and wait for a turn of their owner's writer."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ A :class:`Change` holds the request alone. The owner's writer applies it to the 
 writing (:func:`decide`), so that two concurrent changes keep the additions of both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """One field of a schema: its type, its merge policy, its constraints, and the findings about a value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Parse a schema document that a client wrote. Every fault becomes an issue with its path."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, get_args
 

@@ -1,7 +1,5 @@
 """The parts of a schema document as clients write them, and the issues that name their faults."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 

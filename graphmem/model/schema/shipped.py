@@ -3,8 +3,6 @@
 Their identity rules are in :mod:`graphmem.model.identity`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import resources
 from typing import Final

@@ -1,7 +1,5 @@
 """Lines of context: the values and the relationships of some entities."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple

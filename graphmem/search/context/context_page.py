@@ -1,7 +1,5 @@
 """The answer of a context: as many lines as fit into the budget."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, NotRequired, cast

@@ -5,8 +5,6 @@ lines depends on the question and the stored state alone (:func:`ordered`). Line
 until the budget is spent.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

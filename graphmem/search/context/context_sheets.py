@@ -4,8 +4,6 @@ A sheet takes a line and says what it adds to the answer (``add``), gives it bac
 the members of the answer that hold lines (``members``). Values and names have at most ``limit`` characters.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

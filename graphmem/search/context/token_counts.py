@@ -7,8 +7,6 @@ a character outside of ASCII counts as its length suggests, where that is more.
 ``tests/unit/test_token_counts.py`` has what other tokenizers count.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, Literal
 

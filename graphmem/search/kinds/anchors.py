@@ -1,7 +1,5 @@
 """The names that a kind is related to: "unpaid invoices from Acme", and who asks."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """The entities of a kind that a question asks for: of some types, in a state, at a time, related to a
 name."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Which fields answer a question for a kind, by the schemas of its types, and which entities fit it."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

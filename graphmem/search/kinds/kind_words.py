@@ -9,8 +9,6 @@ The fields that may say a state have usual names (``status``, ``payment_status``
 known state: it is neither paid nor unpaid.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, cast

@@ -1,7 +1,5 @@
 """What is asked of the values of a kind: the most or the least, the sum or the mean, by currency and unit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal

@@ -4,8 +4,6 @@ Numbers in a question are more often dates, amounts, sizes and names of products
 "the 600 mm mirror"). What may be one of these is no identifier here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple

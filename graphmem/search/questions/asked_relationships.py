@@ -1,7 +1,5 @@
 """What a question asks for by relationships to what it names."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 

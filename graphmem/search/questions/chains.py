@@ -4,8 +4,6 @@ A chain begins at a name, or at who asks. Each step is followed by the relations
 or by a field of that name whose value is the name of an entity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple

@@ -8,8 +8,6 @@ function that makes the value of a phrase of the values of its parts, and the nu
 parts that it takes; without it, the value is that of all parts in a row.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ all languages count together, so that a question may mix languages; of two meani
 counts, then that of the language whose name comes first. Code knows the names of tables, and no word.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A run is looked up as a whole name, alias or identifier. A word alone may be a p
 of a person. Where a question tells names by capital letters, only words with one may be parts of names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

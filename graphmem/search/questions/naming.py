@@ -1,7 +1,5 @@
 """What a question names: entities by names, whole or in part, and who asks."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence

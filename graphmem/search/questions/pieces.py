@@ -5,8 +5,6 @@ as Chinese and Thai, no word ends for sure: every run of characters is looked up
 of a name is what has a particle, another script or nothing on both sides.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import pairwise

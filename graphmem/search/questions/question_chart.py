@@ -4,8 +4,6 @@ A word is of some categories, by the lexicon and by the types that an owner has.
 take it out of one: "open" is a verb in "how do I open invoices".
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

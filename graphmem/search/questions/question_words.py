@@ -4,8 +4,6 @@ A question has a word such as boss, employer or owner where a relationship has a
 Tom reports to.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

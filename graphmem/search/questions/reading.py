@@ -4,8 +4,6 @@ The rules make phrases of the words (:mod:`graphmem.search.questions.question_ch
 count: a word for a type alone, somewhere in a sentence, asks for nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
