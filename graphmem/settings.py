@@ -6,6 +6,7 @@ is its row in the table of ``docs/reference.md``.
 
 import os
 import re
+import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from graphmem import environment_file
 from graphmem import setting_values as values
-from graphmem.errors import ConfigurationInvalid, validation_message
+from graphmem.errors import ConfigurationInvalid, DiskFull, validation_message
 from graphmem.setting_values import TierName, ToolsetName
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -437,6 +438,16 @@ class Settings(BaseSettings):
                 "SERVICE_BEARER_TOKEN, and give callers the token that `graphmem auth mcp-token` prints",
                 setting="SERVICE_BEARER_TOKEN",
             )
+
+    def check_disk(self) -> None:
+        """Raise ``DiskFull`` where the disk of the embedded database has less than ``disk_reserve`` free.
+
+        A Neo4j that cannot write stops, and answers no reads either, until it is started with more space.
+        """
+        if self.neo4j_uri is None:
+            free = shutil.disk_usage(self.data_path).free
+            if free < self.disk_reserve:
+                raise DiskFull(free_bytes=free, needed_bytes=self.disk_reserve, in_doubt=False)
 
     def check_bind(self, *, guarded: bool = False) -> None:
         """Raise ConfigurationInvalid if others need no credential. ``guarded``: an account has one."""

@@ -17,8 +17,16 @@ import structlog
 from graphmem.checking import fact_check
 from graphmem.checking.deriving import Seen, derive
 from graphmem.checking.stamps import StampCheck
-from graphmem.checking.stretch import AuditDifference, Report, StoredNodes, Stretch
-from graphmem.checking.subjects import Kind, Place, kinds_of, stretches
+from graphmem.checking.stretch import (
+    AuditDifference,
+    Kind,
+    Place,
+    Report,
+    StoredNodes,
+    Stretch,
+    kinds_of,
+    stretches,
+)
 from graphmem.database.driver import Database
 from graphmem.database.jobs import in_halves
 from graphmem.database.left_out import MET_DAMAGE, keeping_unopened, refused, without_wrong_types
@@ -65,7 +73,7 @@ class Audit:
 
     database: Database
     owner: str
-    writers: Writers  # their embedder makes vectors, their disk check guards each write
+    writers: Writers  # their embedder makes vectors
     fix: bool = False
     deep: bool = False  # also read every fact as a dump has it, and compare the fields of discovered schemas
     progress: Progress | None = None
@@ -378,7 +386,7 @@ class Audit:
                 self._tx = None
 
     async def _turn(self, params: dict[str, Any]) -> bool:
-        self.writers.check_disk()
+        self.writers.settings.check_disk()
         await vectors.embed(params, self.writers.embedder)
         return await forms.write(params, self._tx or self.database.writes(self.owner))
 
@@ -418,7 +426,7 @@ class Audit:
             counts = turn_rows.count_rows(
                 {key: report.counts.get(key, [0] * 4) for key in {*stored, *report.counts}}
             )
-            self.writers.check_disk()
+            self.writers.settings.check_disk()
             written = await self.database.write(
                 "audit.settle", self.owner, revision=now.revision, state_hash=hashed, counts=counts
             )

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import resources
 from typing import LiteralString, NamedTuple, cast
@@ -68,14 +68,20 @@ def shipped() -> tuple[Migration, ...]:
     return tuple(sorted(migrations))
 
 
-@cache
-def indexes() -> frozenset[str]:
-    """Return the names of the indexes that the migrations create and keep, those of constraints included."""
-    names: set[str] = set()
+def indexes(done: Collection[int] | None = None) -> dict[str, str]:
+    """Return what makes each index and constraint that the migrations create and keep, by name.
+
+    ``done``: the versions of those that count; by default all.
+    """
+    made: dict[str, str] = {}
     for migration in shipped():
-        for act, name in (match for statement in migration.statements for match in _MADE.findall(statement)):
-            (names.add if act == "CREATE" else names.discard)(name)
-    return frozenset(names)
+        for statement in migration.statements if done is None or migration.version in done else ():
+            for act, name in _MADE.findall(statement):
+                if act == "CREATE":
+                    made[name] = " ".join(statement.split())
+                else:
+                    made.pop(name, None)
+    return made
 
 
 async def apply(
@@ -160,11 +166,12 @@ async def _wait_for_indexes(database: Database) -> None:
     MigrationRefused: the database could not make one of them, or makes no progress."""
     reported = moved = time.monotonic()
     before: dict[str, float] = {}
+    names = indexes()
     text = (
         "SHOW INDEXES YIELD name, state, populationPercent WHERE state <> 'ONLINE' "
         "RETURN name, state, populationPercent AS percent ORDER BY name"
     )
-    while rows := [row for row in await database.script(text) if row["name"] in indexes()]:
+    while rows := [row for row in await database.script(text) if row["name"] in names]:
         if failed := [row["name"] for row in rows if row["state"] == "FAILED"]:
             raise MigrationRefused(
                 f"Neo4j could not make the index {failed[0]}: its debug.log says why; "

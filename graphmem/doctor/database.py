@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from graphmem.auth.accounts import Accounts
@@ -24,8 +24,6 @@ SKEW_WARN_SECONDS = 2.0
 SKEW_FAIL_SECONDS = 60.0  # difference between the clocks of the database and of this machine
 ACCOUNTS_VERSION = 12  # the migration that makes accounts
 WAITING_LIMIT = 1_000  # entities without a vector that are counted
-_MADE = re.compile(r"CREATE (?:(CONSTRAINT)|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
-_DROPPED = re.compile(r"DROP (?:CONSTRAINT|INDEX) (\w+)")
 Check = Callable[[Database, Settings], Awaitable[Found]]
 
 
@@ -113,7 +111,7 @@ async def _schema(database: Database, settings: Settings) -> Found:
 
 
 async def _indexes(database: Database, settings: Settings) -> Found:
-    expected = _made(set(await migrations.applied(database)))
+    expected = migrations.indexes(await migrations.applied(database))
     indexes = await database.script(
         "SHOW INDEXES YIELD name, state, populationPercent RETURN name, state, populationPercent AS percent"
     )
@@ -124,10 +122,9 @@ async def _indexes(database: Database, settings: Settings) -> Found:
     return faults or [ok(f"{len(expected)} indexes and constraints exist and are online")]
 
 
-def _faults(
-    expected: dict[str, tuple[str, bool]], states: dict[str, Any], there: set[str]
-) -> Iterator[Finding]:
-    for name, (statement, constraint) in sorted(expected.items()):
+def _faults(expected: Mapping[str, str], states: dict[str, Any], there: set[str]) -> Iterator[Finding]:
+    for name, statement in sorted(expected.items()):
+        constraint = statement.startswith("CREATE CONSTRAINT")
         if name not in states or (constraint and name not in there):
             what = f"{'the constraint' if constraint else 'the index'} {name} is missing"
             yield fail(what, f"Run this in the Neo4j Browser: {statement}")
@@ -138,18 +135,6 @@ def _faults(
             what = f"the index {name} is {states[name]['state']}"
             drop = f"DROP {'CONSTRAINT' if constraint else 'INDEX'} {name}"
             yield fail(what, f"Run this in the Neo4j Browser: {drop}; {statement}")
-
-
-def _made(applied: set[int]) -> dict[str, tuple[str, bool]]:
-    """Return the indexes and constraints of migrations: the statement, and whether it is a constraint."""
-    made: dict[str, tuple[str, bool]] = {}
-    for migration in migrations.shipped():
-        for statement in migration.statements if migration.version in applied else ():
-            if match := _MADE.match(statement):
-                made[match[2]] = (" ".join(statement.split()), bool(match[1]))
-            if match := _DROPPED.match(statement):
-                made.pop(match[1], None)
-    return made
 
 
 async def _limits(database: Database, settings: Settings) -> Found:

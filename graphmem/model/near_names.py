@@ -6,14 +6,26 @@ more is an initial or has one slip: a letter left out, added, replaced, or excha
 """
 
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
+from graphmem import tables
 from graphmem.model.identity import is_abbreviated
-from graphmem.model.nicknames import FULL_NAMES, are_forms_of_one_name
 
 WORDS_LIMIT: Final = 4
 LENGTH_LIMIT: Final = 100  # a name of more words or characters, or one with digits, is near no other
 _FAR: Final = 2
+_FORMS: Final = [group.split() for group in tables.read("model/nicknames")["groups"]]
+FULL_NAMES: Final[dict[str, frozenset[str]]] = {
+    word: frozenset(forms[0] for forms in _FORMS if word in forms) for word in sorted({*chain(*_FORMS)})
+}
+"""The full names that a given name may stand for, itself among them where it is one."""
+
+
+def are_forms_of_one_name(word: str, other: str) -> bool:
+    """Return whether two given names may be the same name: Bill and William, Chris and Christina."""
+    full = FULL_NAMES.get(word)
+    return full is not None and not full.isdisjoint(FULL_NAMES.get(other, ()))
 
 
 @lru_cache(maxsize=50_000)

@@ -12,7 +12,7 @@ from graphmem.context import Context
 from graphmem.errors import AccountConflict, Forbidden, KeyHasChildren, NotFound
 from graphmem.model import times
 from graphmem.model.attribution import described, is_writer_id
-from graphmem.reading import answers, cursors
+from graphmem.reading import answers
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.registry import Scope, operation
@@ -219,9 +219,8 @@ class Keys(PageEnvelope):
 async def list_keys(context: Context, arguments: Paged) -> Keys:
     """List the API keys of the caller's account, with their last use to the minute."""
     keys = await Accounts(context.services.database).keys(context.actor.account)
-    query = cursors.fingerprint(context, "keys.list", arguments)
-    page = page_of(arguments, query, keys, lambda key: key.key_id)
-    return {"keys": [_shown(key) for key in page.items], **page.envelope(arguments, query)}
+    page, envelope = page_of(context, "keys.list", arguments, keys, lambda key: key.key_id)
+    return {"keys": [_shown(key) for key in page], **envelope}
 
 
 class OneKey(Arguments):

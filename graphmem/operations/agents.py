@@ -10,7 +10,7 @@ from graphmem.auth.agent_grants import AgentGrant, Capability, GrantStatus
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model.identity import normalise_type
-from graphmem.reading import answers, cursors
+from graphmem.reading import answers
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.registry import REGISTRY, Scope, operation
@@ -107,9 +107,8 @@ async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
 async def list_grants(context: Context, arguments: Paged) -> AgentGrantPage:
     """List what agents may do for the caller's account."""
     grants = await context.services.agent_grants.of_account(context.actor.account)
-    query = cursors.fingerprint(context, "agents.grants", arguments)
-    page = page_of(arguments, query, grants, lambda grant: grant.grant_id)
-    return {"grants": [_grant(grant) for grant in page.items], **page.envelope(arguments, query)}
+    page, envelope = page_of(context, "agents.grants", arguments, grants, lambda grant: grant.grant_id)
+    return {"grants": [_grant(grant) for grant in page], **envelope}
 
 
 class NameGrant(Arguments):

@@ -11,7 +11,7 @@ from graphmem.auth.grants import Grant, Grants
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import times
-from graphmem.reading import answers, cursors
+from graphmem.reading import answers
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.registry import Scope, operation
@@ -93,9 +93,8 @@ def _connection(grant: Grant) -> Connection:
 async def list_connections(context: Context, arguments: Paged) -> Connections:
     """List the programs that may use the caller's account by OAuth."""
     grants = await Grants(context.services.database).connections(context.actor.account)
-    query = cursors.fingerprint(context, "connections.list", arguments)
-    page = page_of(arguments, query, grants, lambda grant: grant.connection_id)
-    return {"connections": [_connection(grant) for grant in page.items], **page.envelope(arguments, query)}
+    page, envelope = page_of(context, "connections.list", arguments, grants, lambda each: each.connection_id)
+    return {"connections": [_connection(grant) for grant in page], **envelope}
 
 
 @operation(

@@ -10,7 +10,7 @@ from graphmem.errors import NotFound
 from graphmem.model import identity
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
-from graphmem.reading import answers, as_of, cursors, shaping
+from graphmem.reading import answers, as_of, shaping
 from graphmem.reading.as_of import NOW, Clocks
 from graphmem.reading.budgets import Sized, within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
@@ -131,9 +131,8 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
             fields=list(winners_by_field),
         )
     observation_ids = winners_by_field[arguments.field].split(",")
-    query = cursors.fingerprint(context, "entities.provenance", arguments)
-    page = page_of(arguments, query, observation_ids, str)
-    observations = await shaping.observations(context, set(page.items))
+    page, envelope = page_of(context, "entities.provenance", arguments, observation_ids, str)
+    observations = await shaping.observations(context, set(page))
     source_ids = {each["source_id"] for each in observations.values() if each["source_id"] is not None}
     files = await read_sources(context, source_ids)
     places = [place for each in observations.values() if (place := _place(each, arguments.field))]
@@ -143,8 +142,8 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
         "value": snapshot[arguments.field],
         "version": row.version,
         "observation_ids": observation_ids,
-        "observations": [observations[observation_id] for observation_id in page.items],
-        **page.envelope(arguments, query),
+        "observations": [observations[observation_id] for observation_id in page],
+        **envelope,
         "sources": [as_reference(row) for row in files],
     }
     return {**answer, "places": places} if places else answer

@@ -20,7 +20,7 @@ from graphmem.context import Context
 from graphmem.cypher import Way
 from graphmem.errors import NotFound
 from graphmem.model.comparison import Filter
-from graphmem.reading import answers, compared_pages, cursors, entities_as_of, entity_pages, names_in_use
+from graphmem.reading import answers, compared_pages, cursors, entity_pages, names_in_use
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS
@@ -174,7 +174,7 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
         page_of = entity_pages.page if is_indexed else compared_pages.page
         listed = await page_of(context, request, query, arguments.cursor)
     else:
-        listed = await entities_as_of.page(context, request, clocks, query, arguments.cursor)
+        listed = await compared_pages.page_as_of(context, request, clocks, query, arguments.cursor)
     page: EntityPage = {
         "entities": named_entities(
             answers.entities(listed.items, snapshot=arguments.include_snapshots),

@@ -16,7 +16,6 @@ from graphmem.model.relationship import (
     RegistrationRefused,
     RelationshipKind,
 )
-from graphmem.reading import cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import LeavesOut, Paged, PageEnvelope, page_of
 from graphmem.registry import Scope, operation
@@ -193,9 +192,10 @@ async def list_relationship_types(context: Context, arguments: ListRelationshipT
     entries.sort(key=lambda entry: entry["relationship_type"])
     if arguments.keyword is not None:
         entries = [entry for entry in entries if _has(entry, arguments.keyword)]
-    query = cursors.fingerprint(context, "relationship_types.list", arguments)
-    page = page_of(arguments, query, entries, lambda entry: entry["relationship_type"])
-    return {"relationship_types": page.items, **page.envelope(arguments, query)}
+    page, envelope = page_of(
+        context, "relationship_types.list", arguments, entries, lambda entry: entry["relationship_type"]
+    )
+    return {"relationship_types": page, **envelope}
 
 
 def _entry(kind: RelationshipKind, read_backwards: str | None = None) -> RelationshipTypeEntry:

@@ -28,10 +28,10 @@ from graphmem.changes.stored_subscriptions import Delivery, Subscription, Subscr
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context, Services
 from graphmem.errors import Forbidden, InvalidDelivery, NotFound
-from graphmem.model import canonical, times
+from graphmem.model import canonical
 from graphmem.model.identity import NAME_LIMIT
 from graphmem.operations.entity_lists import QueryEntities
-from graphmem.reading import answers, cursors
+from graphmem.reading import answers
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.reading.writer_filters import ByWriter
@@ -297,26 +297,17 @@ class SubscriptionPage(PageEnvelope):
 async def list_subscriptions(context: Context, arguments: Paged) -> SubscriptionPage:
     """List the subscriptions of the caller's account: whether each is active, and what failed last."""
     subscriptions = await stored_subscriptions.of_account(context)
-    query = cursors.fingerprint(context, "subscriptions.list", arguments)
-    page = page_of(arguments, query, subscriptions, lambda subscription: subscription.id)
-    return {"subscriptions": [_shown(each) for each in page.items], **page.envelope(arguments, query)}
+    page, envelope = page_of(context, "subscriptions.list", arguments, subscriptions, lambda each: each.id)
+    return {"subscriptions": [_shown(each) for each in page], **envelope}
 
 
 def _shown(subscription: Subscription) -> SubscriptionAnswer:
-    answer: dict[str, Any] = {
+    answer: SubscriptionAnswer = {
+        **answers.of_row(SubscriptionAnswer, subscription),
         "subscription_id": subscription.id,
         "delivery_method": subscription.delivery,
         "filter": orjson.loads(subscription.wanted),
-        "status": subscription.status,
-        "failures": subscription.failures,
-        "max_failures": subscription.max_failures,
-        "last_error": subscription.last_error,
-        "last_delivered_at": answers.when(subscription.last_delivered_at),
         "next_try_at": answers.when(subscription.due_at) if subscription.failures else None,
-        "created_at": times.render(subscription.created_at),
+        "query": canonical.decode(subscription.query or "null"),
     }
-    if subscription.query is not None:
-        answer["query"] = canonical.decode(subscription.query)
-    if subscription.webhook_url is not None:
-        answer["webhook_url"] = subscription.webhook_url
-    return answer  # type: ignore[return-value]
+    return answers.without_empty(answer, "query", "webhook_url")

@@ -182,6 +182,12 @@ def part_of(answer: type[T], members: Mapping[str, Any]) -> T:
     return cast("T", {name: value for name, value in members.items() if name in answer.__annotations__})
 
 
+def without_empty(answer: T, *names: str) -> T:
+    """Return an answer without those of some members that are null or an empty text."""
+    members = cast("Mapping[str, Any]", answer).items()
+    return cast("T", {name: each for name, each in members if each not in (None, "") or name not in names})
+
+
 @cache
 def _columns(answer: type, row_class: Any) -> list[tuple[str, bool]]:
     names = (name for name in answer.__annotations__ if name in row_class._fields)

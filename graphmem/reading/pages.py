@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, Generic, NotRequired, TypeVar
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Limit, Offset, Total
+from graphmem.context import Context
 from graphmem.database.left_out import LeftOutEntity, as_read
 from graphmem.reading import cursors
 from graphmem.reading.as_of import Clocks
@@ -128,8 +129,14 @@ def place_then(place: Mapping[str, Any], clocks: Clocks) -> dict[str, Any]:
     return {**place, **({} if clocks.now else {"known": clocks.bounds["at_ingested"]})}
 
 
-def page_of(arguments: Paged, query: Query, items: Sequence[T], key: Callable[[T], str]) -> Page[T]:
-    """Return the page of a list that was read as a whole. Its cursors hold the key of the last item."""
+def page_of(
+    context: Context, operation: str, arguments: Paged, items: Sequence[T], key: Callable[[T], str]
+) -> tuple[list[T], PageEnvelope]:
+    """Return the page of a list that was read as a whole, and what the answer has beside it.
+
+    Its cursors hold the key of the last item.
+    """
+    query = cursors.fingerprint(context, operation, arguments)
     place, _ = start_of(arguments, query, {"key": str, "answered": int}, Clocks())
     start = arguments.offset
     if place is not None:
@@ -139,7 +146,7 @@ def page_of(arguments: Paged, query: Query, items: Sequence[T], key: Callable[[T
     page = list(items[start : start + arguments.limit])
     end = start + len(page)
     following = {"key": key(page[-1]), "answered": end} if page and end < len(items) else None
-    return Page(page, following, total=len(items))
+    return page, Page(page, following, total=len(items)).envelope(arguments, query)
 
 
 def newest_window(arguments: Paged, query: Query) -> dict[str, Any]:

@@ -250,11 +250,7 @@ def as_interpretation(row: InterpretationRow) -> Interpretation:
         "id": row.interpretation_id,
         "interpretation_config": canonical.decode(row.config),
     }
-    if row.model is None:
-        del answer["model"]
-    if not row.parser:
-        del answer["parser"]
-    return answer
+    return answers.without_empty(answer, "model", "parser")
 
 
 def next_run(runs: list[InterpretationRow], interpretation: NewInterpretation) -> int:

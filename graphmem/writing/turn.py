@@ -21,7 +21,7 @@ from graphmem.model import state_hash, times
 from graphmem.model.reduction import Torn
 from graphmem.model.schema import SchemaDocument
 from graphmem.settings import Settings
-from graphmem.writing import disk, forms, parting, refolding, vectors
+from graphmem.writing import forms, parting, refolding, vectors
 from graphmem.writing import state as states
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import refold
@@ -230,7 +230,7 @@ class OwnerWriter:
             return await self._locked(batch)
         if state.is_stale:
             # A write of its own, so that the turn then looks at the folds that it will change.
-            disk.check(self.settings)
+            self.settings.check_disk()
             await refold(reads, state)
             refolding.settle(state)
             if await self._write_turn(Decided(state, []), self.database.writes(self.owner)):
@@ -285,13 +285,13 @@ class OwnerWriter:
         """Fold what the batch touches and what waits to be folded; return the state after it."""
         state = await self._look(batch, tx) or self._empty(batch)
         if state.addresses.unparted:
-            disk.check(self.settings)
+            self.settings.check_disk()
             placed = await parting.move(tx, state)
             await self._write_turn(Decided(state, []), tx)
             await tx.rows("parting.place", placed=placed)
             state = await self._look(batch, tx) or self._empty(batch)
         if state.is_stale:
-            disk.check(self.settings)
+            self.settings.check_disk()
             await refold(tx, state)
             refolding.settle(state)
             await self._write_turn(Decided(state, []), tx)

@@ -14,7 +14,7 @@ from graphmem.model import ids
 from graphmem.model.identity import Alternatives
 from graphmem.model.schema import SchemaDocument
 from graphmem.settings import Settings
-from graphmem.writing import disk, forms
+from graphmem.writing import forms
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
 from graphmem.writing.turn import TURN_LIMITS, Known, OwnerWriter, TurnLimits
@@ -32,7 +32,7 @@ class Writers:
     ) -> None:
         self._database = database
         self.embedder = embedder
-        self._settings = settings
+        self.settings = settings
         self.limits = limits
         self._writers: dict[str, OwnerWriter] = {}
         self._known = Known()
@@ -58,15 +58,15 @@ class Writers:
             Unavailable: the database failed; ``details.in_doubt`` says whether it may have been written.
         """
         if request.writes_facts:
-            self.check_disk()
+            self.settings.check_disk()
         writer = self._writers.get(request.owner)
         if writer is None:
             writer = OwnerWriter(
-                self._database, request.owner, self._settings, self.embedder, self._known, self.limits
+                self._database, request.owner, self.settings, self.embedder, self._known, self.limits
             )
             self._writers[request.owner] = writer
         is_full = writer.characters > self.limits.queue_characters
-        if is_full or len(writer.waiting) >= self._settings.max_waiting:
+        if is_full or len(writer.waiting) >= self.settings.max_waiting:
             raise ServiceBusy(waiting=len(writer.waiting))
         loop = asyncio.get_running_loop()
         waiting = Waiting(
@@ -74,7 +74,7 @@ class Writers:
             answer=loop.create_future(),
             trace_id=structlog.contextvars.get_contextvars().get("trace_id", ""),
             round_trips=round_trips.get(None),
-            deadline=loop.time() + self._settings.write_timeout,
+            deadline=loop.time() + self.settings.write_timeout,
             characters=request.characters,
             span=self._database.tracer.current_span(),
         )
@@ -83,10 +83,6 @@ class Writers:
             # A context of its own: a turn belongs to all of its requests, not to the first of them.
             writer.task = asyncio.create_task(self._drain(writer), context=contextvars.Context())
         return await waiting.answer
-
-    def check_disk(self) -> None:
-        """Raise ``DiskFull`` where the embedded database has little space left."""
-        disk.check(self._settings)
 
     def waiting(self) -> int:
         return sum(len(writer.waiting) for writer in self._writers.values())
@@ -104,7 +100,7 @@ class Writers:
 
     @property
     def rules_off(self) -> Mapping[str, frozenset[str]]:
-        return self._settings.merge_rules_off_by_type
+        return self.settings.merge_rules_off_by_type
 
     async def refold_withdrawn(self, owner: str, limit: int) -> int:
         """Fold again some entities and relationships of which other observations count now; return how many.
@@ -129,7 +125,7 @@ class Writers:
 
     async def close(self) -> None:
         """Wait until all requests are written; after ``Settings.shutdown_seconds`` refuse the rest."""
-        end = asyncio.get_running_loop().time() + self._settings.shutdown_seconds
+        end = asyncio.get_running_loop().time() + self.settings.shutdown_seconds
         while tasks := [writer.task for writer in self._writers.values() if writer.task]:
             left = end - asyncio.get_running_loop().time()
             if left <= 0:

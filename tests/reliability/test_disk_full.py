@@ -16,7 +16,6 @@ import pytest
 
 from graphmem.errors import DiskFull
 from graphmem.settings import load
-from graphmem.writing import disk
 from tests.support.figures import Figures
 from tests.support.killed_services import TRANSACTIONS, CrashReport, KillableService, compare, killable
 from tests.support.write_load import Ledger, SentWrite
@@ -168,7 +167,7 @@ def test_a_database_that_fell_for_want_of_space_is_started_again_when_there_is_s
 
 def test_what_is_left_free_is_a_setting(tmp_path: Path) -> None:
     with pytest.raises(DiskFull, match="free some space"):
-        disk.check(load(data_dir=tmp_path, disk_reserve=1 << 60))
-    disk.check(load(data_dir=tmp_path, disk_reserve=0))
+        load(data_dir=tmp_path, disk_reserve=1 << 60).check_disk()
+    load(data_dir=tmp_path, disk_reserve=0).check_disk()
     # Nobody sees the disk of another machine from here.
-    disk.check(load(data_dir=tmp_path, disk_reserve=1 << 60, neo4j_uri="bolt://elsewhere"))
+    load(data_dir=tmp_path, disk_reserve=1 << 60, neo4j_uri="bolt://elsewhere").check_disk()
