@@ -69,10 +69,8 @@ def shipped() -> tuple[Migration, ...]:
 
 
 def indexes(done: Collection[int] | None = None) -> dict[str, str]:
-    """Return what makes each index and constraint that the migrations create and keep, by name.
-
-    ``done``: the versions of those that count; by default all.
-    """
+    """Return what makes each index and constraint that the migrations create and keep, by name. ``done``: the
+    versions of those that count; by default all."""
     made: dict[str, str] = {}
     for migration in shipped():
         for statement in migration.statements if done is None or migration.version in done else ():

@@ -147,10 +147,8 @@ async def _page(
 
 
 async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subjects, str]:
-    """Return the entities to answer about, and a hint for an empty answer.
-
-    Raises NotFound: no such entity.
-    """
+    """Return the entities to answer about, and a hint for an empty answer. Raises NotFound: no such
+    entity."""
     entity_ids: list[str] = []
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if arguments.entity_id is not None:

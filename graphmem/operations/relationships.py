@@ -131,10 +131,8 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
 def _page_request(
     arguments: ListRelationships, kind: str | None, direction: FollowedWay, place: dict[str, Any] | None
 ) -> EdgeRequest:
-    """Return the relationships that a list asks for: those of one entity, or all.
-
-    ``direction``: how relationships of ``kind`` are stored that are asked for as outgoing.
-    """
+    """Return the relationships that a list asks for: those of one entity, or all. ``direction``: how
+    relationships of ``kind`` are stored that are asked for as outgoing."""
     filters = arguments.filters
     source, target = filters.source_entity_id, filters.target_entity_id
     about = filters.entity_id or source or target

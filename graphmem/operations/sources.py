@@ -58,10 +58,8 @@ _Named = tuple[str, str, str, list[tuple[str, str]]]
 
 
 async def mentioned(context: Context, texts: Sequence[str]) -> list[list[MentionedEntity]]:
-    """Return the entities that each of some texts mentions, in its order; of each place the longest name.
-
-    A name has a capital letter somewhere, in scripts that have these.
-    """
+    """Return the entities that each of some texts mentions, in its order; of each place the longest name. A
+    name has a capital letter somewhere, in scripts that have these."""
     region = context.services.settings.phone_region
     runs = [mentions.names_in(text, region, is_prose=True).runs for text in texts]
     pairs = {pair: None for each in runs for run in each for pair in sorted(run.pairs)}
@@ -273,10 +271,8 @@ class GetFileUrl(Arguments):
 
 
 async def _named_source(context: Context, path: str) -> source_answers.SourceRow:
-    """Return the source of an id, a `storage_url`, or a name under which the caller stored it.
-
-    Raises NotFound: there is none. Raises SourceAmbiguous: several files were stored under the name.
-    """
+    """Return the source of an id, a `storage_url`, or a name under which the caller stored it. Raises
+    NotFound: there is none. Raises SourceAmbiguous: several files were stored under the name."""
     source_id = path.removeprefix(source_answers.URL_SCHEME)
     if SOURCE_ID.fullmatch(source_id):
         return await source_answers.read_source(context, source_id)

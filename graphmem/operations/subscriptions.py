@@ -200,10 +200,8 @@ KEPT_FILTERS: Final = frozenset({"entity_type", "entity_types", "snapshot_filter
 
 
 async def _kept(context: Context, subscription_id: str, raw: Mapping[str, Any]) -> KeptQuery:
-    """Return a standing query.
-
-    Raises InvalidInput: it is invalid, or has arguments that no standing query has.
-    """
+    """Return a standing query. Raises InvalidInput: it is invalid, or has arguments that no standing query
+    has."""
     query = read(QueryEntities, "entities.query", raw)
     query = with_types(query, await context.services.type_aliases.of(context.actor.owner))
     refused = [f"$.{name}" for name in query.sent() if name not in KEPT]
@@ -216,10 +214,8 @@ async def _kept(context: Context, subscription_id: str, raw: Mapping[str, Any]) 
 
 
 async def standing_of(context: Context, subscription: Subscription) -> StandingAnswers | None:
-    """Return what tells how the answers of a subscription's query change, ``None`` if it has no query.
-
-    Raises InvalidInput: the query is not valid any more.
-    """
+    """Return what tells how the answers of a subscription's query change, ``None`` if it has no query. Raises
+    InvalidInput: the query is not valid any more."""
     if subscription.query is None:
         return None
     read_again = partial(_kept, context, subscription.id, canonical.decode(subscription.query))
@@ -228,9 +224,7 @@ async def standing_of(context: Context, subscription: Subscription) -> StandingA
 
 async def changes_for(context: Context, subscription_id: str) -> tuple[WantedChanges, StandingAnswers | None]:
     """Return what an active subscription is told: some changes, or how the answers of its query change.
-
-    Raises NotFound, SubscriptionInactive: the account has no such subscription, or it sleeps.
-    """
+    Raises NotFound, SubscriptionInactive: the account has no such subscription, or it sleeps."""
     subscription = await stored_subscriptions.active(context, subscription_id)
     filters = await stored_subscriptions.wanted_by(context.services, subscription)
     return filters, await standing_of(context, subscription)

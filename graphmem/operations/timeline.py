@@ -184,10 +184,8 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
 
 
 async def _as_of(context: Context, arguments: GetEvent, known: EventRow | None, clocks: Clocks) -> EventRow:
-    """Return an event as of a time: of its entity if that is known, else of any entity.
-
-    A late observation that never won has an event as of its time only, which is not stored.
-    """
+    """Return an event as of a time: of its entity if that is known, else of any entity. A late observation
+    that never won has an event as of its time only, which is not stored."""
     entity_id = known.entity_id if known else arguments.entity_id
     entity_ids = [entity_id] if entity_id else await timeline_pages.subject_ids(context, None)
     if entity_ids is None:

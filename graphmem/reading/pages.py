@@ -132,10 +132,8 @@ def place_then(place: Mapping[str, Any], clocks: Clocks) -> dict[str, Any]:
 def page_of(
     context: Context, operation: str, arguments: Paged, items: Sequence[T], key: Callable[[T], str]
 ) -> tuple[list[T], PageEnvelope]:
-    """Return the page of a list that was read as a whole, and what the answer has beside it.
-
-    Its cursors hold the key of the last item.
-    """
+    """Return the page of a list that was read as a whole, and what the answer has beside it. Its cursors hold
+    the key of the last item."""
     query = cursors.fingerprint(context, operation, arguments)
     place, _ = start_of(arguments, query, {"key": str, "answered": int}, Clocks())
     start = arguments.offset
