@@ -7,15 +7,6 @@ from typing import Any, Final, TypeVar
 
 from graphmem.dump.records import AccountRecord, FileChunk, Owner, RelationshipTypeRecord, decoded
 from graphmem.model import fact_records, facts
-from graphmem.model.fact_records import (
-    ObservationRecord,
-    Record,
-    Repeat,
-    SchemaRecord,
-    SourceRecord,
-    Split,
-    TransactionRecord,
-)
 
 BATCH_TRANSACTIONS_LIMIT: Final = 1_000
 BATCH_OBSERVATIONS_LIMIT: Final = 1_000
@@ -23,28 +14,28 @@ BATCH_CHARACTERS_LIMIT: Final = 4_000_000
 """A batch ends before it exceeds one of these; a single transaction may be larger."""
 
 R = TypeVar("R", bound=fact_records.RecordedPart)
-K = TypeVar("K", bound=Record)
+K = TypeVar("K", bound=fact_records.Record)
 
 
 @dataclass(slots=True)
 class BatchPart:
     """A transaction with all that it recorded, by record class."""
 
-    transaction: TransactionRecord
+    transaction: fact_records.TransactionRecord
     records: dict[type[fact_records.RecordedPart], list[Any]] = field(default_factory=dict)
 
     def of(self, kind: type[R]) -> list[R]:
         return self.records.get(kind, [])
 
     @property
-    def observations(self) -> list[ObservationRecord]:
-        return self.of(ObservationRecord)
+    def observations(self) -> list[fact_records.ObservationRecord]:
+        return self.of(fact_records.ObservationRecord)
 
     @property
     def size(self) -> int:
         """The number of observations that it recorded first, or again, or moved."""
-        moved = sum(len(split.observations) for split in self.of(Split))
-        return len(self.observations) + len(self.of(Repeat)) + moved
+        moved = sum(len(split.observations) for split in self.of(fact_records.Split))
+        return len(self.observations) + len(self.of(fact_records.Repeat)) + moved
 
     @property
     def has_merge(self) -> bool:
@@ -68,7 +59,7 @@ class Batch:
     characters: int = field(default=0, compare=False)
 
     @property
-    def observations(self) -> list[ObservationRecord]:
+    def observations(self) -> list[fact_records.ObservationRecord]:
         return [observation for part in self.parts for observation in part.observations]
 
     def has_room(self, part: BatchPart) -> bool:
@@ -101,13 +92,13 @@ class OwnerStart:
     """An owner with all schema versions: schemas are restored before the owner's transactions."""
 
     owner: str
-    schemas: list[SchemaRecord] = field(default_factory=list)
+    schemas: list[fact_records.SchemaRecord] = field(default_factory=list)
 
 
 class _Stream:
     """The records of a dump, one after the other. Their order was checked."""
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    def __init__(self, records: Iterable[fact_records.Record]) -> None:
         self._records = iter(records)
         self._next = next(self._records, None)
 
@@ -120,20 +111,20 @@ class _Stream:
 
 
 def batches(
-    records: Iterable[Record],
+    records: Iterable[fact_records.Record],
 ) -> Iterator[RelationshipTypeRecord | AccountRecord | OwnerStart | Batch | FileContent]:
     """Yield the records of a dump in its order: each owner's start, then the owner's files and batches."""
     stream = _Stream(records)
     while of_instance := stream.take(RelationshipTypeRecord, AccountRecord):
         yield of_instance
     while owner := stream.take(Owner):
-        yield OwnerStart(owner.id, list(iter(partial(stream.take, SchemaRecord), None)))
+        yield OwnerStart(owner.id, list(iter(partial(stream.take, fact_records.SchemaRecord), None)))
         batch = Batch(owner.id)
-        while transaction := stream.take(TransactionRecord):
+        while transaction := stream.take(fact_records.TransactionRecord):
             part = BatchPart(transaction)
             while record := stream.take(fact_records.RecordedPart, FileChunk):
                 if isinstance(record, FileChunk):
-                    file = _file(owner.id, part.of(SourceRecord)[-1], record, stream)
+                    file = _file(owner.id, part.of(fact_records.SourceRecord)[-1], record, stream)
                     yield file
                     for _ in file.chunks:
                         # Those that nobody took.
@@ -148,7 +139,7 @@ def batches(
             yield batch
 
 
-def _file(owner: str, source: SourceRecord, first: FileChunk, stream: _Stream) -> FileContent:
+def _file(owner: str, source: fact_records.SourceRecord, first: FileChunk, stream: _Stream) -> FileContent:
 
     def chunks() -> Iterator[bytes]:
         chunk, left = first, source.size

@@ -24,14 +24,6 @@ from graphmem.reading import answers, compared_pages, cursors, entity_pages, nam
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS
-from graphmem.reading.entity_pages import (
-    FIELD,
-    ORDERS,
-    EntityRequest,
-    Order,
-    SnapshotFilters,
-    check_field_name,
-)
 from graphmem.reading.pages import IndexedPageEnvelope, Paged
 from graphmem.reading.relationship_lookup import RelationshipType, meanings
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
@@ -45,11 +37,11 @@ from graphmem.search.search_results import NEWEST_FIRST, Results, SearchText, Se
 
 def _known_order(sort_by: str) -> str:
     name = sort_by.strip()
-    if name in ORDERS:
+    if name in entity_pages.ORDERS:
         return name
-    if not name.startswith(FIELD):
-        raise ValueError(f"sort by one of {', '.join(ORDERS)}, or snapshot.<field>")
-    check_field_name(name.removeprefix(FIELD))
+    if not name.startswith(entity_pages.FIELD):
+        raise ValueError(f"sort by one of {', '.join(entity_pages.ORDERS)}, or snapshot.<field>")
+    entity_pages.check_field_name(name.removeprefix(entity_pages.FIELD))
     return name
 
 
@@ -65,7 +57,7 @@ class EntityFilters(ByWriter, TypeFilters):
         Moment | None, Field(description="With an observation recorded since this time.")
     ] = None
     created_since: Annotated[Moment | None, Field(description="First recorded since this time.")] = None
-    snapshot_filters: SnapshotFilters = Field(default={})
+    snapshot_filters: entity_pages.SnapshotFilters = Field(default={})
     related_to: Annotated[
         EntityId | None, Field(description="Only what current relationships join to this one.")
     ] = None
@@ -91,7 +83,7 @@ class QueryEntities(Paged):
     filters: EntityFilters = Field(default=EntityFilters(), description="All of them must fit.")
     sort_by: Annotated[
         str,
-        Field(max_length=100, description=f"One of {', '.join(ORDERS)}, or snapshot.<field>."),
+        Field(max_length=100, description=f"One of {', '.join(entity_pages.ORDERS)}, or snapshot.<field>."),
         AfterValidator(_known_order),
     ] = "entity_id"
     sort_order: Annotated[
@@ -216,11 +208,11 @@ def _add_search(page: EntityPage, results: Results) -> None:
         page["passages"] = list(results.passages.passages)
 
 
-async def _request(context: Context, arguments: QueryEntities) -> EntityRequest:
+async def _request(context: Context, arguments: QueryEntities) -> entity_pages.EntityRequest:
     filters = arguments.filters
     _refuse_beside_name(arguments)
-    return EntityRequest(
-        types=filters.types, order=Order.of(arguments.sort_by, arguments.sort_order),
+    return entity_pages.EntityRequest(
+        types=filters.types, order=entity_pages.Order.of(arguments.sort_by, arguments.sort_order),
         include_deleted=filters.include_deleted, include_merged=filters.include_merged, name=filters.name,
         updated_since=filters.updated_since, created_since=filters.created_since,
         filters=filters.field_filters, limit=arguments.limit, offset=arguments.offset,

@@ -10,18 +10,9 @@ from typing import Annotated, Any, BinaryIO, Final, NotRequired, cast
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 from typing_extensions import TypedDict
 
+from graphmem import errors
 from graphmem.arguments import Arguments, NotBlank, invalid
 from graphmem.context import Context
-from graphmem.errors import (
-    FileContentInvalid,
-    FileEmpty,
-    FileIsDirectory,
-    FilePathRefused,
-    FileTooLarge,
-    FileUnreadable,
-    GraphmemError,
-    SandboxDisabled,
-)
 from graphmem.ingest.contained import PATH_CHARACTERS_LIMIT, open_contained
 from graphmem.ingest.media_types import HEAD_BYTES, media_type
 from graphmem.model.fact_records import SourceRecord
@@ -34,9 +25,9 @@ TYPE_LIMIT: Final = 255
 CHUNK_BYTES: Final = 1 << 20
 BASE64_CHARACTERS: Final = 4 << 18  # characters of base64 that are decoded at once
 _EMPTY: Final = "the file is empty: give at least one byte"
-FILE_ERRORS: Final[tuple[type[GraphmemError], ...]] = (
-    FileContentInvalid, FileEmpty, FileUnreadable, FileIsDirectory, FilePathRefused, FileTooLarge,
-    SandboxDisabled,
+FILE_ERRORS: Final[tuple[type[errors.GraphmemError], ...]] = (
+    errors.FileContentInvalid, errors.FileEmpty, errors.FileUnreadable, errors.FileIsDirectory,
+    errors.FilePathRefused, errors.FileTooLarge, errors.SandboxDisabled,
 )  # fmt: skip
 """What an operation that takes a file raises beyond the errors of every operation."""
 
@@ -130,7 +121,7 @@ async def received(
         head = await asyncio.to_thread(_head, file)
         if not head:
             argument = "file_content" if arguments.file_path is None else "file_path"
-            raise _refused(FileEmpty, argument, _EMPTY)
+            raise _refused(errors.FileEmpty, argument, _EMPTY)
         if commit:
             stored = await context.services.objects.put(owner, limited)
         else:
@@ -156,7 +147,7 @@ async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
     if content is not None:
         raise invalid([{"path": "$.file_path", "message": "give file_content or file_path, not both"}])
     if settings.sandbox:
-        raise SandboxDisabled(
+        raise errors.SandboxDisabled(
             "file_path is disabled in the public sandbox: send file_content", path="$.file_path"
         )
     return _checked(await asyncio.to_thread(open_contained, arguments.file_path, settings.file_roots), limit)
@@ -185,7 +176,7 @@ class Limited:
         try:
             chunk = self._file.read(count)
         except OSError as exc:
-            raise FileUnreadable(f"the file cannot be read: {exc.strerror}") from None
+            raise errors.FileUnreadable(f"the file cannot be read: {exc.strerror}") from None
         self._size += len(chunk)
         if self._size > self._limit:
             raise too_large(self._size, self._limit)
@@ -197,7 +188,7 @@ def _head(file: BinaryIO) -> bytes:
         head = file.read(HEAD_BYTES)
         file.seek(0)
     except OSError as exc:
-        raise FileUnreadable(f"the file cannot be read: {exc.strerror}") from None
+        raise errors.FileUnreadable(f"the file cannot be read: {exc.strerror}") from None
     return head
 
 
@@ -214,12 +205,12 @@ def digested(file: BinaryIO, copy: BinaryIO | None = None) -> StoredObject:
     return StoredObject(digest.hexdigest(), size)
 
 
-def _refused(kind: type[FileContentInvalid], name: str, message: str) -> FileContentInvalid:
+def _refused(kind: type[errors.FileContentInvalid], name: str, message: str) -> errors.FileContentInvalid:
     return kind(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
 
 
-def too_large(size: int, limit: int) -> FileTooLarge:
-    return FileTooLarge(
+def too_large(size: int, limit: int) -> errors.FileTooLarge:
+    return errors.FileTooLarge(
         f"the file has {size} bytes, and {limit} are the limit: split it into several files",
         file_size=size,
         max_size=limit,
@@ -248,8 +239,10 @@ def decoded(content: str | bytes | memoryview, limit: int) -> io.BytesIO:
                 raise ValueError("padding before the end")
             file.write(binascii.a2b_base64(content[start : start + BASE64_CHARACTERS], strict_mode=True))
     except (binascii.Error, ValueError) as exc:
-        raise _refused(FileContentInvalid, "file_content", f"this is no base64 (RFC 4648): {exc}") from exc
+        raise _refused(
+            errors.FileContentInvalid, "file_content", f"this is no base64 (RFC 4648): {exc}"
+        ) from exc
     if not file.tell():
-        raise _refused(FileEmpty, "file_content", _EMPTY)
+        raise _refused(errors.FileEmpty, "file_content", _EMPTY)
     file.seek(0)
     return file
