@@ -43,13 +43,9 @@ async def keep_key(context: Context, interpretation: Interpretation, key: str) -
     """Write an empty transaction that keeps an idempotency key for an interpretation, or read that one again.
     Raises IdempotencyMismatch: another request had the key."""
     return await accept(
-        context,
-        OPERATION,
-        Writing(idempotency_key=key),
-        lambda reader: ([], []),
-        interpretation=interpretation,
-        ends_interpretation=False,
-    )
+        context, OPERATION, Writing(idempotency_key=key), lambda reader: ([], []),
+        interpretation=interpretation, ends_interpretation=False,
+    )  # fmt: skip
 
 
 async def write(
@@ -124,15 +120,10 @@ class _ObservationWriter:
 
         try:
             receipt = await accept(
-                self._context,
-                OPERATION,
-                Writing(),
-                parts,
-                types={proposed.relationship_type for proposed in relationships},
-                defaults=self._defaults,
-                interpretation=self._interpretation,
-                ends_interpretation=ends,
-            )
+                self._context, OPERATION, Writing(), parts,
+                types={proposed.relationship_type for proposed in relationships}, defaults=self._defaults,
+                interpretation=self._interpretation, ends_interpretation=ends,
+            )  # fmt: skip
         except StoreRefused as exc:
             issues = exc.details["issues"]
             loops = {issue["index"] for issue in issues if "index" in issue}

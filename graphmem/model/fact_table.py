@@ -57,13 +57,9 @@ SOURCE: Final = DeclaredKind(
     records.SourceRecord, "sources", format=2, label="Source", form="sourced", is_subject=True
 )
 INTERPRETATION: Final = DeclaredKind(
-    records.InterpretationRecord,
-    "interpretations",
-    format=2,
-    label="Interpretation",
-    form="sourced",
+    records.InterpretationRecord, "interpretations", format=2, label="Interpretation", form="sourced",
     is_subject=True,
-)
+)  # fmt: skip
 # Code and answers say withdrawal; what is stored keeps the name that it had first.
 WITHDRAWAL: Final = DeclaredKind(
     records.Withdrawal, "exclusions", format=2, label="Exclusion", form="exclude",

@@ -132,14 +132,9 @@ class Observation:
             )
             return Winner(*parts)
         rank = ranks.rank(
-            policy,
-            correction=correction,
-            observed_at=self.observed_at,
-            priority=self.priority,
-            specificity=self.specificity,
-            observation_source=self.observation_source,
-            sources=rules.sources,
-        )
+            policy, correction=correction, observed_at=self.observed_at, priority=self.priority,
+            specificity=self.specificity, observation_source=self.observation_source, sources=rules.sources,
+        )  # fmt: skip
         return Winner(rank, self.id, value)
 
 

@@ -77,15 +77,10 @@ def spawn(instance: Instance, lock: Lock) -> psutil.Process:
         f"--config-dir={conf}",
     ]
     launched = subprocess.run(
-        ["/bin/sh", "-c", _LAUNCH, "sh", instance.console, *command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=environment(),
-        cwd=instance.home,
-        start_new_session=True,
-        check=True,
+        ["/bin/sh", "-c", _LAUNCH, "sh", instance.console, *command], stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, env=environment(), cwd=instance.home, start_new_session=True, check=True,
         text=True,
-    )
+    )  # fmt: skip
     pid = int(launched.stdout)
     private_files.write_private(instance.run_file, json.dumps({"pid": pid}))
     try:

@@ -72,14 +72,9 @@ class S3Backend(Backend):
         staged.file.seek(0)
         with s3_errors():
             self._client().put_object(
-                Bucket=self._bucket,
-                Key=self._prefix + key,
-                Body=staged.file,
-                ContentLength=staged.size,
-                ContentType="application/octet-stream",
-                ChecksumSHA256=digest,
-                **self._encryption,
-            )
+                Bucket=self._bucket, Key=self._prefix + key, Body=staged.file, ContentLength=staged.size,
+                ContentType="application/octet-stream", ChecksumSHA256=digest, **self._encryption,
+            )  # fmt: skip
 
     def open(self, key: str, start: int = 0, end: int | None = None) -> ByteReader:
         sha256 = key.rpartition("/")[2]

@@ -190,13 +190,9 @@ def _request(context: Context, arguments: SplitEntity) -> SplitRequest:
     if reader.issues:
         raise invalid([{**issue, "path": "$.new_entity"} for issue in reader.issues])
     return SplitRequest(
-        **fields,
-        items=[created] if created else [],
-        split_entity=arguments.source_entity_id,
-        target=new.target_entity_id,
-        selection=selection,
-        reason=arguments.reason,
-    )
+        **fields, items=[created] if created else [], split_entity=arguments.source_entity_id,
+        target=new.target_entity_id, selection=selection, reason=arguments.reason,
+    )  # fmt: skip
 
 
 async def _answer(context: Context, receipt: Receipt) -> SplitResult:

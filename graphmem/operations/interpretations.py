@@ -133,14 +133,9 @@ async def _with_number(
         run = source_answers.next_run(runs, interpretation)
         try:
             return await acceptance.accept(
-                context,
-                "interpretations.create",
-                arguments,
-                _parts(arguments),
-                types=types,
-                defaults=defaults,
-                interpretation=replace(interpretation, run=run),
-            )
+                context, "interpretations.create", arguments, _parts(arguments), types=types,
+                defaults=defaults, interpretation=replace(interpretation, run=run),
+            )  # fmt: skip
         except StoreRefused as exc:
             if exc.details["issues"][0]["code"] != ENDED or attempt == RUN_ATTEMPTS - 1:
                 raise

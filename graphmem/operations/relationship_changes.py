@@ -73,13 +73,9 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
     """
     raw = arguments.model_dump(include=set(OneRelationship.model_fields))
     receipt = await acceptance.accept(
-        context,
-        "relationships.create",
-        arguments,
-        lambda reader: ([], [reader.link(0, raw, 0, "$")]),
-        types=[arguments.relationship_type],
-        commit=not arguments.is_preview,
-    )
+        context, "relationships.create", arguments, lambda reader: ([], [reader.link(0, raw, 0, "$")]),
+        types=[arguments.relationship_type], commit=not arguments.is_preview,
+    )  # fmt: skip
     (stored,) = acceptance.links(receipt)
     is_plan = arguments.is_preview and not receipt.replayed
     answer: CreatedRelationship = {

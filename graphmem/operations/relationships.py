@@ -217,17 +217,11 @@ async def relationship_snapshot(context: Context, arguments: GetRelationshipSnap
         context, await arguments.key(context), arguments.include_deleted, clocks
     )
     history = await context.graph.only(
-        "relationship.observations",
-        list[ObservationRow],
-        keys=keys,
-        include_members=clocks.now,
+        "relationship.observations", list[ObservationRow], keys=keys, include_members=clocks.now,
         time=times.LATEST if place is None else place["at"],
-        after=cursors.LAST if place is None else place["id"],
-        offset=arguments.offset,
-        limit=arguments.limit + 1,
-        reach=arguments.offset + arguments.limit + 1,
-        **then.bounds,
-    )
+        after=cursors.LAST if place is None else place["id"], offset=arguments.offset,
+        limit=arguments.limit + 1, reach=arguments.offset + arguments.limit + 1, **then.bounds,
+    )  # fmt: skip
     observations, last = pages.first_of(history, arguments.limit)
     following = None if last is None else pages.place_then({"at": last.observed_at, "id": last.id}, then)
     return {

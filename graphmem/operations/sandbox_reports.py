@@ -106,14 +106,10 @@ async def report_abuse(context: Context, arguments: ReportAbuse) -> FiledReport:
     # The rules take longer the longer a text is.
     redaction = redacted(arguments.description[:DESCRIPTION_LIMIT])
     report_id, token = await Reports(context.services.database).add(
-        arguments.reason,
-        redaction,
-        entity_id=arguments.entity_id,
+        arguments.reason, redaction, entity_id=arguments.entity_id,
         url=None if arguments.url is None else redacted(arguments.url).text,
-        contact=arguments.reporter_contact,
-        address=meter().address,
-        now=now,
-    )
+        contact=arguments.reporter_contact, address=meter().address, now=now,
+    )  # fmt: skip
     return {
         "report_id": report_id,
         "access_token": token,

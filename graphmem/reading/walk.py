@@ -241,14 +241,10 @@ class Walk:
         if not self.is_small or self.request.depth > _AROUND_DEPTH:
             return False
         row = await self.context.walk(
-            "relationship.around",
-            SmallWalk,
-            edge_types=self.request.relationship_types,
-            links=self.limits.rows_at_once,
-            limit=self.request.limit,
-            include_entities=self.request.include_entities,
-            **self._small,
-        )
+            "relationship.around", SmallWalk, edge_types=self.request.relationship_types,
+            links=self.limits.rows_at_once, limit=self.request.limit,
+            include_entities=self.request.include_entities, **self._small,
+        )  # fmt: skip
         self.is_small = await self._add_levels(row)
         if row is not None and row.relationships is not None:
             self.rows = row.entities, row.relationships

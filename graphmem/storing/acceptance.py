@@ -214,16 +214,10 @@ async def accept(
     is_ending = released is not None or any(item.supersedes for item in stored)
     made = partial(ReleaseRequest, released=released) if is_ending else StoreRequest
     request = made(
-        **fields,
-        items=stored,
-        links=cast("list[Link]", read_links),
-        defaults=defaults,
-        source=source,
-        interpretation=interpretation,
-        ends_interpretation=ends_interpretation,
-        warnings=[*reader.new_types.values()],
-        commit=commit,
-    )
+        **fields, items=stored, links=cast("list[Link]", read_links), defaults=defaults, source=source,
+        interpretation=interpretation, ends_interpretation=ends_interpretation,
+        warnings=[*reader.new_types.values()], commit=commit,
+    )  # fmt: skip
     receipt = await submit(context, request)
     if is_ending and commit:
         await apply_withdrawals(context)

@@ -95,16 +95,11 @@ class ReleaseRequest(StoreRequest):
 
     def _demoted(self, observation: Observation, correction: _Correction, place: int) -> Observation:
         return replace(
-            observation,
-            id=ids.unplaced_observation_id(self.transaction_id, _FIRST_INDEX + place),
-            entity_type=correction.entity_type,
-            kind="value",
-            recorded_at=0,
-            transaction_id=self.transaction_id,
-            priority=DEFAULT_PRIORITY,
-            agent=self.agent,
+            observation, id=ids.unplaced_observation_id(self.transaction_id, _FIRST_INDEX + place),
+            entity_type=correction.entity_type, kind="value", recorded_at=0,
+            transaction_id=self.transaction_id, priority=DEFAULT_PRIORITY, agent=self.agent,
             basis="target_id",
-        )
+        )  # fmt: skip
 
     def apply(self, draft: Draft) -> Receipt:
         """End the corrections, then add the items; refused if none holds the field that it names."""

@@ -110,16 +110,11 @@ class MergeRequest(TransactionRequest):
         if separated:
             fields[facts.SEPARATED] = sorted(separated)
         return Observation(
-            id=ids.unplaced_observation_id(self.transaction_id, 0),
-            subject_id=self.merging.source,
-            entity_type=entity_type,
-            kind=self.merging.kind,
-            observed_at=recorded_at,
-            recorded_at=recorded_at,
+            id=ids.unplaced_observation_id(self.transaction_id, 0), subject_id=self.merging.source,
+            entity_type=entity_type, kind=self.merging.kind, observed_at=recorded_at, recorded_at=recorded_at,
             fields={name: canonical.encode(value) for name, value in fields.items() if value is not None},
-            transaction_id=self.transaction_id,
-            agent=self.agent,
-        )
+            transaction_id=self.transaction_id, agent=self.agent,
+        )  # fmt: skip
 
 
 def _entity(draft: Draft, entity_id: str, path: str) -> Thing:

@@ -62,13 +62,9 @@ class History(NamedTuple):
             self.observation_count, self.created_at, self.last_observation_at, self.lifecycle
         )
         return replace(
-            thing,
-            **{**own._asdict(), "created_at": own.created_at or 0},
-            version=self.version,
-            updated_at=self.updated_at or 0,
-            unmade=self.unmade,
-            refold=0,
-        )
+            thing, **{**own._asdict(), "created_at": own.created_at or 0}, version=self.version,
+            updated_at=self.updated_at or 0, unmade=self.unmade, refold=0,
+        )  # fmt: skip
 
     async def observations(
         self, queries: Queries, at: int = times.LATEST, at_ingested: int = times.LATEST

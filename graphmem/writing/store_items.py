@@ -58,15 +58,10 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
         else "created"
     )
     return StoredItem(
-        entity_id=survivor_id,
-        entity_type=after.kind,
-        observation_id=observation.id,
-        action=action,
-        identity_basis=item.basis,
-        version=after.version,
-        deduplicated=repeated,
+        entity_id=survivor_id, entity_type=after.kind, observation_id=observation.id, action=action,
+        identity_basis=item.basis, version=after.version, deduplicated=repeated,
         home_entity_id="" if survivor_id == item.entity_id else item.entity_id,
-    )
+    )  # fmt: skip
 
 
 def _warn_of_sharing(draft: Draft, item: Item) -> None:

@@ -228,15 +228,11 @@ class StoreRequest(TransactionRequest):
         entities = [draft.survivor_view(item.entity_id) for item in self.items]
         relationships = [draft.relationships.view(link.relationship_key) for link in links if link]
         return Receipt(
-            transaction_id=self.transaction_id,
-            recorded_at=draft.recorded_at,
-            items=items,
-            links=[link for link in links if link],
-            folds=[entity.fold for entity in entities if entity],
+            transaction_id=self.transaction_id, recorded_at=draft.recorded_at, items=items,
+            links=[link for link in links if link], folds=[entity.fold for entity in entities if entity],
             names=[entity.name for entity in entities if entity],
-            link_folds=[relationship.fold for relationship in relationships if relationship],
-            result=result,
-        )
+            link_folds=[relationship.fold for relationship in relationships if relationship], result=result,
+        )  # fmt: skip
 
     def _add_source(self, draft: Draft, source: SourceRecord) -> dict[str, Any]:
         """Add the file; return what the receipt says of it."""
@@ -350,15 +346,11 @@ class StoreRequest(TransactionRequest):
         self, part: Part, observation_id: str, subject_id: str, recorded_at: int, **of_item: Any
     ) -> Observation:
         return Observation(
-            id=observation_id,
-            subject_id=subject_id,
+            id=observation_id, subject_id=subject_id,
             observed_at=recorded_at if part.observed_at is None else part.observed_at,
-            recorded_at=recorded_at,
-            transaction_id=self.transaction_id,
-            places=part.places,
-            **self._observed(part),
-            **of_item,
-        )
+            recorded_at=recorded_at, transaction_id=self.transaction_id, places=part.places,
+            **self._observed(part), **of_item,
+        )  # fmt: skip
 
     @property
     def _source_id(self) -> str | None:
