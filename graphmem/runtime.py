@@ -50,14 +50,10 @@ REMOTE_START_SECONDS = 30.0
 
 @contextlib.asynccontextmanager
 async def open_services(
-    settings: Settings,
-    progress: Progress | None = None,
-    on_notification: OnNotification | None = None,
-    tracer: Tracer = NO_TRACES,
-    *,
-    remote_seconds: float = REMOTE_SECONDS,
+    settings: Settings, progress: Progress | None = None, on_notification: OnNotification | None = None,
+    tracer: Tracer = NO_TRACES, *, remote_seconds: float = REMOTE_SECONDS,
     waiting: Callable[[str], None] | None = None,
-) -> AsyncIterator[Services]:
+) -> AsyncIterator[Services]:  # fmt: skip
     """Open what operations need: the database (started if it is the embedded one), migrated and online.
 
     Args:

@@ -168,13 +168,9 @@ def _likely(owner: str, transaction: RecordedTransaction, filters: WantedChanges
 
 
 async def after(
-    context: Context,
-    place: Place,
-    filters: WantedChanges,
-    count: int,
-    wait_seconds: float,
+    context: Context, place: Place, filters: WantedChanges, count: int, wait_seconds: float,
     standing: StandingAnswers | None = None,
-) -> tuple[list[Change], Place, bool, str, bool]:
+) -> tuple[list[Change], Place, bool, str, bool]:  # fmt: skip
     """Return up to ``count`` changes after a place, as ``ChangeFeed.stretch`` does; wait for the first.
 
     Returns the changes, the oldest first, where to go on, whether more follow, the key of the owner's node,
@@ -197,13 +193,9 @@ async def after(
 
 
 async def _up_to(
-    context: Context,
-    place: Place,
-    filters: WantedChanges,
-    count: int,
-    head: Head,
+    context: Context, place: Place, filters: WantedChanges, count: int, head: Head,
     standing: StandingAnswers | None,
-) -> tuple[list[Change], Place, bool]:
+) -> tuple[list[Change], Place, bool]:  # fmt: skip
     collected: list[Change] = []
     scanned = place.sequence
     feed = context.services.of(ChangeFeed)

@@ -68,13 +68,9 @@ class Subscription(NamedTuple):
 
 
 async def create(
-    context: Context,
-    filters: WantedChanges,
-    delivery: Delivery,
-    url: str | None,
-    max_failures: int,
+    context: Context, filters: WantedChanges, delivery: Delivery, url: str | None, max_failures: int,
     query: str | None = None,
-) -> Subscription:
+) -> Subscription:  # fmt: skip
     """Store a subscription to what changes from now on: to changes, or to the answers of a standing query.
     Raises NotFound: the caller has no account."""
     account_id = context.actor.account

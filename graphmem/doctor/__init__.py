@@ -19,13 +19,9 @@ __all__ = ["Finding", "examine"]
 
 
 async def examine(
-    overrides: Mapping[str, Any],
-    deep: bool = False,
-    environment: Mapping[str, str] = os.environ,
-    *,
-    quick: bool = False,
-    known: Settings | None = None,
-) -> list[Finding]:
+    overrides: Mapping[str, Any], deep: bool = False, environment: Mapping[str, str] = os.environ, *,
+    quick: bool = False, known: Settings | None = None,
+) -> list[Finding]:  # fmt: skip
     """Run every check; return the findings in the order of the checks.
 
     Args:

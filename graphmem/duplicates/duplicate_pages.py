@@ -62,13 +62,9 @@ class Detections:
         return sorted({*FIELDS, *(name for kinds in self.kinds_by_type.values() for name in kinds)})
 
     def profile(
-        self,
-        entity_id: str,
-        entity_type: str,
-        name: str,
-        values: Iterable[tuple[str, str]],
+        self, entity_id: str, entity_type: str, name: str, values: Iterable[tuple[str, str]],
         weight: tuple[int, int] = (0, 0),
-    ) -> Profile:
+    ) -> Profile:  # fmt: skip
         """Return what is compared of an entity, of its values those that ``duplicate/_row.cypher`` reads."""
         kinds = self.kinds_by_type.get(entity_type, COMPARED_FIELDS)
         texts = {

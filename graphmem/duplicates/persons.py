@@ -257,13 +257,9 @@ def name_level(name: Name, other: Name) -> NameLevel:
 
 
 def combined(
-    base: float,
-    level: NameLevel,
-    comparisons: list[Comparison],
-    conflict_limit: float,
-    *,
+    base: float, level: NameLevel, comparisons: list[Comparison], conflict_limit: float, *,
     is_identified: bool,
-) -> float:
+) -> float:  # fmt: skip
     """Return the probability that two people are one.
 
     ``base`` is the probability by names and equal identifiers alone, ``level`` how their names agree,

@@ -76,13 +76,9 @@ class _ObservationWriter:
     """Writes parts of a proposal, and counts what they make."""
 
     def __init__(
-        self,
-        context: Context,
-        source: SourceRow,
-        interpretation: Interpretation,
-        text: str,
+        self, context: Context, source: SourceRow, interpretation: Interpretation, text: str,
         observation_source: ObservationSource,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._context, self._interpretation, self._text = context, interpretation, text
         self._defaults = items.Defaults(
             observed_at=source.created_at,
@@ -99,13 +95,9 @@ class _ObservationWriter:
         return {name: len(made) for name, made in self._made.items()}
 
     async def write(
-        self,
-        entities: Sequence[ProposedEntity],
-        relationships: Sequence[ProposedRelationship],
-        ids: Sequence[str] = (),
-        *,
-        ends: bool,
-    ) -> Receipt:
+        self, entities: Sequence[ProposedEntity], relationships: Sequence[ProposedRelationship],
+        ids: Sequence[str] = (), *, ends: bool,
+    ) -> Receipt:  # fmt: skip
         """Write some entities and relationships in one transaction, with which the interpretation may end.
         ``ids``: the ids of all entities of the proposal, if earlier transactions wrote them."""
 

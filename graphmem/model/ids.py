@@ -46,18 +46,10 @@ def entity_id(owner: str, entity_type: str, basis: str, values: Sequence[Any]) -
 
 
 def observation_id(
-    *,
-    subject_id: str,
-    observed_at: int,
-    fields: Mapping[str, str],
-    kind: str,
-    priority: float,
-    specificity: float,
-    observation_source: str,
-    agent: str,
-    source_id: str | None = None,
+    *, subject_id: str, observed_at: int, fields: Mapping[str, str], kind: str, priority: float,
+    specificity: float, observation_source: str, agent: str, source_id: str | None = None,
     interpretation_id: str | None = None,
-) -> str:
+) -> str:  # fmt: skip
     """Return the id of an observation whose time (microseconds) was given: what it says, whoever brings it
     and when.
 

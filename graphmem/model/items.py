@@ -128,14 +128,9 @@ class ItemReader:
         return self.observation(index, path, path, raw, fields)
 
     def observation(
-        self,
-        index: int,
-        path: str,
-        fields_path: str,
-        about: Mapping[str, Any],
-        given_fields: Mapping[Any, Any],
-        kind: facts.Kind = "value",
-    ) -> Item | None:
+        self, index: int, path: str, fields_path: str, about: Mapping[str, Any],
+        given_fields: Mapping[Any, Any], kind: facts.Kind = "value",
+    ) -> Item | None:  # fmt: skip
         """Return one observation; issues say why it is refused, by the paths of ``about``, the reserved keys,
         and the fields. ``given_fields`` has ``canonical_name``."""
         before = self._refused
@@ -189,13 +184,9 @@ class ItemReader:
         return item.identified(self.owner, self.transaction_id, entity_type, registered)
 
     def link(
-        self,
-        index: int,
-        raw: Mapping[str, Any],
-        count: int,
-        path: str | None = None,
+        self, index: int, raw: Mapping[str, Any], count: int, path: str | None = None,
         kind: facts.Kind = "create",
-    ) -> Link | None:
+    ) -> Link | None:  # fmt: skip
         """Return one relationship of ``relationships`` between ``count`` items; issues say why not."""
         path = f"$.relationships[{index}]" if path is None else path
         before = self._refused

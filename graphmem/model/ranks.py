@@ -52,15 +52,9 @@ def number_rank(number: float) -> str:
 
 
 def rank(
-    policy: str,
-    *,
-    correction: bool,
-    observed_at: int,
-    priority: float,
-    specificity: float,
-    observation_source: str | None,
-    sources: Mapping[str, int] | None = None,
-) -> str:
+    policy: str, *, correction: bool, observed_at: int, priority: float, specificity: float,
+    observation_source: str | None, sources: Mapping[str, int] | None = None,
+) -> str:  # fmt: skip
     """Return the rank of an observation for a field; ``sources``: ranks of observation sources, 0 to 9."""
     parts = ["1" if correction else "0"]
     if policy == "most_specific":

@@ -71,13 +71,9 @@ class OwnState(NamedTuple):
 
     @classmethod
     def reduced(
-        cls,
-        observation_count: int,
-        created_at: int | None,
-        last_observation_at: int | None,
-        lifecycle: list[Any] | None,
-        fold: Fold = MappingProxyType({}),
-    ) -> OwnState:
+        cls, observation_count: int, created_at: int | None, last_observation_at: int | None,
+        lifecycle: list[Any] | None, fold: Fold = MappingProxyType({}),
+    ) -> OwnState:  # fmt: skip
         return cls(
             observation_count,
             created_at,
@@ -276,13 +272,9 @@ class Torn(Exception):
 
 
 def checksum(
-    version: int,
-    fields: list[str],
-    values: list[str],
-    winners: list[str],
-    own: str | None = None,
+    version: int, fields: list[str], values: list[str], winners: list[str], own: str | None = None,
     name: str | None = None,
-) -> int:
+) -> int:  # fmt: skip
     """Return the checksum (CRC-32) over the version and the snapshot of a node, which the node stores.
 
     The database reads a node's properties one by one, and a commit may fall between two. ``own`` is the own
@@ -295,14 +287,9 @@ def checksum(
 
 
 def is_whole(
-    check: int | None,
-    version: int,
-    fields: list[str],
-    values: list[str],
-    winners: list[str],
-    own: str | None,
-    name: str | None,
-) -> bool:
+    check: int | None, version: int, fields: list[str], values: list[str], winners: list[str],
+    own: str | None, name: str | None,
+) -> bool:  # fmt: skip
     """Return whether what was read of a node fits its checksum, which once was without the name."""
     parts = version, fields, values, winners, own
     return check is None or check == checksum(*parts, name) or check == checksum(*parts)

@@ -112,13 +112,9 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
 
 
 async def _page(
-    arguments: RetrieveContext,
-    lines: list[Line],
-    skip: int,
-    focus: Focus,
-    query: cursors.Query,
+    arguments: RetrieveContext, lines: list[Line], skip: int, focus: Focus, query: cursors.Query,
     subjects: Subjects,
-) -> ContextPage:
+) -> ContextPage:  # fmt: skip
     """Return the lines and the passages that fit into the budgets of the request."""
     with_ids = arguments.provenance == "ids" or (
         arguments.provenance is None and arguments.format == "fields"

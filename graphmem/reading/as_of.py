@@ -150,13 +150,9 @@ async def refuse_unfolded(
 
 
 async def first_entities(
-    context: Context,
-    entity_ids: Sequence[str],
-    clocks: Clocks,
-    *,
-    include_deleted: bool = False,
+    context: Context, entity_ids: Sequence[str], clocks: Clocks, *, include_deleted: bool = False,
     include_unobserved: bool = False,
-) -> tuple[list[EntityRow], int]:
+) -> tuple[list[EntityRow], int]:  # fmt: skip
     """Return the entities as of two clocks that fit into an answer, and how many of the ids were read.
     ``include_unobserved``: also entities of which nothing counts then, such as the end of a relationship."""
     rows: list[EntityRow] = []

@@ -115,13 +115,9 @@ def size(answer: Mapping[str, Any]) -> int:
 
 
 async def _fewer_items(
-    context: Context,
-    function: Answering[A, T],
-    arguments: Any,
-    whole: Answer,
-    members: Sequence[str],
+    context: Context, function: Answering[A, T], arguments: Any, whole: Answer, members: Sequence[str],
     is_page: bool,
-) -> T:
+) -> T:  # fmt: skip
     """Return the page with as many items as fit, at least one."""
     answer, limit, attempts = whole, arguments.limit, 0
     while limit > 1 and size(answer) > arguments.max_characters:

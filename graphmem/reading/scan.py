@@ -199,13 +199,9 @@ class Scan:
         return ScannedStretch(candidates, last, len(read) < reach)
 
     async def settled(
-        self,
-        name: LiteralString,
-        row_class: type[C],
-        is_enough: Callable[[C], bool] | None = None,
-        /,
+        self, name: LiteralString, row_class: type[C], is_enough: Callable[[C], bool] | None = None, /,
         **params: Any,
-    ) -> tuple[C, list[ScannedEntity]]:
+    ) -> tuple[C, list[ScannedEntity]]:  # fmt: skip
         """Return the row of a query, and its candidates, none of which was folded under an older schema.
         ``is_enough``: whether the candidates of a row are returned as they are."""
         for _ in range(READ_ATTEMPTS):

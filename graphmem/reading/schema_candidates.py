@@ -184,13 +184,9 @@ def profiles(sample: Iterable[SampledObservation]) -> dict[str, FieldProfile]:
 
 
 def candidates(
-    entity_type: str,
-    document: SchemaDocument | None,
-    sample: list[SampledObservation],
-    *,
-    min_frequency: int = MIN_OBSERVATIONS,
-    min_confidence: float = 0.8,
-) -> list[Candidate]:
+    entity_type: str, document: SchemaDocument | None, sample: list[SampledObservation], *,
+    min_frequency: int = MIN_OBSERVATIONS, min_confidence: float = 0.8,
+) -> list[Candidate]:  # fmt: skip
     """Return the fields that could be declared, highest confidence first."""
     declared = document.fields if document else {}
     result: list[Candidate] = []

@@ -225,13 +225,9 @@ class LookRow(NamedTuple):
 
 
 def of_look(
-    look: LookRow,
-    owner: str,
-    touched: Touched | None = None,
-    rules_off: Mapping[str, frozenset[str]] | None = None,
-    *,
-    whole: bool = True,
-) -> State | None:
+    look: LookRow, owner: str, touched: Touched | None = None,
+    rules_off: Mapping[str, frozenset[str]] | None = None, *, whole: bool = True,
+) -> State | None:  # fmt: skip
     """Return the state that a look read, ``None`` where the owner has no node yet.
 
     Unless all is to be ``whole``, what was read in two parts (:class:`Torn`) or is damaged is taken as it is.

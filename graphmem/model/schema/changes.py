@@ -73,13 +73,9 @@ def registration(document: SchemaDocument, version: str | None = None) -> Change
 
 
 def update(
-    entity_type: str,
-    *,
-    new_fields: object = None,
-    remove: object = None,
-    settings: Mapping[str, Any] | None = None,
-    version: str | None = None,
-) -> Change:
+    entity_type: str, *, new_fields: object = None, remove: object = None,
+    settings: Mapping[str, Any] | None = None, version: str | None = None,
+) -> Change:  # fmt: skip
     """Return the change that adds fields to a document, removes fields, or sets its other keys; may raise
     SchemaInvalid.
 

@@ -15,13 +15,9 @@ _IDENTIFYING = ("string", "number", "date")
 
 
 def parse(
-    entity_type: str,
-    raw: object,
-    reducer_config: object = None,
-    *,
-    path: str = "$.schema",
+    entity_type: str, raw: object, reducer_config: object = None, *, path: str = "$.schema",
     reducer_path: str = "$.reducer_config",
-) -> schema_document.SchemaDocument:
+) -> schema_document.SchemaDocument:  # fmt: skip
     """Return the document that a client wrote, in its normal form; SchemaInvalid names every fault by path.
 
     ``reducer_config`` has merge policies and the order of observation sources, if the document has none. The
