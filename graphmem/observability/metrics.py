@@ -8,16 +8,7 @@ metric is counted in one place: requests in the registry's runner, statements in
 from collections.abc import Sequence
 from functools import cache
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    GCCollector,
-    Histogram,
-    PlatformCollector,
-    ProcessCollector,
-    generate_latest,
-)
+import prometheus_client as prometheus
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from graphmem import __version__
@@ -40,18 +31,18 @@ class Metrics:
     with labels are functions from labels to a metric, which cache: a look-up costs more than a count."""
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        for collector in (ProcessCollector, PlatformCollector, GCCollector):
+        self.registry = registry = prometheus.CollectorRegistry()
+        for collector in (prometheus.ProcessCollector, prometheus.PlatformCollector, prometheus.GCCollector):
             collector(registry=registry)
 
-        def counter(name: str, text: str, *labels: str) -> Counter:
-            return Counter(f"graphmem_{name}", text, labels, registry=registry)
+        def counter(name: str, text: str, *labels: str) -> prometheus.Counter:
+            return prometheus.Counter(f"graphmem_{name}", text, labels, registry=registry)
 
-        def gauge(name: str, text: str, *labels: str) -> Gauge:
-            return Gauge(f"graphmem_{name}", text, labels, registry=registry)
+        def gauge(name: str, text: str, *labels: str) -> prometheus.Gauge:
+            return prometheus.Gauge(f"graphmem_{name}", text, labels, registry=registry)
 
-        def histogram(name: str, text: str, buckets: Sequence[float], *labels: str) -> Histogram:
-            return Histogram(f"graphmem_{name}", text, labels, buckets=buckets, registry=registry)
+        def histogram(name: str, text: str, buckets: Sequence[float], *labels: str) -> prometheus.Histogram:
+            return prometheus.Histogram(f"graphmem_{name}", text, labels, buckets=buckets, registry=registry)
 
         gauge("build_info", "Always 1; its label is the version.", "version").labels(__version__).set(1)
         text = "Calls of operations, by face and outcome: ok, or the error's code."
@@ -84,4 +75,4 @@ class Metrics:
         self.worked = counter("worker_done", text, "work")
 
     def text(self) -> bytes:
-        return generate_latest(self.registry)
+        return prometheus.generate_latest(self.registry)

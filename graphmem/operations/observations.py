@@ -176,13 +176,9 @@ async def _listed(context: Context, arguments: QueryObservations, query: cursors
     included = {"include_deleted": arguments.include_deleted, "include_excluded": arguments.include_excluded}
     at, after = cursors.newest_first(query, arguments.cursor, observed["observed_until"])
     window: dict[str, Any] = {
-        "observed_since": observed["observed_since"],
-        "at": at,
-        "after": after,
-        **included,
-        "offset": arguments.offset,
-        "limit": arguments.limit,
-    }
+        "observed_since": observed["observed_since"], "at": at, "after": after, **included,
+        "offset": arguments.offset, "limit": arguments.limit,
+    }  # fmt: skip
     reach = arguments.offset + arguments.limit + 1
     types = [filters.entity_type] if filters.entity_type else []
     # A page has the total, unless a time is filtered by or withdrawn observations are included.

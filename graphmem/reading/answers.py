@@ -296,16 +296,13 @@ def relationship(row: RelationshipRow) -> Relationship:
         raise Stale([], [row.key])
     snapshot, provenance = snapshot_parts(row, None)
     return {
+        **of_row(Relationship, row),
         "relationship_key": row.key,
         "relationship_id": row.id,
         "relationship_type": row.type,
         "source_entity_id": row.source,
         "target_entity_id": row.target,
         "is_live": row.live,
-        "version": row.version,
-        "observation_count": row.observation_count,
-        "created_at": times.render(row.created_at),
-        "last_observation_at": times.render(row.last_observation_at),
         "snapshot": snapshot,
         "provenance": provenance,
     }

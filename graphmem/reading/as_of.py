@@ -198,7 +198,7 @@ async def relationships(
         if member.state.lifecycle and not member.unmade and member.is_there:
             groups.setdefault(membership.surviving_key(key, into), []).append(member)
     if not include_deleted:
-        lived = await living(context, {end for key in groups for end in ids.ends(key)}, clocks)
+        lived, _ = await pinned(context, {end for key in groups for end in ids.ends(key)}, clocks)
         groups = {key: group for key, group in groups.items() if all(lived.get(end) for end in ids.ends(key))}
     rows: list[RelationshipRow] = []
     for key, group in groups.items():
@@ -210,10 +210,6 @@ async def relationships(
                 target=target, version=sum(member.version for member in group), **shared_rows.shown(state),
             ))  # fmt: skip
     return rows
-
-
-async def living(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, bool]:
-    return (await pinned(context, entity_ids, clocks))[0]
 
 
 async def pinned(

@@ -135,11 +135,9 @@ class EntityRequest:
     @property
     def which(self) -> dict[str, Any]:
         return {
-            "types": self.types,
-            "include_deleted": self.include_deleted,
-            "include_merged": self.include_merged,
-            "include_absent": self.include_absent,
-        }
+            "types": self.types, "include_deleted": self.include_deleted,
+            "include_merged": self.include_merged, "include_absent": self.include_absent,
+        }  # fmt: skip
 
 
 async def page(
@@ -149,13 +147,9 @@ async def page(
     order = request.order
     place, _ = start_of(request, query, cursor)
     common: dict[str, Any] = {
-        **request.which,
-        "counted": request.counted,
-        "after": place.id,
-        "offset": request.offset,
-        "limit": request.limit,
-        "reach": request.offset + request.limit + 1,
-    }
+        **request.which, "counted": request.counted, "after": place.id, "offset": request.offset,
+        "limit": request.limit, "reach": request.offset + request.limit + 1,
+    }  # fmt: skip
     keys: list[Key] = []
     if request.name is not None:
         del common["counted"], common["reach"]
@@ -163,9 +157,8 @@ async def page(
         page, merged, truncated, more, total, unlike = await context.graph.only(
             cypher.form("entity.named", order.way),
             tuple[list[EntityRow], list[MergedEntity], bool, bool, int, list[tuple[str, str | None]]],
-            name=name,
-            **common,
-        )
+            name=name, **common,
+        )  # fmt: skip
         # These are not stored with the folded name that they are filed under.
         for entity_id, stored in unlike:
             if identity.index_key(identity.fold_text(stored or "")) == name:
@@ -182,10 +175,8 @@ async def page(
         page, merged, keys, truncated, more, total = await context.graph.only(
             cypher.form("entity.sorted", order.way, order.key),
             tuple[list[EntityRow], list[MergedEntity], list[Key], bool, bool, int | None],
-            key=place.key,
-            least=least,
-            **common,
-        )
+            key=place.key, least=least, **common,
+        )  # fmt: skip
     following, read = None, as_read(page)
     if more and read:
         following = place_of(request, SortPlace(keys[len(read) - 1] if keys else "", read[-1].id))

@@ -152,12 +152,9 @@ def newest_window(arguments: Paged, query: Query) -> dict[str, Any]:
     cursors.refuse_both(arguments.cursor, arguments.offset)
     at, after = cursors.newest_first(query, arguments.cursor)
     return {
-        "at": at,
-        "after": after,
-        "offset": arguments.offset,
-        "limit": arguments.limit + 1,
+        "at": at, "after": after, "offset": arguments.offset, "limit": arguments.limit + 1,
         "counted": arguments.include_total_count,
-    }
+    }  # fmt: skip
 
 
 def newest_page(

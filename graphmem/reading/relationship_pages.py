@@ -108,13 +108,9 @@ async def relationship_page(context: Context, request: EdgeRequest, clocks: Cloc
 
 async def _of_entity(context: Context, request: EdgeRequest, entity_id: str) -> EdgePage:
     which: dict[str, Any] = {
-        **_which(request),
-        "entity_id": entity_id,
-        "outgoing": request.outgoing,
-        "incoming": request.incoming,
-        "other": request.other,
-        "type": request.relationship_type,
-    }
+        **_which(request), "entity_id": entity_id, "outgoing": request.outgoing, "incoming": request.incoming,
+        "other": request.other, "type": request.relationship_type,
+    }  # fmt: skip
     if request.is_first:
         row = await context.graph.one("relationship.of_entity[first]", _PageOfEntity, **which)
     else:
@@ -128,13 +124,10 @@ async def _of_entity(context: Context, request: EdgeRequest, entity_id: str) -> 
 
 def _which(request: EdgeRequest) -> dict[str, Any]:
     return {
-        "entity_type": request.entity_type,
-        "include_deleted": request.include_deleted,
-        "expanded": request.expanded,
-        "offset": request.offset,
-        "limit": request.limit,
+        "entity_type": request.entity_type, "include_deleted": request.include_deleted,
+        "expanded": request.expanded, "offset": request.offset, "limit": request.limit,
         "reach": request.offset + request.limit + 1,
-    }
+    }  # fmt: skip
 
 
 def _place(request: EdgeRequest) -> dict[str, Any]:
@@ -155,7 +148,7 @@ async def _page_as_of(context: Context, request: EdgeRequest, clocks: Clocks) ->
         into = await as_of.merged(context, [request.entity_id], clocks)
         root = membership.survivor(request.entity_id, into)
         if root != request.entity_id:
-            lived = await as_of.living(context, [root], clocks)
+            lived, _ = await as_of.pinned(context, [root], clocks)
         if not lived[root]:
             # It was deleted, or nothing that gave it values counts: what is merged into it may show it.
             row = (await recomputed.entities(context, [root], **clocks.bounds)).get(root)

@@ -308,7 +308,7 @@ class Walk:
             more = await as_of.merged(self.context, ends, self.clocks)
             self.into |= more
             if roots := {membership.survivor(entity_id, more) for entity_id in more}:
-                lived = await as_of.living(self.context, roots, self.clocks)
+                lived, _ = await as_of.pinned(self.context, roots, self.clocks)
                 self.dead.update(root for root in roots if not lived.get(root))
         steps_to = await self._steps_to(neighbours)
         fresh: list[str] = []
