@@ -122,10 +122,11 @@ class Actor:
         return "anonymous" if self.client in _UNNAMED_CLIENTS else "unverified_client"
 
     @property
-    def erasable_account(self) -> str:
-        """The id of its account if that can be deleted with its data; empty for the local account."""
+    def writer_columns(self) -> dict[str, str]:
+        """What is kept of who writes; of the account only if that can be deleted with its data."""
         is_local = self.method is Method.NONE or self.account == LOCAL_ACCOUNT
-        return "" if is_local else self.account
+        account = "" if is_local else self.account
+        return {"account": account, "agent": self.agent, "client": self.client, "by": self.by}
 
     @property
     def by(self) -> str:

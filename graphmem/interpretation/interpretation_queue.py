@@ -46,10 +46,7 @@ async def add(context: Context, interpretation: Interpretation) -> Interpretatio
         "attempts": 0,
         "created_at": now,
         "due_at": now,
-        "client": actor.client,
-        "agent": actor.agent,
-        "by": actor.by,
-        "account": actor.erasable_account,
+        **actor.writer_columns,
     }
     return await context.services.database.writes(actor.owner).only(
         "interpretation.enqueue", InterpretationRow, id=interpretation.id, source_id=interpretation.source_id,

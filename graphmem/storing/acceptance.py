@@ -156,12 +156,9 @@ def transaction(context: Context, operation_name: str, arguments: Writing) -> di
     actor = context.actor
     return {
         "owner": actor.owner,
-        "account": actor.erasable_account,
+        **actor.writer_columns,
         "transaction_id": ids.transaction_id(),
         "operation": operation_name,
-        "agent": actor.agent,
-        "client": actor.client,
-        "by": actor.by,
         "idempotency_key": arguments.idempotency_key,
         "expected": arguments.expected,
     }
