@@ -325,6 +325,26 @@ def test_slack_has_the_names_of_people_links_threads_and_bots() -> None:
     assert ("REFERENCES", thanks, crane, {}) in found
 
 
+def test_slack_has_the_topic_of_a_channel_and_what_bots_post() -> None:
+    room = {"id": "C1", "name": "yard", "topic": {"value": "Boats"}, "purpose": {"value": "All of the yard"}}
+    card = {"title": "Build 7", "title_link": "https://ci.example/7", "text": "failed"}
+    posts = [
+        {"type": "message", "subtype": "bot_message", "bot_id": "B1", "ts": "1.1", "attachments": [card]},
+        {"type": "message", "bot_id": "B1", "ts": "1.2", "blocks": [{"text": {"text": "Gale warning"}}]},
+    ]
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, value in {"users": [], "channels": [room], "yard/2026-03-01": posts}.items():
+            archive.writestr(f"{name}.json", json.dumps(value))
+    document = parsed_here(stream.getvalue(), None, "slack.zip", DocumentLimits())
+    conversation, *messages = (
+        dict(each.fields) for each in propose(document).entities if each.entity_type != "person"
+    )
+    assert conversation["description"] == "Boats\nAll of the yard"
+    assert messages[0]["attachments_text"] == "Build 7 <https://ci.example/7>\n\nfailed"
+    assert messages[1]["content"] == "Gale warning"
+
+
 def test_letters_that_went_through_the_wrong_encoding_twice_are_mended() -> None:
     people, messages, _ = people_and_messages("messenger.json")
     assert [person["name"] for person in people] == ["Zoë Ødegård", "Božena"]

@@ -34,6 +34,11 @@ def parsed(name: str, data: bytes) -> ParsedDocument:
         ('<base href="https://a.example/d/"><p><a href="../b">next</a></p>', "next <https://a.example/b>\n"),
         ('<a href="/n"><h3>Title</h3><p>Text</p></a><p>After</p>', "Title\nText\n</n>\nAfter\n"),
         (f'<p><a href="{ADDRESS}"><img alt="Map of berth"></a></p>', f"Map of berth <{ADDRESS}>\n"),
+        (f'<map><area href="{ADDRESS}" alt="Berth 7">and</map>', f"Berth 7 <{ADDRESS}> and\n"),
+        (
+            "<details><summary>More</summary>words</details><button>Send</button>now",
+            "More\nwords\nSend\nnow\n",
+        ),
         (
             f'<dl><dt><a href="{ADDRESS}" add_date="1">The plan</a><dd>old</dl>',
             f"The plan <{ADDRESS}>\nold\n",

@@ -153,6 +153,30 @@ BODIES = {
         paragraph("<w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:noBreakHyphen/><w:t>d</w:t></w:r>"),
         "a\tb\nc-d\n",
     ),
+    "signs of fonts": (
+        paragraph(
+            '<w:r><w:sym w:font="Wingdings" w:char="F0FC"/><w:t> 5 k</w:t>'
+            '<w:sym w:font="Symbol" w:char="F057"/></w:r>'
+        ),
+        "✓ 5 kΩ\n",
+    ),
+    "boxes and choices of forms": (
+        "".join(
+            paragraph(
+                f'<w:r><w:fldChar w:fldCharType="begin"><w:ffData>{form}</w:ffData></w:fldChar></w:r>'
+                f"<w:r><w:instrText>FORM</w:instrText></w:r>{field('end')}",
+                run("!"),
+            )
+            for form in (
+                '<w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox>',
+                '<w:checkBox><w:default w:val="0"/></w:checkBox>',
+                '<w:ddList><w:result w:val="1"/><w:listEntry w:val="N"/><w:listEntry w:val="S"/></w:ddList>',
+                '<w:ddList><w:result w:val="9"/><w:listEntry w:val="N"/></w:ddList>',
+                "<w:textInput/>",
+            )
+        ),
+        "[x] !\n[ ] !\nS!\n!\n!\n",
+    ),
 }  # fmt: skip
 LINKS = {
     "plan": ("hyperlink", "https://plan.example/b7"),

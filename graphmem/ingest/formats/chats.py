@@ -133,13 +133,17 @@ class Conversations:
         self._prefix = ""
         self._fields: list[PartField] = []
 
-    def begin(self, title: Any, id: Any, created: Any = None, updated: Any = None, prefix: str = "") -> None:
+    def begin(
+        self, title: Any, id: Any, created: Any = None, updated: Any = None, prefix: str = "", about: str = ""
+    ) -> None:
         self._conversations += 1
         self._prefix = prefix
         text = title if isinstance(title, str) and title.strip() else UNTITLED
         span = self.builder.add(text.strip(), "\n\n")
         self._place = self.builder.reserve()
         self._fields, self._end = [PartField("title", normal(text.strip()), span)], span.end
+        if about:
+            self._fields.append(PartField("about", normal(about), self.builder.add(about, "\n\n")))
         times = {"created_at": moment(created), "updated_at": moment(updated)}
         for name, value in {"id": id, **times}.items():
             if isinstance(value, str):

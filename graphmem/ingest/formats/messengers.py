@@ -104,7 +104,8 @@ def parse_slack(builder: Builder, data: bytes, name: str) -> None:
         people = [names.get(str(each), str(each)) for each in room.get("members") or ()]
         key = f"slack:{room.get('id') or folder}"
         title = room.get("name") or ", ".join(people) or folder
-        chats.begin(title, key, room.get("created"), prefix=f"{key}:")
+        about = "\n".join(map(str, values_at(room, "topic/value") + values_at(room, "purpose/value")))
+        chats.begin(title, key, room.get("created"), prefix=f"{key}:", about=about)
         chats.warn_of_members(messages)
         for message in messages:
             if message.get("subtype") in (None, *chats.layout["said"]):
@@ -117,7 +118,12 @@ def parse_slack(builder: Builder, data: bytes, name: str) -> None:
 
 def _add_slack(chats: Conversations, message: dict[str, Any], names: Mapping[str, str]) -> None:
     written = str(message.get("text") or "")
-    quoted = [value_at(each, "text|fallback") for each in objects(message.get("attachments"))]
+    written = written or "\n".join(map(str, values_at(message, "blocks/*/text/text")))
+    quoted: list[Any] = []
+    for each in objects(message.get("attachments")):
+        title, link = (each.get(name) for name in ("title", "title_link"))
+        quoted += filter(None, [f"<{link}|{title}>" if title and link else title or link])
+        quoted.append(value_at(each, "text|fallback"))
     mentions = [match[2] for match in MARKUP.finditer(written) if match[1] == "@"]
     other: dict[str, Any] = {"mentions": mentions or None}
     if message.get("thread_ts") == message.get("ts"):

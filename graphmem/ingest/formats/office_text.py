@@ -20,6 +20,19 @@ from graphmem.ingest.links import address_after
 HIDDEN = {"del", "moveFrom", "cellDel", "instrText", "delText"}  # elements whose text a program does not show
 MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 BEFORE = {"den": "/", "sup": "^", "sub": "_"}  # what stands before a part of an equation
+GREEK = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True))
+GREEK |= {latin.lower(): greek.lower() for latin, greek in GREEK.items() if latin not in "JV"}
+"""Letters of the font Symbol, by the letters of their place."""
+SIGNS = {
+    "F0FC": "✓",
+    "F0FB": "✗",
+    "F0FE": "☑",
+    "F0FD": "☒",
+    "F0A8": "☐",
+    "F06F": "☐",
+    "F0E0": "→",
+    "F0B7": "•",
+}
 REFERENCES = ("footnoteReference", "endnoteReference", "commentReference")
 FIELD_LINK = re.compile(r'\s*HYPERLINK\s+(?!\\)"?([^"\s]+)')
 ONE_LINK = re.compile(r" <([^<>\s]+)>([^<>]*) <\1>")  # two links with one address, as runs of one link are
@@ -82,6 +95,7 @@ class Walk:
             "fldSimple": lambda field: self._read_linked(field, _field_link(attribute(field, "instr"))),
             "fldChar": self._read_field_mark,
             "instrText": self._read_instruction,
+            "sym": lambda element: self._add(_sign(element)),
             "AlternateContent": lambda element: self._read(self._alternative(element)),
             "txbxContent": self.boxes.append,
             "textpath": lambda element: self._add(element.get("string", "")),
@@ -186,6 +200,7 @@ class Walk:
     def _read_field_mark(self, element: etree._Element) -> None:
         kind = attribute(element, "fldCharType")
         if kind == "begin":
+            self._add(_form_value(child(element, "ffData")))
             self._fields.append(_Field())
         elif kind == "separate" and self._fields:
             self._fields[-1].is_instruction, self._fields[-1].start = False, len(self._words)
@@ -213,6 +228,25 @@ class _Field:
 def _field_link(instruction: str) -> str:
     link = FIELD_LINK.match(instruction)
     return link[1] if link else ""
+
+
+def _sign(element: etree._Element) -> str:
+    code = attribute(element, "char").upper()
+    letter = chr(int(code[2:], 16)) if code[:2] == "F0" and attribute(element, "font") == "Symbol" else ""
+    return SIGNS.get(code) or GREEK.get(letter, letter)
+
+
+def _form_value(form: etree._Element | None) -> str:
+    """Return the value of a check box or a choice of a form, empty for other fields: they have a text."""
+    if form is None:
+        return ""
+    box, choice = child(form, "checkBox"), child(form, "ddList")
+    if box is not None:
+        states = [each for name in ("checked", "default") if (each := child(box, name)) is not None]
+        return "[x] " if states and attribute(states[0], "val") not in ("0", "false") else "[ ] "
+    entries = [] if choice is None else [each for each in choice if local(each.tag) == "listEntry"]
+    place = _number(child(form, "ddList", "result"), 0)
+    return "".join(attribute(entry, "val") for entry in entries[place : place + 1])
 
 
 def _number(element: etree._Element | None, default: int) -> int:

@@ -24,9 +24,10 @@ UNREAD = {"template", "noscript", "iframe", "object"}
 UNSEEN_INPUTS = {"hidden", "submit", "button", "password", "image", "reset", "file", "color", "range"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 BLOCKS = HEADINGS | {
-    "address", "article", "aside", "blockquote", "body", "caption", "dd", "div", "dl", "dt", "fieldset",
-    "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "nav", "ol",
-    "option", "p", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+    "address", "article", "aside", "blockquote", "body", "button", "caption", "dd", "details", "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li",
+    "main", "nav", "ol", "option", "p", "pre", "section", "summary", "table", "tbody", "td", "textarea",
+    "tfoot", "th", "thead", "tr", "ul",
 }  # fmt: skip
 ATTRIBUTES_LIMIT = 1_000  # attributes of one element: the library compares each with all others
 _ATTRIBUTE = r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"?+|'[^']*+'?+|[^\s>"'][^\s>]*+)?+)?+"""
@@ -122,7 +123,7 @@ class PageText:
                     skipped = element
                 if skipped is None:
                     self._start(tag)
-                    if tag in ("a", "img", "input"):
+                    if tag in ("a", "area", "img", "input"):
                         self._start_inline(element, tag)
                     self._words.append(element.text or "")
             elif skipped is element:
@@ -157,15 +158,16 @@ class PageText:
         self._preformatted += tag == "pre"
 
     def _start_inline(self, element: etree._Element, tag: str) -> None:
-        if tag == "a":
+        if tag in ("a", "area"):
             address = element.get("href", "")
             address = urljoin(self._base, address) if self._base and address[:1] != "#" else address
             self._links.append((address, self._words, len(self._words)))
-        elif tag == "img":
+        kind = element.get("type", "").lower()
+        if tag in ("img", "area"):
             self._words.append(f" {element.get('alt') or ''} ")
-        elif element.get("type", "").lower() in ("checkbox", "radio"):
+        elif tag == "input" and kind in ("checkbox", "radio"):
             self._words.append(" [ ] " if element.get("checked") is None else " [x] ")
-        elif element.get("type", "").lower() not in UNSEEN_INPUTS:
+        elif tag == "input" and kind not in UNSEEN_INPUTS:
             self._words.append(f" {element.get('value') or ''} ")
 
     def _end_link(self) -> None:
@@ -177,7 +179,7 @@ class PageText:
             self._flush()
 
     def _end(self, tag: str) -> None:
-        if tag == "a" and self._links:
+        if tag in ("a", "area") and self._links:
             self._end_link()
         row = self._row
         if row is not None and row.cells is not None and tag in ("td", "th"):
