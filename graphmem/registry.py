@@ -169,6 +169,7 @@ class Operation(Generic[A]):
         """
         cell = [0]
         token = round_trips.set(cell)
+        zone = times.ZONE.set(times.ZONE.get() or times.zone_of(services.settings.time_zone))
         start = time.perf_counter()
         outcome, failed = "ok", False
         try:
@@ -187,6 +188,7 @@ class Operation(Generic[A]):
             raise InternalError from exc
         finally:
             round_trips.reset(token)
+            times.ZONE.reset(zone)
             seconds = time.perf_counter() - start
             services.metrics.requests(self.name, _FACES[face], outcome).inc()
             services.metrics.request_seconds(self.name).observe(seconds)

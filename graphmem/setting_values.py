@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import NoDecode
@@ -109,6 +110,14 @@ def _check_prefix(folder: str) -> str:
     return f"{folder.rstrip('/')}/" if folder else ""
 
 
+def _check_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, OSError, ValueError) as exc:
+        raise ValueError(f"{name[:100]!r} is no time zone: write for example Europe/Berlin") from exc
+    return name
+
+
 def _check_roots(roots: tuple[str, ...]) -> tuple[str, ...]:
     for root in roots:
         if not os.path.isabs(root) or os.path.normpath(root) != root.rstrip("/"):
@@ -151,6 +160,7 @@ Seconds = Annotated[float, Field(gt=0)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 AgentSubject = Annotated[str, Field(pattern=r"^[a-zA-Z0-9:._+-]{1,200}@[a-z0-9.-]{1,200}$")]
 Bucket = Annotated[str, Field(min_length=1, max_length=255)]
+TimeZone = Annotated[str, AfterValidator(_check_zone)]
 Country = Annotated[str, Field(pattern="^[A-Z]{2}$")]
 Url = Annotated[str, Field(pattern="^https?://")]
 StoreUrl = Annotated[Url, AfterValidator(_check_endpoint)]

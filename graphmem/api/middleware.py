@@ -9,6 +9,7 @@ alone has the whole process.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import re
@@ -18,6 +19,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -34,6 +36,7 @@ from graphmem.auth.message_signatures import HEADERS as SIGNATURE_HEADERS
 from graphmem.auth.rates import Meter, measured
 from graphmem.database.admission import Admission
 from graphmem.errors import CursorOfAnotherDatabase, Forbidden, GraphmemError, InternalError, ServiceBusy
+from graphmem.model import times
 from graphmem.observability.logs import new_trace_id
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import Tracer
@@ -73,6 +76,17 @@ class Turns(Admission):
 _log = structlog.get_logger("graphmem.http")
 _stdlib_log = logging.getLogger("graphmem.http")
 _ID = re.compile(r"[a-z]{2,4}_[0-9a-f]{8,64}", re.ASCII)  # ids, which the log may have
+
+
+_ZONE = re.compile(r"(?:^|[\s,;])timezone=\"?([\w/+-]{1,64})", re.ASCII | re.IGNORECASE)
+
+
+def _preferred_zone(headers: SentHeaders) -> ZoneInfo | None:
+    """Return the time zone that a request prefers (RFC 7240), ``None`` if it names none that is known."""
+    name = _ZONE.search(headers.get("prefer", ""))
+    with contextlib.suppress(KeyError, OSError, ValueError):
+        return times.zone_of(name[1]) if name else None
+    return None
 
 
 class Gate:
@@ -142,6 +156,7 @@ class Gate:
             actor = await self._actor(scope, headers, body, meter)
             scope.setdefault("state", {})["actor"] = actor
             lasts = is_stream(scope["path"], headers.get("mcp-method"))
+            times.ZONE.set(_preferred_zone(headers))
             receive = inflated(scope, body.receive, headers.get("content-encoding", ""))
             if self._turns is None or not actor.account or lasts:
                 await self._app(scope, receive, answer.send)

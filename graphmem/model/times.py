@@ -6,8 +6,10 @@ What is written has always six digits of a second, so that texts sort as times d
 
 import re
 import time
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from zoneinfo import ZoneInfo
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH = EPOCH.replace(tzinfo=None)
@@ -17,6 +19,9 @@ SECOND = 1_000_000  # microseconds of a second
 DAY = 24 * 3600 * SECOND  # microseconds of a day
 FUTURE_LIMIT_MICROSECONDS = DAY
 """How far ahead of the clock an observation may lie, in microseconds: the skew of an honest clock."""
+
+ZONE: ContextVar[ZoneInfo | None] = ContextVar("ZONE", default=None)
+"""The time zone of the days in a question; ``None`` is UTC."""
 
 _SHAPE = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})"
@@ -28,6 +33,28 @@ _SHAPE = re.compile(
 def now() -> int:
     """Return the clock's time in microseconds."""
     return time.time_ns() // 1000
+
+
+@lru_cache(maxsize=64)
+def zone_of(name: str) -> ZoneInfo | None:
+    """Return a time zone by its IANA name, ``None`` for UTC; raises KeyError, OSError or ValueError."""
+    return None if name == "UTC" else ZoneInfo(name)
+
+
+def on_clocks(at: int) -> int:
+    """Return what the clocks of the time zone show at a time: the microseconds of that reading in UTC."""
+    return at + _ahead((EPOCH + timedelta(microseconds=at)).astimezone(zone)) if (zone := ZONE.get()) else at
+
+
+def from_clocks(shown: int) -> int:
+    """Return the time at which the clocks of the time zone show this; the reverse of :func:`on_clocks`."""
+    if (zone := ZONE.get()) is None or not EARLIEST + DAY < shown < LATEST - DAY:
+        return shown
+    return shown - _ahead((_EPOCH + timedelta(microseconds=shown)).replace(tzinfo=zone))
+
+
+def _ahead(moment: datetime) -> int:
+    return (moment.utcoffset() or timedelta(0)) // timedelta(microseconds=1)
 
 
 def parse(text: str) -> int:

@@ -207,3 +207,17 @@ def test_a_body_must_be_declared_as_json(http: Http, content_type: str, taken: b
         assert answer.status_code == 200
     else:
         assert envelope(answer)["error_code"] == "UNSUPPORTED_MEDIA_TYPE"
+
+
+@pytest.mark.parametrize(
+    ("zone", "hour"),
+    [("Asia/Tokyo", 15), ('"Asia/Tokyo"; x', 15), ("Nowhere/At_all", 0), ("../../etc/passwd", 0)],
+)
+def test_a_request_may_name_the_time_zone_of_its_days(http: Http, zone: str, hour: int) -> None:
+    task = {"entity_type": "task", "title": "Water the ferns", "due_date": "2031-03-05"}
+    assert http("POST", "/store", json={"entities": [task]}).status_code == 200
+    headers = {"Prefer": f"respond-async, timezone={zone}"}
+    answer = http("POST", "/entities/query", json={"search": "tasks due 2031-03-05"}, headers=headers)
+    period = answer.json()["understood"]["time"]
+    assert period["from"] == f"2031-03-0{4 if hour else 5}T{hour:02}:00:00.000000Z"
+    assert answer.json()["understood"]["count"] == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphmem.model import ending, times
-from graphmem.search.questions import mentions
+from graphmem.search.questions import mentions, times_in_words
 from graphmem.search.questions.phrases import AskedPast
 from graphmem.search.questions.reading import Reading
 from tests.support.walks import walk_over
@@ -147,3 +147,25 @@ def test_a_time_behind_a_kind_is_read_in_each_language(question: str, bounds: tu
     assert phrase.period.start is not None
     assert phrase.period.end is not None
     assert (times.render(phrase.period.start), times.render(phrase.period.end)) == bounds
+
+
+@walk_over(
+    "zone, start, end",
+    [
+        ("Asia/Tokyo", "2026-11-25T15:00:00Z", "2026-11-26T15:00:00Z"),
+        ("America/New_York", "2026-11-25T05:00:00Z", "2026-11-26T05:00:00Z"),
+        ("UTC", "2026-11-25", "2026-11-26"),
+    ],
+)
+def test_a_day_is_that_of_the_time_zone(zone: str, start: str, end: str) -> None:
+    token = times.ZONE.set(times.zone_of(zone))
+    try:
+        now = times.parse("2026-11-25T20:00:00Z")
+        (phrase,) = Reading(mentions.names_in("tasks due today"), {"task"}, {}, now).kinds()
+        assert phrase.period is not None
+        assert (phrase.period.start, phrase.period.end) == (times.parse(start), times.parse(end))
+        day = times_in_words.moment("2026-11-26" if zone == "Asia/Tokyo" else "2026-11-25")
+        assert day == (phrase.period.start, phrase.period.end)
+        assert times_in_words.moment("9999-12-31") is not None
+    finally:
+        times.ZONE.reset(token)

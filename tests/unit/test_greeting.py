@@ -34,9 +34,9 @@ def test_what_changes_answers_is_shared_with_a_service() -> None:
         "interpret_files", "llm_calls", "llm_input_characters", "llm_key", "llm_model",
         "llm_output_tokens", "llm_url", "merge_rules_off", "neo4j_database", "neo4j_password", "neo4j_uri",
         "neo4j_username", "objects_bucket", "objects_encryption", "objects_endpoint", "objects_kms_key",
-        "objects_path_style", "objects_prefix", "objects_region", "phone_region", "sandbox",
+        "objects_path_style", "objects_prefix", "objects_region", "phone_region", "sandbox", "time_zone",
     }  # fmt: skip
-    assert len(marks) == 94
+    assert len(marks) == 95
 
 
 def test_a_rule_that_is_switched_off_for_a_command_alone_is_named(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Times in the words of a question, such as "next week": the intervals that the rules of times make of them.
 
-Times are UTC. A week begins on Monday. A date without a time of day is the whole day: what is due today is
-not past. A day or a month without a year is of this year, else of the next one if it is over, else of the
-last one. A weekday is the next one, today among them, else the last one.
+Days are those of the time zone of the question (:data:`graphmem.model.times.ZONE`). A week begins on Monday.
+A date without a time of day is the whole day: what is due today is not past. A day or a month without a year
+is of this year, else of the next one if it is over, else of the last one. A weekday is the next one, today
+among them, else the last one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
+from zoneinfo import ZoneInfo
 
 from graphmem.model import dates, times
 from graphmem.search.questions import lexicon
@@ -113,8 +115,8 @@ class Calendar:
 
     @property
     def today(self) -> int:
-        """Midnight."""
-        return self.now - self.now % times.DAY
+        """Midnight, as clocks show it."""
+        return _midnight(times.on_clocks(self.now))
 
     def words_at(self, place: int) -> Iterator[Edge]:
         """Yield what the word at a place may be of a time."""
@@ -185,7 +187,7 @@ class Calendar:
                 self._stretch(start, end, 1, length) if bound in ("until", "within") else None
             ),
             "ago": lambda start, end, length: self._period(
-                start, end, _day((self.now - length) // times.DAY * times.DAY)
+                start, end, _day(_midnight(times.on_clocks(self.now) - length))
             ),
             "bounded": lambda start, end, bound, *within: (
                 self._bounded(start, end, bound, within[-1]) if bound != "over" or len(within) > 1 else None
@@ -258,6 +260,7 @@ class Calendar:
         return " ".join(self.tokens[start:end])
 
     def _period(self, start: int, end: int, moment: Moment) -> Period:
+        moment = Moment(*map(times.from_clocks, moment))
         return Period(self._words(start, end), "past" if moment.end <= self.now else "future", *moment)
 
 
@@ -269,6 +272,10 @@ def of_words(text: str, now: int) -> Period | None:
     lone = [edge._replace(symbol="lone_month") for edge in edges if edge.symbol == "month"]
     phrases = Chart(none, none, calendar.actions).parse("times", [*edges, *lone])
     return next((each.value for each in phrases if each[:3] == ("PERIOD", 0, len(tokens))), None)
+
+
+def _midnight(shown: int) -> int:
+    return shown - shown % times.DAY
 
 
 def _day(midnight: int) -> Moment:
@@ -305,13 +312,15 @@ def _of_year(part: tuple[int, int], year: int) -> Moments:
 
 def moment(value: Any) -> Moment | None:
     """Return the date that a decoded value is, ``None`` if it is none."""
-    return _moment(value.strip()) if isinstance(value, str) and len(value) <= DATE_CHARACTERS else None
+    is_short = isinstance(value, str) and len(value) <= DATE_CHARACTERS
+    return _moment(value.strip(), times.ZONE.get()) if is_short else None
 
 
 @functools.lru_cache(maxsize=8_192)
-def _moment(text: str) -> Moment | None:
+def _moment(text: str, _zone: ZoneInfo | None) -> Moment | None:
     written = dates.parse(text)
     if written is None:
         return None
-    length = times.DAY if written.precision == "day" else 1
-    return Moment(written.at, written.at + length)
+    if written.precision == "day":
+        return Moment(*map(times.from_clocks, _day(written.at)))
+    return Moment(written.at, written.at + 1)

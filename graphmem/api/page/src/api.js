@@ -68,7 +68,8 @@ export function withQuery(path, query) {
  */
 async function send(path, options) {
   /** @type {Record<string, string>} */
-  const headers = { 'X-Client-Name': 'inspector', ...(/** @type {any} */ (options.headers)) };
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const headers = { 'X-Client-Name': 'inspector', Prefer: `timezone=${zone}`, ...(/** @type {any} */ (options.headers)) };
   if (tokens) headers.Authorization = `Bearer ${tokens.access}`;
   try {
     return await fetch(address(path), { ...options, headers, credentials: 'omit', redirect: 'error', cache: 'no-store' });
