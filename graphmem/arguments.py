@@ -173,7 +173,9 @@ def opened(value: Any, kind: type = dict) -> Any:
 
 NoBool = BeforeValidator(_no_bool)
 """Refuses ``true``, which pydantic reads as 1. Stands after the bounds: the JSON Schema then has them."""
-OBJECT_OR_TEXT: dict[str, Any] = {"anyOf": [{"type": "object"}, {"type": "string"}]}
+OBJECT_OR_TEXT: dict[str, Any] = {
+    "anyOf": [{"type": "object", "additionalProperties": True}, {"type": "string"}]
+}
 """The schema of an object with members of any name, or its JSON text.
 
 Hosts with strict schemas close each object, and send such an object as a text.

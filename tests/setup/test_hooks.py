@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -104,7 +105,11 @@ def test_each_agent_is_told_what_it_names_and_its_turn_is_stored_once(calls: Cal
 
     first, again = [arguments for _, operation, arguments in calls if operation == "store"]
     conversation, question, answer = first["entities"]
-    assert conversation == {"entity_type": "conversation", "title": f"{agent} abc123"}
+    assert (conversation["title"], conversation["session"]) == (f"{agent} abc123", "abc123")
+    begin = re.escape("Write to Ada Lovelace about the engine; my password is [redacted].")
+    assert re.fullmatch(rf"{agent}, \d{{4}}-\d\d-\d\d \d\d:\d\d: {begin}", conversation["canonical_name"])
+    assert again["entities"][0]["canonical_name"] == conversation["canonical_name"]
+    assert question["canonical_name"] == f"user: {question['content']}"
     assert question["content"] == "Write to Ada Lovelace about the engine; my password is [redacted]."
     assert (question["sender"], answer["sender"], answer["content"]) == ("user", agent, ANSWER)
     assert question["sent_at"] < answer["sent_at"]

@@ -141,6 +141,7 @@ PARTS_LIMIT = 10
 BUDGET_LEAST = 500
 ASKING_SECONDS = 0.6  # after which no further part is asked about
 MESSAGE_CHARACTERS = 20_000
+NAME_CHARACTERS = 80  # of the first words in the name of a message
 DUE_DAYS = 14
 DUE_LIMIT = 10
 CHANGED_DAYS = 7
@@ -296,12 +297,15 @@ def _turn(event: HookInput, rules: FolderRules, reach: Reach) -> dict[str, Any]:
     event = replace(event, prompt=prompt)
     conversation = f"{event.agent} {event.session}".strip()
     now = datetime.datetime.now(datetime.UTC)
-    entities: list[dict[str, Any]] = [{"entity_type": "conversation", "title": conversation}]
+    entities: list[dict[str, Any]] = [
+        {"entity_type": "conversation", "title": conversation, "session": event.session}
+    ]
     for order, (sender, text) in enumerate((("user", prompt), (event.agent, event.answer))):
         content = redacted(text[:MESSAGE_CHARACTERS], rules.redact)
         if content.strip():
             entities.append({
                 "entity_type": "message", "message_id": f"{conversation} {event.key} {sender}",
+                "canonical_name": f"{sender}: {_first_words(content)}",
                 "sender": sender, "content": content, "channel": event.agent,
                 "conversation": conversation,
                 # A millisecond later, so that lists have the answer behind its prompt.
@@ -309,6 +313,8 @@ def _turn(event: HookInput, rules: FolderRules, reach: Reach) -> dict[str, Any]:
             })  # fmt: skip
     if len(entities) == 1 or not event.session:
         return {}
+    words = _first_words(redacted(prompt or event.answer, rules.redact))
+    entities[0]["canonical_name"] = _conversation_name(event, f"{now:%Y-%m-%d %H:%M}: {words}", reach)
     links = [
         {"relationship_type": "PART_OF", "source_index": index, "target_index": 0}
         for index in range(1, len(entities))
@@ -319,6 +325,20 @@ def _turn(event: HookInput, rules: FolderRules, reach: Reach) -> dict[str, Any]:
         "idempotency_key": f"hook {conversation} {event.key} {digest[:16]}"[:255],
     }  # fmt: skip
     return {"account": reach.account, "client": event.agent, "store": store}
+
+
+def _first_words(text: str) -> str:
+    return " ".join(text.split())[:NAME_CHARACTERS]
+
+
+def _conversation_name(event: HookInput, begin: str, reach: Reach) -> str:
+    """Return the name of a conversation, which is that of its first turn: who, when and the first words."""
+    path = _prompt_file(replace(event, turn="the first"))
+    with contextlib.suppress(FileNotFoundError):
+        return hook_spool.read(path, reach.turns()[1]).decode()
+    name = f"{event.agent}, {begin}"
+    hook_spool.write(path, reach.turns()[1], name.encode())
+    return name
 
 
 def _prompt_file(event: HookInput) -> Path:

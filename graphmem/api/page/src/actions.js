@@ -1,14 +1,14 @@
 // What a person does to an entity on a view of its own: relate it, merge it with another, split it.
 import { html, useEffect, useState } from '../vendor/preact.js';
 import { get, isOffered, post, withQuery } from './api.js';
-import { ChangeList, Entity, Json, Problem, SourceLink, Time, Type, Value, Waiting, Was, leaveReport, many, useLoad, useTitle, view, words, writer } from './parts.js';
+import { ChangeList, Entity, Json, Problem, SourceLink, Time, Type, Value, Waiting, Was, leaveReport, many, spelled, useLoad, useTitle, view, words, writer } from './parts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
 const OBSERVATIONS = 200;
 
 /** @param {any} entity */
-const named = (entity) => (entity.canonical_name || entity.entity_id).slice(0, 200);
+const named = (entity) => spelled((entity.canonical_name || entity.entity_id).slice(0, 200));
 /** @param {string} id @param {AbortSignal} signal */
 const read = (id, signal) => post('/get_entity_snapshot', { entity_id: id, provenance: 'full' }, signal);
 

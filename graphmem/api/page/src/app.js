@@ -2,7 +2,7 @@
 import { html, render, useEffect, useErrorBoundary, useState } from '../vendor/preact.js';
 import { List, together } from './graph.js';
 import { Events } from './lists.js';
-import { Entity, Problem, SourceLink, Time, Type, Value, count, many, words, writer } from './parts.js';
+import { Entity, Problem, SourceLink, Time, Type, Value, count, many, spelled, words, writer } from './parts.js';
 
 const VERSION = '2026-01-26';
 
@@ -49,11 +49,13 @@ function App() {
       else if (id !== undefined) send({ id, result: {} });
     };
     window.addEventListener('message', heard);
-    ask('ui/initialize', { appInfo: { name: 'graphmem', version: '1' }, appCapabilities: { availableDisplayModes: ['inline', 'fullscreen'] }, protocolVersion: VERSION })
-      .then((host) => { dress(host?.hostContext); send({ method: 'ui/notifications/initialized', params: {} }); })
-      .catch((error) => show({ message: error.message }));
     const watch = new ResizeObserver(() => send({ method: 'ui/notifications/size-changed', params: { width: document.documentElement.scrollWidth, height: Math.ceil(document.body.getBoundingClientRect().height) } }));
-    watch.observe(document.body);
+    if (window.parent === window) show({ message: 'This is the view of graphmem for hosts of MCP Apps: it shows what a tool answered. The page of a service is at its address.' });
+    else {
+      ask('ui/initialize', { appInfo: { name: 'graphmem', version: '1' }, appCapabilities: { availableDisplayModes: ['inline', 'fullscreen'] }, protocolVersion: VERSION })
+        .then((host) => { dress(host?.hostContext); send({ method: 'ui/notifications/initialized', params: {} }); watch.observe(document.body); })
+        .catch((error) => show({ message: error.message }));
+    }
     return () => { watch.disconnect(); window.removeEventListener('message', heard); };
   }, []);
   const call = (/** @type {string} */ name, /** @type {Record<string, unknown>} */ input) => ask('tools/call', { name, arguments: input })
@@ -86,7 +88,7 @@ function Shown({ answer, call }) {
 /** @param {{entity: any}} props */
 function Snapshot({ entity }) {
   const set = entity.provenance_observations ?? {};
-  return html`<div class="head"><h1><bdi>${(entity.canonical_name || entity.entity_id).slice(0, 500)}</bdi></h1> <${Type} type=${entity.entity_type} />
+  return html`<div class="head"><h1><bdi>${spelled((entity.canonical_name || entity.entity_id).slice(0, 500))}</bdi></h1> <${Type} type=${entity.entity_type} />
       <a class="end" href=${`#/graph/${encodeURIComponent(entity.entity_id)}`}>What is around it</a></div>
     <p class="soft">${entity.at && html`As it was <${Time} at=${entity.at} />. `}${many(entity.observation_count ?? 0, 'observation')}, last observed <${Time} at=${entity.last_observation_at} /></p>
     <h2>What is known</h2><div class="fields">${Object.entries(entity.snapshot).map(([name, value]) => {

@@ -2,7 +2,7 @@
 import { html, useState } from '../vendor/preact.js';
 import { Dismiss } from './actions.js';
 import { get, isOffered, post, withQuery } from './api.js';
-import { Details, Dialog, Entity as Link, InBrowser, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, quietly, takeReport, useLoad, useTitle, view, words, writer } from './parts.js';
+import { Details, Dialog, Entity as Link, InBrowser, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, quietly, spelled, takeReport, useLoad, useTitle, view, words, writer } from './parts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
@@ -32,7 +32,7 @@ export function EntityView({ place, id }) {
     loaded.reload();
   };
   useTitle(loaded.data?.entity.canonical_name ?? 'An entity');
-  if (!loaded.data) return html`<h1>An entity</h1><${Clocks} place=${place} history=${null} /><${Waiting} loaded=${loaded} />`;
+  if (!loaded.data) return html`<h1>An entity</h1><${Waiting} loaded=${loaded} />`;
   const { entity, history, relationships, current } = loaded.data;
   const isPast = Boolean(at || ingested);
   return html`<${Head} entity=${entity} isPast=${isPast} act=${set} />
@@ -43,8 +43,8 @@ export function EntityView({ place, id }) {
       <section aria-labelledby="fields"><h2 id="fields">What is known</h2><${Fields} entity=${entity} history=${history} isPast=${isPast} act=${set} /></section>
       <section aria-labelledby="around"><h2 id="around">Relationships</h2><${Around} entity=${entity} answer=${relationships} current=${current} clocks=${clocks} /></section>
     </div>
-    ${!isPast && entity.state === 'live' && html`<${Duplicates} entity=${entity} done=${done} after=${deed?.pairs} />`}
     <p><a href=${view(`/graph/${encodeURIComponent(entity.entity_id)}`, clocks)}>Its graph</a> · <a href=${view('/timeline', { entity: entity.entity_id })}>Its dates</a> · <a href=${view('/changes', { entity: entity.entity_id })}>Its changes</a><${InBrowser} id=${entity.entity_id} /></p>
+    ${!isPast && entity.state === 'live' && html`<${Duplicates} entity=${entity} done=${done} after=${deed?.pairs} />`}
     <${Deeds} deed=${deed} set=${set} entity=${entity} done=${done} count=${relationships?.total} />
     <${Json} answers=${{ [`POST /get_entity_snapshot ${JSON.stringify(asked)}`]: entity, [`GET ${around}`]: relationships, [`GET ${past}`]: history }} />`;
 }
@@ -74,7 +74,7 @@ function Duplicates({ entity, done, after }) {
 /** @param {any} props */
 function Head({ entity, isPast, act }) {
   const isDeleted = entity.state === 'deleted';
-  return html`<div class="head"><h1><bdi>${(entity.canonical_name || 'An entity without a name').slice(0, 500)}</bdi></h1> <a href=${view('/entities', { type: entity.entity_type })}><${Type} type=${entity.entity_type} /></a>
+  return html`<div class="head"><h1><bdi>${spelled((entity.canonical_name || 'An entity without a name').slice(0, 500))}</bdi></h1> <a href=${view('/entities', { type: entity.entity_type })}><${Type} type=${entity.entity_type} /></a>
       ${entity.state !== 'live' && html`<span class="badge warn">${entity.state}</span>`}
       ${!isPast && !isDeleted && html`<span class="end deeds">${DEEDS.filter(([, , request]) => isOffered(request)).map(([name, verb]) => html`<a key=${name} href=${view(`/entity/${encodeURIComponent(entity.entity_id)}/${name}`)}>${verb} …</a> `)}</span>`}
       ${!isPast && html`<button class=${isDeleted ? 'quiet end' : 'quiet'} onClick=${() => act({ lifecycle: isDeleted ? 'restore' : 'delete' })}>${isDeleted ? 'Restore …' : 'Delete …'}</button>`}</div>
@@ -155,11 +155,23 @@ function History({ id, name, winners, act }) {
   const list = useLoad(path + winners.map((/** @type {any} */ each) => each.id), (signal) => get(path, signal));
   if (!list.data) return html`<div class="history"><${Waiting} loaded=${list} /></div>`;
   const counts = new Set(winners.map((/** @type {any} */ each) => each.id));
-  return html`<ol class="history" aria-label=${`History of ${words(name)}`}>${list.data.observations.map((/** @type {any} */ each) => html`<li key=${each.id} class=${counts.has(each.id) ? 'wins' : ''}>
+  return html`<${Line} observations=${list.data.observations} name=${name} /><ol class="history" aria-label=${`History of ${words(name)}`}>${list.data.observations.map((/** @type {any} */ each) => html`<li key=${each.id} class=${counts.has(each.id) ? 'wins' : ''}>
       <${Value} value=${each.fields[name]} /> ${each.kind !== 'value' && html`<span class="badge">${words(each.kind)}</span>`}
       <span class="soft">${counts.has(each.id) ? 'counts now; ' : ''}observed <${Time} at=${each.observed_at} />, recorded <${Time} at=${each.recorded_at} />, by <bdi>${writer(each.provenance)}</bdi>, <${SourceLink} observation=${each} field=${name} /></span>
       ${isOffered('POST /undo') && html`<button class="quiet" aria-label=${`Take back what was recorded at ${each.recorded_at}`} onClick=${() => act({ undone: each.transaction_id })}>Take back …</button>`}</li>`)}</ol>
     ${list.data.next_cursor && html`<p class="soft">Only the newest ${list.data.observations.length} are shown.</p>`}`;
+}
+
+/** The numbers of a field over time, where people would rather look than read. @param {{observations: any[], name: string}} props */
+function Line({ observations, name }) {
+  const points = observations.map((each) => [Date.parse(each.observed_at), each.fields[name]]).filter(([at, value]) => !Number.isNaN(at) && typeof value === 'number').sort(([a], [b]) => a - b);
+  if (points.length < 3) return null;
+  const [times, values] = [0, 1].map((index) => points.map((each) => each[index]));
+  const [start, end, least, most] = [times[0], times[times.length - 1], Math.min(...values), Math.max(...values)];
+  const place = (/** @type {number[]} */ [at, value]) => [4 + 592 * ((at - start) / (end - start || 1)), 96 - 92 * ((value - least) / (most - least || 1))];
+  const said = `${words(name)} from ${values[0]} to ${values[values.length - 1]}, at least ${least}, at most ${most}, ${points.length} values`;
+  return html`<figure class="line"><svg viewBox="0 0 600 100" role="img" aria-label=${said}><polyline points=${points.map((each) => place(each).join(',')).join(' ')} />${points.slice(-200).map((each, index) => html`<circle key=${index} cx=${place(each)[0]} cy=${place(each)[1]} r="3" />`)}</svg>
+    <figcaption class="soft"><${Time} at=${new Date(start).toISOString()} day=${true} /> to <${Time} at=${new Date(end).toISOString()} day=${true} />, ${count(least)} to ${count(most)}</figcaption></figure>`;
 }
 
 /** @param {any} props */
@@ -181,7 +193,7 @@ function Around({ entity, answer, current: now, clocks }) {
 function Sentence({ entity, each, names, clocks }) {
   const end = (/** @type {string} */ id) => {
     const other = names.get(id);
-    return id === entity.entity_id ? html`<bdi>${(entity.canonical_name || id).slice(0, 200)}</bdi>` : html`<${Link} id=${id} name=${other?.canonical_name} type=${other?.entity_type} query=${clocks} />`;
+    return id === entity.entity_id ? html`<bdi>${spelled((entity.canonical_name || id).slice(0, 200))}</bdi>` : html`<${Link} id=${id} name=${other?.canonical_name} type=${other?.entity_type} query=${clocks} />`;
   };
   return html`${end(each.source_entity_id)} <b>${words(each.relationship_type)}</b> ${end(each.target_entity_id)}
     <${Details} snapshot=${each.snapshot} />
@@ -245,7 +257,7 @@ function Lifecycle({ entity, act, around, close, done }) {
       .then(() => done({ said: isDelete ? 'It was deleted. Restore brings it back.' : 'It was restored.' }), (error) => set({ error }));
   };
   return html`<${Dialog} title=${isDelete ? 'Delete this entity?' : 'Restore this entity?'} close=${close}>
-    <p><bdi><b>${(entity.canonical_name || entity.entity_id).slice(0, 200)}</b></bdi> ${isDelete ? `and its ${many(around ?? 0, 'relationship')} leave every answer. The history stays, and it can be restored.` : 'comes back with all that was stored of it, before and since.'}</p>
+    <p><bdi><b>${spelled((entity.canonical_name || entity.entity_id).slice(0, 200))}</b></bdi> ${isDelete ? `and its ${many(around ?? 0, 'relationship')} leave every answer. The history stays, and it can be restored.` : 'comes back with all that was stored of it, before and since.'}</p>
     ${state.error && html`<${Problem} error=${state.error} />`}
     <div class="buttons"><button class="strong" disabled=${state.busy} onClick=${go}>${isDelete ? 'Delete' : 'Restore'}</button><button onClick=${close}>Cancel</button></div>
   </${Dialog}>`;

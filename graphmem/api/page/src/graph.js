@@ -1,7 +1,7 @@
 // The graph: a walk from one entity, as a picture and as a list of the same.
 import { html, useEffect, useState } from '../vendor/preact.js';
 import { post } from './api.js';
-import { Details, Entity, InBrowser, Json, Problem, Type, Waiting, count, many, quietly, useLoad, useTitle, view, words } from './parts.js';
+import { Details, Entity, InBrowser, Json, Problem, Type, Waiting, count, many, quietly, spelled, useLoad, useTitle, view, words } from './parts.js';
 import { Mark, Picture } from './picture.js';
 
 /** @typedef {import('./parts.js').Place} Place */
@@ -29,7 +29,7 @@ export function Graph({ place, id }) {
   const name = loaded.data?.[0].canonical_name ?? 'an entity';
   useTitle(`Graph of ${name}`);
   const go = (/** @type {Record<string, unknown>} */ query) => { location.hash = view(place.path, { ...place.query, ...query }); };
-  return html`<h1>Graph of <bdi>${name.slice(0, 300)}</bdi></h1>
+  return html`<h1>Graph of <bdi>${spelled(name.slice(0, 300))}</bdi></h1>
     <${Filters} place=${place} types=${types.data} go=${go} />
     ${loaded.error && html`<${Problem} error=${loaded.error} />`}
     ${loaded.data ? html`<div class=${loaded.busy ? 'stale' : ''}><${Drawn} answers=${loaded.data} place=${place} hidden=${hide.split(',')} walked=${further} go=${go} /></div>` : !loaded.error && html`<${Waiting} loaded=${loaded} />`}

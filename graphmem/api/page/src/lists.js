@@ -1,7 +1,7 @@
 // Lists: the entities of a type, the timeline, and what changed.
 import { html, useEffect, useState } from '../vendor/preact.js';
 import { follow, get, isOffered, post, withQuery } from './api.js';
-import { Entity, Json, Pager, Time, Type, Undo, Waiting, Was, count, many, useLoad, useTitle, view, words, writer } from './parts.js';
+import { Entity, Json, Match, Pager, Time, Type, Undo, Waiting, Was, count, many, useLoad, useTitle, view, words, writer } from './parts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
@@ -9,12 +9,25 @@ const BRIEF_CHARACTERS = 40;
 const VALUES_CHARACTERS = 300_000;
 const BRIEF_FIELDS = 8;
 
+const SAMPLE = 500;
+const VALUES_OF_FACET = 8;
+const WRITERS = /** @type {const} */ (['by_client', 'by_key', 'by_agent']);
+
+/** What a list of entities is narrowed to, as the address and as the request have it. @param {Record<string, string>} query */
+function narrowed({ type, q, is = '', ...query }) {
+  const [field, value] = is.split('=', 2).map(decodeURIComponent);
+  const by = Object.fromEntries(WRITERS.filter((each) => query[each]).map((each) => [each, query[each]]));
+  return { ...(type && { entity_type: type }), ...(q && { search: q }), ...by, ...(is && { snapshot_filters: { [field]: { op: /** @type {'eq'} */ ('eq'), value: JSON.parse(value) } } }) };
+}
+
 /** @param {{place: Place}} props */
 export function Entities({ place }) {
   useTitle('Entities');
-  const { type, cursor, skip = '0', sort = 'last_observation_at' } = place.query;
+  const { type, cursor, skip = '0', sort = 'last_observation_at', ...rest } = place.query;
+  const filters = narrowed({ type, ...rest });
+  const order = filters.search ? {} : { sort_by: sort, sort_order: /** @type {'asc' | 'desc'} */ (sort === 'canonical_name' ? 'asc' : 'desc') };
   /** @type {import('./api.js').Body<'/entities/query'>} */
-  const asked = { limit: 50, sort_by: sort, sort_order: sort === 'canonical_name' ? 'asc' : 'desc', include_snapshots: false, include_total_count: true, ...(type && { entity_type: type }), ...(cursor && { cursor }) };
+  const asked = { limit: 50, ...order, include_snapshots: false, include_total_count: true, ...filters, ...(cursor && { cursor }) };
   // Where values are long, those of the first entities alone: the list has all names. A cursor holds for its own request.
   const { cursor: _, ...first } = asked;
   const valued = { ...first, offset: Number(skip), include_snapshots: true, include_total_count: false, provenance: /** @type {'none'} */ ('none'), max_characters: VALUES_CHARACTERS };
@@ -23,16 +36,45 @@ export function Entities({ place }) {
     return { list, snapshots: new Map((values?.entities ?? []).map((each) => [each.entity_id, each.snapshot])) };
   });
   const orders = [['last_observation_at', 'newest first'], ['canonical_name', 'by name'], ['observation_count', 'most observed first']];
+  const find = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    location.hash = view(place.path, { type, ...rest, q: new FormData(/** @type {HTMLFormElement} */ (event.target)).get('q') });
+  };
   return html`<h1>${type ? html`Entities of the type <${Type} type=${type} />` : 'Entities'}</h1>
-    <p class="filters">${orders.map(([name, text]) => html`<a key=${name} href=${view(place.path, { type, sort: name })} aria-current=${name === sort ? 'true' : undefined}>${text}</a>`)}</p>
-    ${loaded.data && !loaded.busy ? html`<${Table} ...${loaded.data} place=${place} />` : html`<${Waiting} loaded=${loaded} />`}
+    <form class="filters" onSubmit=${find}><label>Words <input name="q" type="search" dir="auto" key=${rest.q} defaultValue=${rest.q ?? ''} /></label><button>Filter</button>
+      ${!filters.search && orders.map(([name, text]) => html`<a key=${name} href=${view(place.path, { ...rest, type, sort: name })} aria-current=${name === sort ? 'true' : undefined}>${text}</a>`)}
+      ${Object.keys(rest).filter((each) => !['q', 'sort'].includes(each)).map((each) => html`<a key=${each} class="choice" href=${view(place.path, { ...place.query, [each]: '', cursor: '', skip: '' })}>${each === 'is' ? decodeURIComponent(rest.is).replace('=', ': ') : `${words(each)} ${rest[each]}`} ✕</a>`)}</form>
+    <div class="narrowed"><div>${loaded.data && !loaded.busy ? html`<${Table} ...${loaded.data} place=${place} />` : html`<${Waiting} loaded=${loaded} />`}</div>
+      ${type && html`<${Facets} filters=${filters} place=${place} />`}</div>
     <${Json} answers=${{ [`POST /entities/query ${JSON.stringify(asked)}`]: loaded.data?.list }} />`;
+}
+
+/** Values and writers of a list with how many have each, of which one narrows it. @param {{filters: Record<string, any>, place: Place}} props */
+function Facets({ filters, place }) {
+  /** @type {import('./api.js').Body<'/entities/query'>} */
+  const asked = { limit: SAMPLE, include_snapshots: true, provenance: 'full', max_characters: 2_000_000, ...filters };
+  const loaded = useLoad(JSON.stringify(asked), (signal) => post('/entities/query', asked, signal));
+  if (!loaded.data) return html`<section><h2>Narrow it</h2><${Waiting} loaded=${loaded} /></section>`;
+  /** @type {Map<string, Map<string, number>>} */
+  const facets = new Map();
+  const add = (/** @type {string} */ name, /** @type {string} */ value) => {
+    const counts = facets.get(name) ?? new Map();
+    facets.set(name, counts.set(value, (counts.get(value) ?? 0) + 1));
+  };
+  const { entities } = loaded.data;
+  for (const each of entities) for (const [name, value] of Object.entries(each.snapshot ?? {})) if (['string', 'number', 'boolean'].includes(typeof value) && String(value).length <= BRIEF_CHARACTERS) add(name, JSON.stringify(value));
+  for (const each of Object.values(loaded.data.provenance_observations ?? {})) add('', each.provenance?.client ?? '');
+  const known = [...facets].filter(([name, counts]) => (name ? counts.size > 1 && counts.size <= 40 && counts.size <= entities.length / 2 : counts.size > 1));
+  if (!known.length) return null;
+  const link = (/** @type {string} */ name, /** @type {string} */ value) => view(place.path, { ...place.query, cursor: '', skip: '', ...(name ? { is: `${encodeURIComponent(name)}=${encodeURIComponent(value)}` } : { by_client: value }) });
+  return html`<section aria-labelledby="narrow"><h2 id="narrow">Narrow it</h2>${loaded.data.next_cursor && html`<p class="soft">Counted of ${count(entities.length)} of them.</p>`}
+    <div class="facets">${known.slice(0, 12).map(([name, counts]) => html`<div key=${name}><h3>${name ? words(name) : 'observed by'}</h3><ul class="plain">${[...counts].sort(([, a], [, b]) => b - a).slice(0, VALUES_OF_FACET).map(([value, number]) => html`<li key=${value}><a href=${link(name, value)}><bdi>${name ? String(JSON.parse(value)) : value || 'no program'}</bdi></a> <span class="soft">${count(number)}</span></li>`)}</ul></div>`)}</div></section>`;
 }
 
 /** @param {{list: import('./api.js').Posted<'/entities/query'>, snapshots: Map<string, any>, place: Place}} props */
 function Table({ list, snapshots, place }) {
-  if (!list.entities.length) return html`<p class="empty">No entity is of this type. <a href="#/">Look at the types that there are.</a></p>`;
-  return html`<p class="soft">${count(list.total ?? list.entities.length)} in all</p>
+  if (!list.entities.length) return html`<${Match} answer=${list} /><p class="empty">No entity fits. <a href="#/">Look at the types that there are.</a></p>`;
+  return html`<${Match} answer=${list} /><p class="soft">${list.total === undefined ? `${count(list.entities.length)} on this page` : `${count(list.total)} in all`}</p>
     <ul class="rows">${list.entities.map((each) => html`<li key=${each.entity_id}><span><${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} /><${Brief} name=${each.canonical_name} snapshot=${snapshots.get(each.entity_id)} /></span>
       <span class="soft">${many(each.observation_count, 'observation')}, last <${Time} at=${each.last_observation_at} day=${true} /></span></li>`)}</ul>
     <${Pager} place=${place} next=${list.next_cursor} shown=${list.entities.length} />`;
@@ -94,7 +136,7 @@ const DEEDS = {
 /** What one change did, in words. @param {{change: any}} props */
 export function ChangeLine({ change }) {
   const deed = DEEDS[change.action] ?? change.action;
-  const fields = change.fields_changed?.length > 0 && html` <span class="soft">in ${change.fields_changed.slice(0, 6).map(words).join(', ')}${change.fields_changed.length > 6 ? ' …' : ''}</span>`;
+  const fields = change.action !== 'created' && change.fields_changed?.length > 0 && html` <span class="soft">in ${change.fields_changed.slice(0, 6).map(words).join(', ')}${change.fields_changed.length > 6 ? ' …' : ''}</span>`;
   const when = html`<span class="when"><${Time} at=${change.timestamp} /></span> `;
   if (change.relationship_type) {
     return html`${when}<${Entity} id=${change.source_entity_id} name=${change.source_name} /> <b>${words(change.relationship_type)}</b> <${Entity} id=${change.target_entity_id} name=${change.target_name} />: ${deed}${fields}`;
@@ -105,6 +147,32 @@ export function ChangeLine({ change }) {
   if (written) return html`${when}what the ${written[1]} <bdi>${written[2]}</bdi> wrote ${deed}`;
   return html`${when}${words(change.event_type.replace('.', ' '))}: ${deed}`;
 }
+
+/**
+ * Changes by transaction, and messages by their conversation: the change that says most, how many were made with it, and
+ * how many messages.
+ * @param {any[]} changes @returns {{change: any, more: number, said: number}[]}
+ */
+export function grouped(changes) {
+  /** @type {Map<string, any[]>} */
+  const transactions = new Map();
+  for (const each of changes) transactions.set(each.transaction_id, [...(transactions.get(each.transaction_id) ?? []), each]);
+  /** @type {Map<string, any[]>} */
+  const made = new Map();
+  for (const [id, each] of transactions) {
+    const talk = each.some(isMessage) && each.find((one) => one.relationship_type === 'PART_OF');
+    const key = talk ? talk.target_entity_id : id;
+    made.set(key, [...(made.get(key) ?? []), ...each]);
+  }
+  return [...made.values()].map((each) => {
+    const talk = each.some(isMessage) && each.find((one) => one.relationship_type === 'PART_OF');
+    const change = talk ? { timestamp: talk.timestamp, entity_id: talk.target_entity_id, name: talk.target_name } : each.find((one) => one.entity_id) ?? each[0];
+    return { change, more: each.length - 1, said: talk ? each.filter(isMessage).length : 0 };
+  });
+}
+
+/** @param {any} change */
+const isMessage = (change) => change.entity_type === 'message';
 
 /** @param {{after: string | null}} props what changes from now on, the newest first */
 export function useChanges({ after }) {

@@ -79,9 +79,9 @@ export function Time({ at, day = false }) {
 /** A text: with a link if it is one address, and cut if it is long. @param {{text: string}} props */
 export function Text({ text }) {
   const [shown, show] = useState(SHOWN);
-  if (text.length <= shown) return html`<bdi class="text">${linked(text)}</bdi>`;
+  if (text.length <= shown) return html`<bdi class="text">${linked(spelled(text))}</bdi>`;
   const next = shown === SHOWN ? Math.min(MORE, text.length) : text.length;
-  return html`<div><bdi class="text">${whole(text, shown)}…</bdi>
+  return html`<div><bdi class="text">${spelled(whole(text, shown))}…</bdi>
     <button class="quiet" onClick=${() => show(next)}>Show ${next === text.length ? 'all ' : ''}${count(next)} of ${count(text.length)} characters</button>
   </div>`;
 }
@@ -119,9 +119,26 @@ export function Value({ value, depth = 0 }) {
   return html`<dl class="inner">${shown.map(([name, each]) => html`<div key=${name}><dt><bdi>${name}</bdi></dt><dd><${Value} value=${each} depth=${depth + 1} /></dd></div>`)}</dl>${rest}`;
 }
 
+/**
+ * A text whose characters that change the direction of what follows are spelled out: a name reads as it is.
+ * @param {string} text
+ */
+export const spelled = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (each) => `<U+${each.charCodeAt(0).toString(16).toUpperCase()}>`);
+
+/** What a search says of all that it answers: how it fits, and what to do. @param {{answer: any}} props */
+export function Match({ answer }) {
+  if (!answer.hint && !answer.match) return null;
+  return html`<p class="left-out">${answer.match && html`<span class="badge warn">${words(answer.match)}</span> `}<bdi>${answer.hint}</bdi></p>`;
+}
+
+/** Why a search answers an entity. @param {{hit: any}} props */
+export function Hit({ hit }) {
+  return html` <span class="soft">${[hit.matched && `found by ${words(hit.matched)}`, hit.matched_field && `in ${words(hit.matched_field)}`, hit.formerly && 'formerly'].filter(Boolean).join(', ')}</span>${hit.match && html` <span class="badge">${words(hit.match)}</span>`}`;
+}
+
 /** @param {{id: string, name?: string | null, type?: string | null, query?: Record<string, unknown>}} props */
 export function Entity({ id, name, type, query = {} }) {
-  return html`<a href=${view(`/entity/${encodeURIComponent(id)}`, query)}><bdi class="name">${(name || id).slice(0, 300)}</bdi></a>${type && html` <${Type} type=${type} />`}`;
+  return html`<a href=${view(`/entity/${encodeURIComponent(id)}`, query)}><bdi class="name">${spelled((name || id).slice(0, 300))}</bdi></a>${type && html` <${Type} type=${type} />`}`;
 }
 
 /** @param {{type: string}} props */
@@ -146,11 +163,13 @@ export function SourceLink({ observation, field }) {
   return html`<a href=${view(`/source/${encodeURIComponent(observation.source_id)}`, { start: span?.start, end: span?.end })}>${where} of a file</a>`;
 }
 
+/** Who said what no file says, by the kind of its source. @type {Record<string, string>} */
+const KINDS = { human: 'said by a person', llm_summary: 'said by an agent', sensor: 'measured', workflow_state: 'from a program', import: 'imported', sync: 'from a program' };
+
 /** @param {any} observation */
 function sourceWords(observation) {
   if (observation?.kind === 'correction') return 'no file';
-  const kind = observation?.observation_source;
-  return kind ? `no file (${words(kind)})` : 'no file';
+  return KINDS[observation?.observation_source] ?? 'no file';
 }
 
 /** Pages of a list by their cursors, with the number of rows before: back is that of the browser. @param {{place: Place, next: string | null | undefined, shown: number}} props */
@@ -239,7 +258,7 @@ export function takeReport() {
 export function Was({ value }) {
   if (value === undefined || value === null) return html`<span class="soft">nothing</span>`;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return html`<bdi>${whole(text, 200)}${text.length > 200 ? '…' : ''}</bdi>`;
+  return html`<bdi>${spelled(whole(text, 200))}${text.length > 200 ? '…' : ''}</bdi>`;
 }
 
 /** What is known of a relationship, such as since when it is. @param {{snapshot: Record<string, any>}} props */

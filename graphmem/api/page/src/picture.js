@@ -1,6 +1,6 @@
 // The picture of a graph, drawn by Cytoscape.js, which is loaded when the first picture is.
 import { html, useEffect, useRef, useState } from '../vendor/preact.js';
-import { Problem, words } from './parts.js';
+import { Problem, spelled, words } from './parts.js';
 
 /** @typedef {import('./graph.js').Node} Node */
 /** @typedef {import('./graph.js').Edge} Edge */
@@ -46,7 +46,7 @@ export function Mark({ type }) {
 }
 
 /** @param {string} text */
-const short = (text) => (text.length > 26 ? `${text.slice(0, 25)}…` : text);
+const short = (text) => spelled(text.length > 26 ? `${text.slice(0, 25)}…` : text);
 
 /** @param {{nodes: Node[], edges: Edge[]}} graph */
 function elements({ nodes, edges }) {
@@ -64,6 +64,7 @@ function style(edges) {
   return [
     { selector: 'node', style: { ...label, shape: 'polygon', 'shape-polygon-points': 'data(points)', 'background-color': 'data(colour)', width: 26, height: 26, 'font-size': 11, 'text-valign': 'bottom', 'min-zoomed-font-size': 7, 'text-margin-y': 4, 'overlay-opacity': 0 } },
     { selector: 'node.root', style: { width: 40, height: 40, 'font-size': 13, 'font-weight': 'bold' } },
+    { selector: 'node.mute', style: { 'text-opacity': 0 } },
     { selector: 'edge', style: { width: 1.5, 'line-color': soft, 'target-arrow-color': soft, 'target-arrow-shape': 'triangle', 'arrow-scale': 0.9, 'curve-style': 'bezier', 'overlay-opacity': 0, ...(edges <= LABELLED_EDGES && { ...label, color: soft, 'font-size': 9, 'text-rotation': 'autorotate' }) } },
     { selector: 'edge.near', style: { width: 2, 'line-color': link, 'target-arrow-color': link } },
     { selector: 'edge.named', style: { ...label, 'font-size': 10, 'text-rotation': 'autorotate' } },
@@ -86,13 +87,32 @@ function arrange(drawn, root) {
     ? { name: 'preset', positions: (/** @type {any} */ node) => places.get(node.id()) }
     : { name: 'cose', randomize: isFresh, nodeRepulsion: () => 25_000, idealEdgeLength: () => 80, nodeOverlap: 20, gravity: 0.8 };
   drawn.layout({ ...layout, animate: false }).run();
-  // Names are wide: with more room beside each other fewer of them overlap.
-  drawn.nodes().forEach((/** @type {any} */ node) => node.position('x', WIDENED * node.position('x')));
+  // Names are wide: with more room beside each other fewer of them overlap, as far as the canvas is wide.
+  const wider = WIDENED * Math.min(1, drawn.width() / drawn.height() / 1.3);
+  drawn.nodes().forEach((/** @type {any} */ node) => node.position('x', wider * node.position('x')));
   drawn.fit(30);
   drawn.scratch('arranged', true);
   if (drawn.zoom() > 1.4) drawn.zoom(1.4).center();
   // Names stay legible as long as they are few; of many, zooming shows them.
   drawn.nodes().style('font-size', count > LARGE_NAMES ? 11 : Math.max(11, 10 / drawn.zoom()));
+  showNames(drawn);
+}
+
+/** Show the names that have room, those of much related entities first: the others are shown when they are chosen. @param {any} drawn */
+function showNames(drawn) {
+  const boxed = (/** @type {any} */ node, /** @type {boolean} */ isName) => ({ id: node.id(), ...node.renderedBoundingBox({ includeNodes: !isName, includeEdges: false, includeLabels: isName, includeOverlays: false }) });
+  const taken = drawn.nodes().map((/** @type {any} */ node) => {
+    const { id, x1, x2, y1, y2 } = boxed(node, false);
+    return { id, x1: x1 + (x2 - x1) / 4, x2: x2 - (x2 - x1) / 4, y1: y1 + (y2 - y1) / 4, y2: y2 - (y2 - y1) / 4 };
+  });
+  const weight = (/** @type {any} */ node) => (node.hasClass('chosen') || node.hasClass('root') ? 1e6 : 0) + node.degree();
+  for (const node of drawn.nodes().toArray().sort((/** @type {any} */ a, /** @type {any} */ b) => weight(b) - weight(a))) {
+    node.removeClass('mute');
+    const box = boxed(node, true);
+    const isFree = node.hasClass('chosen') || !taken.some((/** @type {any} */ each) => each.id !== box.id && box.x1 < each.x2 && box.x2 > each.x1 && box.y1 < each.y2 && box.y2 > each.y1);
+    if (isFree) taken.push(box);
+    else node.addClass('mute');
+  }
 }
 
 /** Cytoscape adds a style sheet of one rule, which style.css has; the policy of the page would refuse it. */
@@ -150,6 +170,8 @@ export function Picture({ nodes, edges, root, chosen, choose, walk }) {
       keepStyleOut();
       made = cytoscape({ container: frame.current, minZoom: 0.05, maxZoom: 4, boxSelectionEnabled: false, autounselectify: true, style: style(edges.length) });
       made.on('tap', 'node', (/** @type {any} */ event) => acts.current.choose(event.target.id()));
+      let resting = 0;
+      made.on('zoom', () => { clearTimeout(resting); resting = window.setTimeout(() => !isGone && showNames(made), 120); });
       made.on('dbltap', 'node', (/** @type {any} */ event) => acts.current.walk(event.target.id()));
       draw(made);
     }).catch(fail);
@@ -171,6 +193,7 @@ export function Picture({ nodes, edges, root, chosen, choose, walk }) {
     drawn.elements().removeClass('chosen near named');
     const near = drawn.getElementById(chosen).addClass('chosen').connectedEdges();
     near.addClass(near.length > LABELLED_NEAR ? 'near' : 'near named');
+    showNames(drawn);
   }, [drawn, chosen, edges, nodes]);
   const press = (/** @type {KeyboardEvent} */ event) => {
     if (!drawn || event.ctrlKey || event.altKey || event.metaKey) return;
