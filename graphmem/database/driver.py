@@ -449,12 +449,9 @@ class Database:
         self.metrics.database_errors(error.code).inc()
         log = _log.error if isinstance(error, errors.InternalError) else _log.warning
         log(
-            "database error",
-            query=name,
-            error=type(exc).__name__,
-            code=getattr(exc, "code", None),
+            "database error", query=name, error=type(exc).__name__, code=getattr(exc, "code", None),
             text=str(exc)[:500],
-        )
+        )  # fmt: skip
         return error
 
 

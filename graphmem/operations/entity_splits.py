@@ -175,13 +175,10 @@ def _request(context: Context, arguments: SplitEntity) -> SplitRequest:
     predicate, new = arguments.predicate, arguments.new_entity
     equals = predicate.observation_field_equals
     selection = Selection(
-        observation_ids=predicate.observation_ids or None,
-        since=predicate.observed_at_gte,
-        source_ids=predicate.source_id_in or None,
-        field=equals and equals.field,
-        value=equals and canonical.encode(equals.value),
-        keys=tuple(dict.fromkeys(arguments.relationships)),
-    )
+        observation_ids=predicate.observation_ids or None, since=predicate.observed_at_gte,
+        source_ids=predicate.source_id_in or None, field=equals and equals.field,
+        value=equals and canonical.encode(equals.value), keys=tuple(dict.fromkeys(arguments.relationships)),
+    )  # fmt: skip
     fields = acceptance.transaction(context, "entities.split", arguments)
     reader, created = ItemReader(fields["owner"], fields["transaction_id"]), None
     if new.target_entity_id is None:

@@ -199,11 +199,8 @@ async def _turn(
     hint = "POST /list_relationships lists the relationships"
     with acceptance.refusals("ERR_NOTHING_TO_TURN", "ERR_RELATIONSHIP_TYPE", relationship_key=key, hint=hint):
         receipt = await acceptance.accept(
-            context,
-            name,
-            arguments,
-            lambda reader: ([], [reader.link(0, raw, 0, "$", kind)]),
+            context, name, arguments, lambda reader: ([], [reader.link(0, raw, 0, "$", kind)]),
             types=[relationship_type],
-        )
+        )  # fmt: skip
     (stored,) = acceptance.links(receipt)
     return {**stored, **acceptance.receipt_of(TurnedRelationship, receipt)}

@@ -217,13 +217,10 @@ class Draft:
         description = {"kind": change, "fields_added": [*active.added], "fields_removed": [*active.removed]}
         self.heads[entity_type] = self.head(entity_type).with_active(active)
         version = SchemaRecord.model_construct(
-            entity_type=entity_type,
-            version=active.version,
-            document=active.document.text,
-            change=canonical.encode(description),
-            recorded_at=self.recorded_at,
+            entity_type=entity_type, version=active.version, document=active.document.text,
+            change=canonical.encode(description), recorded_at=self.recorded_at,
             transaction=self.request.transaction_id,
-        )
+        )  # fmt: skip
         self.add(version, self.request.transaction_id)
 
     def add(self, fact: Fact | SchemaRecord, transaction_id: str) -> dict[str, Any]:

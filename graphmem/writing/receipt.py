@@ -68,11 +68,8 @@ class Receipt:
     def decode(cls, transaction_id: str, recorded_at: int, answer: str, *, replayed: bool) -> Receipt:
         kept = canonical.decode(answer)
         return cls(
-            transaction_id=transaction_id,
-            recorded_at=recorded_at,
+            transaction_id=transaction_id, recorded_at=recorded_at,
             items=[StoredItem(*item) for item in kept["items"]],
-            links=[StoredLink(*link) for link in kept["links"]],
-            warnings=kept["warnings"],
-            result=kept.get("more", {}),
-            replayed=replayed,
-        )
+            links=[StoredLink(*link) for link in kept["links"]], warnings=kept["warnings"],
+            result=kept.get("more", {}), replayed=replayed,
+        )  # fmt: skip

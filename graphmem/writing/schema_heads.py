@@ -69,12 +69,9 @@ class Head:
         rules, kind = active.document.rules, self.entity_type
         before, after = self.alternatives, active.document.alternatives()
         return replace(
-            self,
-            active=active,
-            rules=rules,
-            changed=self.changed or rules.key != self.rules.key,
+            self, active=active, rules=rules, changed=self.changed or rules.key != self.rules.key,
             regroups=self.regroups or alternatives(kind, before) != alternatives(kind, after),
-        )
+        )  # fmt: skip
 
     def row(self, owner: str, updated_at: int) -> dict[str, Any]:
         names = sorted(self.seen, key=canonical.name_order)

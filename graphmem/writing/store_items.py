@@ -96,12 +96,9 @@ def settled(draft: Draft, index: int, item: StoredItem) -> StoredItem:
     if by_rule and not after.live and item.entity_id != survivor_id:
         _warn_of_deleted(draft, index, after)
     return item._replace(
-        entity_id=survivor_id,
-        action=action,
-        version=after.version,
-        home_entity_id=subject_id if is_merged else "",
-        resolved_by="rule" if by_rule else "",
-    )
+        entity_id=survivor_id, action=action, version=after.version,
+        home_entity_id=subject_id if is_merged else "", resolved_by="rule" if by_rule else "",
+    )  # fmt: skip
 
 
 def _warn_of_deleted(draft: Draft, index: int, entity: Thing) -> None:

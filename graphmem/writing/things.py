@@ -188,13 +188,10 @@ class Thing:
     def with_own_state(self, text: str) -> Thing:
         count, created_at, last, lifecycle, winners = canonical.decode(text)
         return replace(
-            self,
-            observation_count=count,
-            created_at=created_at,
-            last_observation_at=last,
+            self, observation_count=count, created_at=created_at, last_observation_at=last,
             lifecycle=Lifecycle(*lifecycle) if lifecycle else None,
             fold={name: Winner(*winner) for name, *winner in winners},
-        )
+        )  # fmt: skip
 
 
 _ATTRIBUTES: Final = tuple(each.name for each in fields(Thing))

@@ -70,14 +70,11 @@ class Writers:
             raise ServiceBusy(waiting=len(writer.waiting))
         loop = asyncio.get_running_loop()
         waiting = Waiting(
-            request=request,
-            answer=loop.create_future(),
+            request=request, answer=loop.create_future(),
             trace_id=structlog.contextvars.get_contextvars().get("trace_id", ""),
-            round_trips=round_trips.get(None),
-            deadline=loop.time() + self.settings.write_timeout,
-            characters=request.characters,
-            span=self._database.tracer.current_span(),
-        )
+            round_trips=round_trips.get(None), deadline=loop.time() + self.settings.write_timeout,
+            characters=request.characters, span=self._database.tracer.current_span(),
+        )  # fmt: skip
         writer.add(waiting)
         if writer.task is None:
             # A context of its own: a turn belongs to all of its requests, not to the first of them.

@@ -135,16 +135,13 @@ class SchemaDocument:
         listed = {name: len(sources) - place for place, name in enumerate(sources)}
         closed = self.additional_fields == "hide"
         return Rules(
-            policies=policies,
-            types=types,
-            converters=converters,
+            policies=policies, types=types, converters=converters,
             only=frozenset(self.fields) if closed else None,
             hidden=frozenset() if closed else frozenset(self.hidden_fields),
             sources=listed if listed and _PRIORITISED & set(policies.values()) else None,
             filterable=frozenset(name for name, declared in self.fields.items() if declared.filterable),
-            temporal={} if self._has_usual_times() else kinds,
-            identity=self._identity(),
-        )
+            temporal={} if self._has_usual_times() else kinds, identity=self._identity(),
+        )  # fmt: skip
 
     def _identity(self) -> identity.Alternatives:
         """Return the registered alternatives where they change by what entities are merged; else none."""
