@@ -33,6 +33,7 @@ help: ## Show this help
 $(VENV)/installed: locks/requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "graphmem needs Python 3.11 or newer: set PYTHON=/path/to/python3.11"; exit 1; }
 	@echo "Installing the locked dependencies into $(VENV): 140 MB to download, 510 MB on disk ..."
+	@$(if $(UV),:,echo "uv is not installed: it would take seconds where pip takes minutes; $(PYTHON) -m pip install uv")
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(LOCKED) locks/requirements.lock
 	@$(INSTALL) --no-deps --no-build-isolation --editable .

@@ -5,7 +5,6 @@ A query operation takes its filters inside ``filters`` or beside it.
 """
 
 import contextlib
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from types import NoneType
@@ -133,15 +132,12 @@ def _before(value: Any) -> int:
 
 
 def _day(value: Any) -> int | None:
-    """Return the first moment of a date, or of today or yesterday, in UTC or with an offset in its zone."""
-    if not isinstance(value, str):
-        return None
-    if (word := _DAY_IN_WORDS.fullmatch(value.strip().lower())) is None:
-        return times.parse(value) if len(value.strip()) == len("2026-01-31") else None
-    # A plus sign in a query string is read as a blank.
-    zone = (word[2] or "Z").replace(" ", "+")
-    ahead = times.parse("1970-01-02T00:00Z") - times.parse(f"1970-01-02T00:00{zone}")
-    return (times.now() + ahead) // times.DAY * times.DAY - ahead - times.DAY * (word[1] == "yesterday")
+    """Return the first moment of a date in UTC, or of today or yesterday in the time zone of the request."""
+    text = value.strip().lower() if isinstance(value, str) else ""
+    if text not in ("today", "yesterday"):
+        return times.parse(text) if len(text) == len("2026-01-31") else None
+    shown = times.on_clocks(times.now())
+    return times.from_clocks(shown - shown % times.DAY - times.DAY * (text == "yesterday"))
 
 
 def _offset(value: int) -> int:
@@ -193,12 +189,11 @@ Offset = Annotated[
     NoBool,
 ]
 Total = Annotated[bool, Field(description="Whether to count all.")]
-_DAY_IN_WORDS = re.compile(r"(today|yesterday)([ +-]\d\d:?\d\d|z)?", re.ASCII)
 _MOMENT_SCHEMA = WithJsonSchema({"type": "string", "format": "date-time"})
 Moment = Annotated[int, BeforeValidator(_moment), _MOMENT_SCHEMA, ReadAs("since")]
 """A time: ISO 8601 for callers, microseconds since 1970 in the code. A date is its first moment in UTC."""
 MomentFrom = Annotated[int, BeforeValidator(_from), _MOMENT_SCHEMA, ReadAs("since")]
-"""The first moment of a range. Its date may be ``today`` or ``yesterday``, also with an offset."""
+"""The first moment of a range. Its date may be ``today`` or ``yesterday``."""
 MomentUntil = Annotated[int, BeforeValidator(_until), _MOMENT_SCHEMA, ReadAs("until")]
 """The last moment of a range. A date is the last moment of its day: a range until January 31 has that day."""
 MomentBefore = Annotated[int, BeforeValidator(_before), _MOMENT_SCHEMA, ReadAs("until")]

@@ -276,6 +276,7 @@ _EVENTS = _list("events", {
 _KEY = _layout(lambda answer: pairs({**answer["key"], "scopes": ", ".join(answer["key"]["scopes"])}), "key")
 _CHANGES = _layout(context_tables.changes, "entities", "relationships", "counts")
 _ENTITY = _layout(SnapshotTable, "snapshot", pairs=False)
+_TURNS = ("withdraw", "reinstate")
 _ENDS = ("source_entity_id", "relationship_type", "target_entity_id")
 _RELATIONSHIP = _layout(
     lambda answer: SnapshotTable(answer, " ".join(answer.get(name, "") for name in _ENDS)),
@@ -285,20 +286,22 @@ _RELATIONSHIP = _layout(
 
 
 LAYOUTS: dict[str, Layout] = {
+    **dict.fromkeys(("entities.correct", "entities.get", "entities.snapshot"), _ENTITY),
+    "observations.create": _ENTITY,
+    **dict.fromkeys((f"{of}.{turn}" for of in ("interpretations", "sources") for turn in _TURNS), _CHANGES),
+    **dict.fromkeys(("keys.create", "keys.revoke", "keys.rotate"), _KEY),
+    **dict.fromkeys(("relationships.create", "relationships.get", "relationships.snapshot"), _RELATIONSHIP),
     "connections.list": _list("connections", {
         "id": "connection_id", "program": "client_name", "scopes": lambda row: ", ".join(row["scopes"]),
         "address": lambda row: row["resource"], "last used": _time("last_used_at"),
     }, "address"),
     "context.retrieve": _layout(context_tables.lines, "lines", "entities"),
-    "entities.correct": _ENTITY,
     "entities.duplicates": _layout(_candidates, "candidates"),
     "entities.find": Layout(_matched, frozenset({"entities", "resembling", "hint", "match"})),
-    "entities.get": _ENTITY,
     "entities.history": _layout(_history, "observations", "field"),
     "entities.provenance": _layout(_observations, "observations"),
     "entities.query": Layout(_entities, frozenset({"entities"})),
     "entities.related": Layout(_related, frozenset({"entities", "relationships", "paths"})),
-    "entities.snapshot": _ENTITY,
     "entities.split": _layout(context_tables.changes, "entities", "relationships"),
     "graph.neighborhood": _layout(
         _neighborhood, "entity", "relationships", "related_entities", "observations", "events"
@@ -311,24 +314,15 @@ LAYOUTS: dict[str, Layout] = {
         "obs.": "observations_created",
         "started": lambda row: time_text(row["started_at"])[:10], "error": "error_message",
     }, "started", "source", "error"),
-    "interpretations.reinstate": _CHANGES,
-    "interpretations.withdraw": _CHANGES,
-    "keys.create": _KEY,
-    "keys.revoke": _KEY,
-    "keys.rotate": _KEY,
-    "observations.create": _ENTITY,
     "observations.query": _layout(_observations, "observations"),
     "relationship_types.list": _list("relationship_types", {
         "relationship": "relationship_type", "inverse": "inverse", "origin": "origin",
         "count": "relationship_count", "description": lambda row: row["description"],
     }, "origin"),
-    "relationships.create": _RELATIONSHIP,
     "relationships.create_many": _layout(_relationships, "relationships"),
-    "relationships.get": _RELATIONSHIP,
     "relationships.list": _layout(
         _relationships, "relationships", "outgoing", "incoming", "related_entities"
     ),
-    "relationships.snapshot": _RELATIONSHIP,
     "changes.list": _list("changes", {
         "when": _time("timestamp"), "change": lambda row: short(sentence(row, short)),
         "by": lambda row: short(attribution.described(row["provenance"]["by"], row["provenance"]["client"])),
@@ -344,7 +338,6 @@ LAYOUTS: dict[str, Layout] = {
         "name": "original_filename", "type": "mime_type", "bytes": "file_size", "stored": _time("created_at"),
         "state": lambda row: "withdrawn" if row["withdrawn"] else "", "source": "source_id",
     }, "stored"),
-    "sources.reinstate": _CHANGES,
     "sources.search": _list("passages", {
         "file": lambda row: short(row["original_filename"] or row.get("title", "")),
         "place": lambda row: f"page {row['page']}" if "page" in row else f"line {row['line']}",
@@ -352,7 +345,6 @@ LAYOUTS: dict[str, Layout] = {
         "mentions": lambda row: short(", ".join(each["canonical_name"] for each in row["mentions"])),
         "source": "source_id",
     }, "mentions", "source"),
-    "sources.withdraw": _CHANGES,
     "store": _layout(_stored, "entities", "relationships_created"),
     "timeline.get": _layout(lambda answer: pairs(answer["event"]), "event"),
     "timeline.list": _EVENTS,

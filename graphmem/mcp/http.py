@@ -18,6 +18,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from graphmem.api.body import Replayed
@@ -33,7 +34,7 @@ HEADER = "X-MCP-Tools"
 VERSION_HEADER, BATCHED = "MCP-Protocol-Version", "2025-03-26"
 """The version that has batches of messages. It has no header of the version yet."""
 PROGRESS_SECONDS = 4.0
-_JSON, _EVENTS = (b"content-type", b"application/json"), (b"content-type", b"text/event-stream")
+_EVENTS = (b"content-type", b"text/event-stream")
 _actor: ContextVar[Actor] = ContextVar("mcp_actor")
 
 
@@ -101,12 +102,9 @@ class McpEndpoint:
         try:
             with waited_for(Request(scope, body.receive).is_disconnected):
                 if is_batch:
-                    await _answer_batch(manager, scope, message, send)
+                    await _answer_batch(manager, message, scope, send)
                 elif token is not None:
-                    collected = _Collected()
-                    await _tell_progress(
-                        manager.asgi_app(scope, body.receive, collected), collected, token, send
-                    )
+                    await _tell_progress(_collected(manager, scope, body.receive), token, send)
                 else:
                     await manager.asgi_app(scope, body.receive, send)
         finally:
@@ -129,43 +127,37 @@ def _acceptable(scope: Scope, send: Send) -> tuple[Scope, Send]:
     return taken, partial(_send_event, send) if is_stream else send
 
 
-class _Collected:
-    """What an application sends, kept."""
+async def _collected(manager: StreamableHTTPSessionManager, scope: Scope, receive: Receive) -> list[Message]:
+    """Return what a manager sends to a request."""
+    messages: list[Message] = []
 
-    def __init__(self) -> None:
-        self.messages: list[Message] = []
+    async def keep(message: Message) -> None:
+        messages.append(message)
 
-    async def __call__(self, message: Message) -> None:
-        self.messages.append(message)
+    await manager.asgi_app(scope, receive, keep)
+    return messages
 
-    @property
-    def body(self) -> bytes:
-        return b"".join(message.get("body", b"") for message in self.messages)
+
+def _body(messages: list[Message]) -> bytes:
+    return b"".join(message.get("body", b"") for message in messages)
 
 
 async def _answer_batch(
-    manager: StreamableHTTPSessionManager, scope: Scope, batch: list[Any], send: Send
+    manager: StreamableHTTPSessionManager, batch: list[Any], scope: Scope, send: Send
 ) -> None:
     """Answer a batch of JSON-RPC, as 2025-03-26 has it: a list of the answers, none to notifications."""
     answers: list[bytes] = []
-    for each in batch:
-        body = json.dumps(each).encode()
 
-        async def receive(body: bytes = body) -> Message:
-            return {"type": "http.request", "body": body, "more_body": False}
+    async def receive() -> Message:
+        return {"type": "http.request", "body": json.dumps(each).encode(), "more_body": False}
 
-        collected = _Collected()
-        await manager.asgi_app(scope, receive, collected)
-        answers += filter(None, [collected.body])
-    status = 200 if answers else 202
-    await send({"type": "http.response.start", "status": status, "headers": [_JSON] if answers else []})
-    body = b"[" + b",".join(answers) + b"]" if answers else b""
-    await send({"type": "http.response.body", "body": body})
+    for each in batch:  # noqa: B007 (the messages are received one by one)
+        answers += filter(None, [_body(await _collected(manager, scope, receive))])
+    body = b"[" + b",".join(answers) + b"]" if answers else None
+    await Response(body, 200 if body else 202, media_type="application/json")(scope, receive, send)
 
 
-async def _tell_progress(
-    answer: Coroutine[Any, Any, None], collected: _Collected, token: int | str, send: Send
-) -> None:
+async def _tell_progress(answer: Coroutine[Any, Any, list[Message]], token: int | str, send: Send) -> None:
     """Send an answer when it is there; where that takes long, as an event after events of progress."""
     task, seconds = asyncio.create_task(answer), 0.0
     try:
@@ -174,17 +166,16 @@ async def _tell_progress(
                 await send({"type": "http.response.start", "status": 200, "headers": [_EVENTS]})
             seconds += PROGRESS_SECONDS
             params = {"progressToken": token, "progress": seconds, "message": f"{seconds:g} s"}
-            message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
-            event = {"type": "http.response.body", "body": orjson.dumps(message), "more_body": True}
+            told = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+            event = {"type": "http.response.body", "body": orjson.dumps(told), "more_body": True}
             await _send_event(send, event)
-        await task
+        messages = await task
     finally:
         task.cancel()
     if seconds:
-        await _send_event(send, {"type": "http.response.body", "body": collected.body})
-    else:
-        for message in collected.messages:
-            await send(message)
+        await _send_event(send, {"type": "http.response.body", "body": _body(messages)})
+    for message in () if seconds else messages:
+        await send(message)
 
 
 async def _send_event(send: Send, message: Message) -> None:

@@ -14,15 +14,14 @@ from mcp.server.context import CallNext, ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from graphmem import __version__
-from graphmem.arguments import OFFSET_LIMIT, TYPE_PATTERN
 from graphmem.auth import Actor, Scope
 from graphmem.auth.rates import RateClass, meter
 from graphmem.context import Services
 from graphmem.errors import Forbidden, GraphmemError, RateLimited, RouteNotFound
 from graphmem.mcp import app_view, memory_tools
 from graphmem.mcp.beside_tools import BesideTools, refusal, traced
-from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
-from graphmem.model import canonical, items
+from graphmem.mcp.toolsets import CORE, TABLE, TOOLSETS, all_tools, having
+from graphmem.model import canonical
 from graphmem.registry import Face, Operation
 from graphmem.sandbox.terms import instructions_of
 from graphmem.settings import ToolsetName
@@ -30,22 +29,8 @@ from graphmem.settings import ToolsetName
 _NAMED = frozenset({"properties", "$defs"})  # the keywords whose keys are names
 _PARTS = frozenset({"items", "additionalProperties"})  # the keywords that may hold a schema
 _LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})  # the keywords that hold a list of schemas
-_TRIVIAL = (
-    ("minLength", 1), ("additionalProperties", True),
-    ("minimum", -items.PRIORITY_LIMIT), ("maximum", items.PRIORITY_LIMIT), ("maximum", OFFSET_LIMIT),
-    ("pattern", TYPE_PATTERN), ("minimum", 0), ("minimum", 1), ("minimum", 500), ("maxItems", 100),
-    *(("maxLength", length) for length in (64, 200, 255, 1_000, 2_000, 4_096, 10_000)),
-)  # fmt: skip
-"""Keywords that tell a client nothing: texts are not empty, no sensible value is that large or long, and
-types have the form of the examples.
-"""
-SAID_BY_NAME: Final = frozenset({
-    "limit", "offset", "max_characters", "include_total_count", "entity_id", "entity_type", "find_duplicates",
-    "unit", "include_snapshots", "include_deleted", "include_merged", "include_entities", "original_filename",
-    "mime_type", "field", "metadata", "op", "relationships", "commit", "idempotency_key",
-    "file_idempotency_key",
-})  # fmt: skip
-"""Arguments whose descriptions tell no more than their names."""
+_TRIVIAL: Final = [(keyword, value) for keyword, values in TABLE["trivial"].items() for value in values]
+SAID_BY_NAME: Final = frozenset(TABLE["said_by_name"])
 _EXAMPLE_ID: Final = re.compile(r"\b(ent_)[0-9a-f]{24}\b")
 _NULL = {"type": "null"}
 

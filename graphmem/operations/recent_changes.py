@@ -31,7 +31,7 @@ class ListChanges(Paged, FollowChanges):
     since: Annotated[
         MomentFrom | None,
         Spelled("from"),
-        Field(description="Recorded from this time on; a date is its start in UTC, today+02:00 its own."),
+        Field(description="Recorded from this time on; a date is its start in UTC."),
     ] = None
     until: Annotated[
         MomentBefore | None,

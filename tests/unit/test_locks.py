@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -46,3 +47,10 @@ def test_the_development_tools_are_locked_beside_the_same_versions() -> None:
     assert {name: beside[name].specifier for name in packages} == {
         name: each.specifier for name, each in packages.items()
     }
+
+
+@pytest.mark.parametrize(("uv", "lines"), [("", 1), ("/usr/bin/uv", 0)])
+def test_an_installation_without_uv_names_it_in_one_line(tmp_path: Path, uv: str, lines: int) -> None:
+    plan = ["make", "-n", f"UV={uv}", f"VENV={tmp_path}/venv", f"{tmp_path}/venv/installed"]
+    steps = subprocess.run(plan, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert sum("uv is not installed" in step and "pip install uv" in step for step in steps) == lines

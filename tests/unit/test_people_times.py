@@ -73,24 +73,27 @@ def test_every_option_of_a_time_takes_words(
 
 
 @pytest.mark.parametrize(
-    ("since", "moment"),
+    ("since", "zone", "moment"),
     [
-        ("today", "2026-11-25T00:00:00.000000Z"),
-        ("Yesterday", "2026-11-24T00:00:00.000000Z"),
-        # It is the next day already in Japan, and in a query string a plus sign is a blank.
-        ("today+14:00", "2026-11-25T10:00:00.000000Z"),
-        ("today 14:00", "2026-11-25T10:00:00.000000Z"),
-        ("yesterday-11:00", "2026-11-24T11:00:00.000000Z"),
-        ("2026-11-20", "2026-11-20T00:00:00.000000Z"),
+        ("today", "UTC", "2026-11-25T00:00:00.000000Z"),
+        ("Yesterday", "UTC", "2026-11-24T00:00:00.000000Z"),
+        # It is the next day already in Kiritimati.
+        ("today", "Pacific/Kiritimati", "2026-11-25T10:00:00.000000Z"),
+        ("yesterday", "America/New_York", "2026-11-24T05:00:00.000000Z"),
+        ("2026-11-20", "Asia/Tokyo", "2026-11-20T00:00:00.000000Z"),
     ],
 )
-def test_a_range_of_changes_begins_with_a_day_in_words(
-    since: str, moment: str, monkeypatch: pytest.MonkeyPatch
+def test_a_range_of_changes_begins_with_a_day_of_the_time_zone(
+    since: str, zone: str, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(times, "now", lambda: NOW)
-    begin = read(ListChanges, "changes.list", {"since": since, "until": since})
+    token = times.ZONE.set(times.zone_of(zone))
+    try:
+        begin = read(ListChanges, "changes.list", {"since": since, "until": since})
+    finally:
+        times.ZONE.reset(token)
     assert times.render(begin.since or 0) == moment
     assert begin.until == (begin.since or 0) + times.DAY
-    for wrong in ("tomorrow", "today+25:00", "today+1", "", "days"):
+    for wrong in ("tomorrow", "today+1", "", "days"):
         with pytest.raises(InvalidInput):
             read(ListChanges, "changes.list", {"since": wrong})
