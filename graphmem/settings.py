@@ -276,8 +276,8 @@ class Settings(BaseSettings):
     phone_region: values.Country | None = _shared(None)
     """Country of phone numbers without a country code in a look-up, such as DE."""
     time_zone: values.TimeZone = _shared("UTC")
-    """Time zone of the days in a question, such as Europe/Berlin: "due today". A request may name another
-    with `Prefer: timezone=Asia/Tokyo`.
+    """Time zone of the days in a question, such as Europe/Berlin: "due today". A request over REST may name
+    another with `Prefer: timezone=Asia/Tokyo`.
     """
     mcp_tools: ToolsetName = "core"
     """Tools that MCP lists unless the client chooses: core, full, readonly or memory."""
