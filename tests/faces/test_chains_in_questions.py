@@ -412,3 +412,31 @@ def test_what_is_named_is_marked_where_nothing_says_what_is_asked(
     # What something says is not marked.
     for known in ("What is my phone?", "Where do I live?", "Where does Pål Torp live?", "Who is Oda Torp?"):
         assert "match" not in crew("entities.query", search=known)["entities"][0]
+
+
+def test_verbs_of_other_languages_follow_relationships(run: Call) -> None:
+    people = [{"entity_type": "person", "name": "Tor Moen"}, {"entity_type": "company", "name": "Beta"}]
+    links = [{"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}]
+    run("store", entities=people, relationships=links)
+
+    def first(question: str) -> str:
+        return run("entities.query", search=question)["entities"][0]["canonical_name"]
+
+    for question in (
+        "Wo arbeitet Tor Moen?",
+        "Où travaille Tor ?",
+        "¿Dónde trabaja Tor?",
+        "Dove lavora Tor?",
+    ):
+        assert first(question) == "Beta", question
+    for question in ("Wer arbeitet bei Beta?", "Qui travaille chez Beta ?", "Chi lavora per Beta?"):
+        assert first(question) == "Tor Moen", question
+
+
+def test_i_is_no_name(run: Call) -> None:
+    run("store", entities=[
+        {"entity_type": "person", "name": "Ilka Brandt", "self": True},
+        {"entity_type": "subscription", "name": "Zeitung", "price": "29 EUR"},
+    ])  # fmt: skip
+    understood = run("entities.query", search="How much do I pay for subscriptions?")["understood"]
+    assert understood["sentence"] == "every subscription: 1; how much: the sum of 1 is 29 EUR"

@@ -169,7 +169,8 @@ class AskedNames:
         """Return whether a capital letter tells that a word is a name; in German, nouns have one as well."""
         piece = self.pieces[place]
         is_capital = piece.is_capital and piece.is_word and not piece.is_stop_word and self.has_case
-        return is_capital and place > 0 and self._language != "de" and not _asks(piece.token)
+        is_other = _asks(piece.token) or piece.token in _SELF
+        return is_capital and place > 0 and self._language != "de" and not is_other
 
     @cached_property
     def _language(self) -> str | None:

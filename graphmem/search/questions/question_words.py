@@ -127,6 +127,7 @@ def asked_by(labels: Iterable[str]) -> list[str]:
 
 
 _PLURALS: Final = lexicon.meanings("role_plurals")
+_VERBS: Final = lexicon.meanings("verbs")  # verbs of relationships in other languages than English
 _KINDS: Final = lexicon.words("roles_that_are_kinds")
 _SAME_ROLES: Final = lexicon.meanings("same_roles")
 _IS_NO_VERB: Final = lexicon.words("no_verb")  # words of relationship types that say nothing of their own
@@ -217,11 +218,16 @@ def followed(
         if not word or place in used_places:
             continue
         roles_of_word = _WORDS.get(_role(word), ())
+        verb = _VERBS.get(word)
         verbs = [
             (kind.name, direction)
-            for kind in ([] if asks_time else _said_by(word, types, words[place + 1 :]))
-            for direction in _directions(kind, place < min(spans)[0], words[place + 1 : place + 2] == ["by"])
-        ]
+            for kind in ([] if asks_time else _said_by(verb or word, types, words[place + 1 :]))
+            for direction in (
+                # In other languages the verb may stand before its subject.
+                ("outgoing", "incoming") if verb else
+                _directions(kind, place < min(spans)[0], words[place + 1 : place + 2] == ["by"])
+            )
+        ]  # fmt: skip
         for name, direction in (roles_of_word or verbs) if place in nouns else (verbs or roles_of_word):
             (answer.outgoing if direction == "outgoing" else answer.incoming).add(name)
             answer.words[word] = None
