@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from graphmem.ingest.building import Builder, widened
 from graphmem.ingest.document import FileSpan, PartField
@@ -24,6 +24,8 @@ HEADER_CHARACTERS_LIMIT = 100
 LABEL = re.compile(r"([^:]{2,40}):\s*(\S.*)")
 LABEL_CELLS = 2  # cells of a line above a table that is a label and its value
 HEAD_ROWS = 20  # among so many rows the header is looked for
+COMMENTS_LIMIT = 500  # rows at the beginning that may be comments
+T = TypeVar("T")
 PERIOD = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 NO_DAY = re.compile(r"\s*(?:0{1,2}([/.-])0{1,2}\1(?:00){1,2}|0000-00-00(?: 00:00:00)?)\s*")
 """What Outlook and databases write where a day is not known."""
@@ -82,6 +84,18 @@ def is_header(cells: Sequence[str], below: Sequence[str] = ()) -> bool:
 
 def has_values(cells: Iterable[str]) -> bool:
     return any(NO_NAME.fullmatch(cell.strip()) for cell in cells)
+
+
+def head_of(rows: Iterator[T], cells_of: Callable[[T], Sequence[str]]) -> list[T]:
+    """Take from some rows those among which the header is looked for: comments do not count."""
+    head: list[T] = []
+    left = HEAD_ROWS
+    for row in islice(rows, COMMENTS_LIMIT):
+        head.append(row)
+        left -= not cells_of(row)[0].startswith("#")
+        if not left:
+            break
+    return head
 
 
 def header_of(head: Sequence[Sequence[str]]) -> tuple[int, bool]:
@@ -214,7 +228,7 @@ def add_rows(
     page: int | None = None,
     address: Callable[[int, int], str] | None = None,
 ) -> None:
-    head = list(islice(rows, HEAD_ROWS))
+    head = head_of(rows, lambda row: row.texts)
     # A sheet may begin with empty columns.
     empty = min((next(filter(row.texts.__getitem__, range(len(row.texts)))) for row in head), default=0)
     above, header = header_of([row.texts[empty if address is not None else 0 :] for row in head])

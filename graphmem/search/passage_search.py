@@ -278,20 +278,25 @@ def _answered(ranked: _Ranked, text: str, place: Passage, quoted_words: Collecti
 
 
 def quotation(text: str, quoted_words: Collection[str], limit: int = QUOTE_CHARACTERS) -> str:
-    """Return the part of a text that has most of some words, in one line; ``…`` stands where it is cut."""
+    """Return the part of a text that has most of some words, and most of them in a row, in one line.
+
+    ``…`` stands where it is cut.
+    """
     runs = [(each.start(), each.end(), each[0]) for each in re.finditer(r"\S+", text)]
     if not runs or runs[-1][1] - runs[0][0] <= limit:
         return " ".join(each for _, _, each in runs)
     telling = [frozenset(words.tokens(each)) & frozenset(quoted_words) for _, _, each in runs]
     best, most = 0, 0
     for first in (place for place, run_words in enumerate(telling) if run_words):
-        inside: set[str] = set()
+        inside, row, longest = set[str](), set[str](), 0
         for (_, end, _), run_words in zip(runs[first:], telling[first:], strict=True):
             if end > runs[first][0] + limit:
                 break
             inside |= run_words
-        if len(inside) > most:
-            best, most = first, len(inside)
+            row = row | run_words if run_words else set()
+            longest = max(longest, len(row))
+        if len(inside) + longest > most:
+            best, most = first, len(inside) + longest
     # A little of what stands before the first word is told as well.
     start = best
     while start and runs[best][0] - runs[start - 1][0] <= limit // 4:

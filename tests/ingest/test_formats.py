@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import unicodedata
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image, PngImagePlugin
 
 from graphmem.ingest import propose
 from graphmem.ingest.child import parsed_here
@@ -258,3 +260,21 @@ def test_notes_of_rich_text_are_counted() -> None:
     document = parsed_here(data, None, "a.rtf", DocumentLimits())
     assert document.text == "See this.\n"
     assert document.warnings == ("TEXT_NOT_READ: 2 footnotes; 1 annotation.",)
+
+
+def test_the_texts_of_a_png_and_the_comment_of_a_gif_are_read() -> None:
+    said, png, gif = PngImagePlugin.PngInfo(), io.BytesIO(), io.BytesIO()
+    said.add_text("Title", "The figurehead")
+    said.add_itxt("Description", "Vor dem Streichen, größer")
+    said.add_text("XML:com.adobe.xmp", "<x/>")
+    Image.new("RGB", (2, 2)).save(png, "PNG", pnginfo=said)
+    Image.new("P", (2, 2)).save(gif, "GIF", comment=b"by Tove")
+    document = parsed_here(png.getvalue(), None, "a.png", DocumentLimits())
+    assert document.title == "The figurehead"
+    assert document.metadata["exif"] == {
+        "Title": "The figurehead",
+        "Description": "Vor dem Streichen, größer",
+    }
+    assert parsed_here(gif.getvalue(), None, "a.gif", DocumentLimits()).metadata["exif"] == {
+        "comment": "by Tove"
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from email.message import EmailMessage
 from typing import Any
 
 import pytest
@@ -275,3 +276,21 @@ def test_a_calendar_that_cannot_be_read_is_told_and_costs_nothing_else() -> None
     document = parse(alternatives(("text/plain", "Join us."), ("text/calendar", "nothing")))
     assert values(document)["body"] == "Join us."
     assert "The calendar of message 1 cannot be read." in document.warnings
+
+
+def test_an_html_part_beside_plain_ones_is_read_where_it_says_something_else() -> None:
+    parts = [
+        ("plain", "The crane is booked for nine."), ("html", "<p>The crane is <b>booked</b> for nine.</p>"),
+        ("html", "<p>Unsubscribe from the harbour list</p>"),
+    ]  # fmt: skip
+    message = EmailMessage()
+    message["From"] = "ada@x.example"
+    message.make_mixed()
+    for kind, text in parts:
+        part = EmailMessage()
+        part.set_content(text, subtype=kind)
+        message.attach(part)
+    document = parsed_here(message.as_bytes(), None, "a.eml", DocumentLimits())
+    assert document.text.count("nine") == 1
+    assert "Unsubscribe from the harbour list" in document.text
+    assert document.warnings == ("TEXT_NOT_READ: 1 HTML part, 29 characters.",)

@@ -18,7 +18,7 @@ from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import unended, whole_text
 from graphmem.ingest.detection import suffix
 from graphmem.ingest.document import FileSpan, ParseFailed
-from graphmem.ingest.tabular import HEAD_ROWS, Columns, add_labels, header_of, row_fields
+from graphmem.ingest.tabular import Columns, add_labels, head_of, header_of, row_fields
 
 DELIMITERS = ",;\t|"
 FORMULA_TEXT = re.compile(r'="([^"]*)"')  # how a table makes Excel keep a text such as `0150`
@@ -50,7 +50,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     stated = STATED_DELIMITER.match(text)
     dialect = Dialect(stated[1]) if stated else sniffed(text[:SAMPLE_CHARACTERS], suffix(name))
     rows = records(builder, text, dialect)
-    head = list(islice(rows, HEAD_ROWS + bool(stated)))[bool(stated) :]
+    head = head_of(islice(rows, bool(stated), None), lambda row: row.cells)
     if not head:
         raise ParseFailed("The table has no row.", "empty")
     above, header = header_of([row.cells for row in head])

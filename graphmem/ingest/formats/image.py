@@ -1,4 +1,4 @@
-"""Images: size, format and EXIF. The text is empty; the pixels are never decoded."""
+"""Images: size, format, EXIF, texts of a PNG, comments. The text is empty; the pixels are never decoded."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
                     "mode": image.mode,
                     "frames": getattr(image, "n_frames", 1),
                 }
-                exif = _exif(image, builder)
+                exif = _exif(image, builder) | _texts(image)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError) as exc:
         raise ParseFailed(f"The image is damaged: {exc}."[:300], "damaged") from None
     if exif:
-        builder.metadata["exif"] = exif
+        builder.metadata["exif"], builder.title = exif, exif.get("Title")
     members = {key: value for key, value in builder.metadata.items() if key != "exif"} | exif
     builder.part("property", FileSpan(), [PartField(key, value) for key, value in members.items()])
     builder.media_type = f"image/{kind.lower()}"
@@ -53,6 +53,13 @@ def _exif(image: Image.Image, builder: Builder) -> dict[str, Any]:
         return {}
     texts = {name: _value(value) for name, value in values.items()}
     return {name: value for name, value in sorted(texts.items()) if value is not None}
+
+
+def _texts(image: Image.Image) -> dict[str, Any]:
+    """Return what a PNG says of itself, and the comments of other images; packets of XML are none."""
+    said = {str(key): value for key, value in image.info.items()}
+    names = (key for key, value in said.items() if isinstance(value, str) or key == "comment")
+    return {key: text for key in names if not key.startswith("XML:") and (text := _value(said[key]))}
 
 
 def _value(value: Any) -> Any:

@@ -162,11 +162,14 @@ class _Contents:
             texts = sorted(texts, key=lambda pair: pair[0] != "text/plain")[:1]
             better = [pair for pair in others if _says_more(pair[1], texts[0][1])]
             texts = better[:1] or texts
-        elif any(each == "text/plain" for each, _ in texts):
-            for each, text in texts:
-                if each == "text/html":
+        else:
+            said = {word for each, text in texts if each == "text/plain" for word in words.tokens(text)}
+            for each, text in texts[:]:
+                of_html = {*words.tokens(text)} if each == "text/html" else set[str]()
+                if 4 * len(of_html - said) < len(of_html):
+                    # It says what the plain texts say.
                     self.builder.left_out("HTML part", len(text))
-            texts = [pair for pair in texts if pair[0] != "text/html"]
+                    texts.remove((each, text))
         return "\n\n".join(text for _, text in texts)
 
     def _single(self, part: Message, kind: str) -> str:
