@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import email.policy
 import io
+import json
 import re
 import unicodedata
 import zipfile
@@ -17,6 +18,8 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits, ParseFailed
+from graphmem.ingest.format_table import FORMATS
+from graphmem.text import words
 from tests.ingest.goldens import FILES
 from tests.support.walks import walk_over
 
@@ -77,18 +80,56 @@ def of_text(data: bytes) -> Iterator[str]:
     yield data.decode(errors="replace") if b"\0" not in data else data.decode("utf-16", "replace")
 
 
+def of_json(data: bytes) -> Iterator[str]:
+    """Yield what people wrote: texts with a blank, not ids and names of kinds."""
+    if data.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            files = [archive.read(name) for name in archive.namelist()]
+    else:
+        files = [data] if data.lstrip()[:1] in (b"{", b"[") and data.count(b"\n{") == 0 else data.splitlines()
+    for file in files:
+        if file.lstrip()[:1] in (b"{", b"["):
+            texts = words.strings(json.loads(file))
+            yield from (text for text in texts if " " in text and not text.startswith("(File not included"))
+
+
+def of_xml(data: bytes) -> Iterator[str]:
+    root = etree.fromstring(data)
+    for text in root.itertext():
+        yield (
+            re.sub(r"<[^>]*>", " ", text)
+            if "<" in text
+            else ""
+            if re.fullmatch(r"\d{8}T\d{6}Z", text)
+            else text
+        )
+
+
 HELD: dict[str, Callable[[bytes], Iterator[str]]] = {
     **dict.fromkeys(("docx", "pptx", "xlsx", "odt"), of_office),
     "pdf": of_pdf,
     "html": of_html,
     "eml": of_mail,
     **dict.fromkeys(("ics", "vcf"), of_lines),
-    **dict.fromkeys(("csv", "text", "markdown"), of_text),
-}
+    **dict.fromkeys(("csv", "text", "markdown", "whatsapp"), of_text),
+    **dict.fromkeys(("enex", "camt"), of_xml),
+    **dict.fromkeys(
+        (
+            "json", "jsonl", "memory", "graphmem", "chatgpt", "claude", "open_webui", "mem0", "zep",
+            "telegram", "slack", "keep", "google_tasks", "google_activity",
+        ),
+        of_json,
+    ),
+}  # fmt: skip
 
 
 def letters(text: str) -> str:
     return unicodedata.normalize("NFC", text).lower()
+
+
+def test_each_format_with_a_text_is_in_the_walk() -> None:
+    others = {"image", "mbox", "messenger", "ofx", "rtf"}  # they have other files here, or no plain text
+    assert {format.name for format in FORMATS} - set(HELD) == others
 
 
 @walk_over("file", FILES)
@@ -99,9 +140,10 @@ def test_text_of_a_fixture_is_read_or_counted(file: Path) -> None:
     except ParseFailed:
         return
     texts_of = HELD.get(document.format)
-    words = {word for text in texts_of(data) for word in WORD.findall(letters(text))} if texts_of else set()
-    read = letters(document.text)
-    missing = sorted(word for word in words if word not in read)
+    held = {word for text in texts_of(data) for word in WORD.findall(letters(text))} if texts_of else set()
+    values = (str(field.value) for part in document.parts for field in part.fields)
+    read = letters("\n".join([document.text, *values]))
+    missing = sorted(word for word in held if word not in read)
     is_told = any(warning.startswith("TEXT_NOT_READ") for warning in document.warnings)
     assert not missing or is_told, missing
 
