@@ -88,13 +88,12 @@ def has_values(cells: Iterable[str]) -> bool:
 
 def head_of(rows: Iterator[T], cells_of: Callable[[T], Sequence[str]]) -> list[T]:
     """Take from some rows those among which the header is looked for: comments do not count."""
-    head: list[T] = []
-    left = HEAD_ROWS
-    for row in islice(rows, COMMENTS_LIMIT):
-        head.append(row)
-        left -= not cells_of(row)[0].startswith("#")
-        if not left:
+    head = [*islice(rows, HEAD_ROWS)]
+    while head and cells_of(head[-1])[0].startswith("#") and len(head) < COMMENTS_LIMIT:
+        more = [*islice(rows, HEAD_ROWS)]
+        if not more:
             break
+        head += more
     return head
 
 

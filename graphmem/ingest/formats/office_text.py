@@ -16,23 +16,12 @@ from typing import NamedTuple
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest.links import address_after
+from graphmem.ingest.tables import table
 
 HIDDEN = {"del", "moveFrom", "cellDel", "instrText", "delText"}  # elements whose text a program does not show
 MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 BEFORE = {"den": "/", "sup": "^", "sub": "_"}  # what stands before a part of an equation
-GREEK = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True))
-GREEK |= {latin.lower(): greek.lower() for latin, greek in GREEK.items() if latin not in "JV"}
-"""Letters of the font Symbol, by the letters of their place."""
-SIGNS = {
-    "F0FC": "✓",
-    "F0FB": "✗",
-    "F0FE": "☑",
-    "F0FD": "☒",
-    "F0A8": "☐",
-    "F06F": "☐",
-    "F0E0": "→",
-    "F0B7": "•",
-}
+SIGNS = table("signs")
 REFERENCES = ("footnoteReference", "endnoteReference", "commentReference")
 FIELD_LINK = re.compile(r'\s*HYPERLINK\s+(?!\\)"?([^"\s]+)')
 ONE_LINK = re.compile(r" <([^<>\s]+)>([^<>]*) <\1>")  # two links with one address, as runs of one link are
@@ -95,7 +84,7 @@ class Walk:
             "fldSimple": lambda field: self._read_linked(field, _field_link(attribute(field, "instr"))),
             "fldChar": self._read_field_mark,
             "instrText": self._read_instruction,
-            "sym": lambda element: self._add(_sign(element)),
+            "sym": self._read_sign,
             "AlternateContent": lambda element: self._read(self._alternative(element)),
             "txbxContent": self.boxes.append,
             "textpath": lambda element: self._add(element.get("string", "")),
@@ -212,6 +201,9 @@ class Walk:
         if self._fields:
             self._fields[-1].instruction += element.text or ""
 
+    def _read_sign(self, element: etree._Element) -> None:
+        self._add(SIGNS.get(attribute(element, "font"), {}).get(attribute(element, "char").upper(), ""))
+
     def _read_reference(self, element: etree._Element) -> None:
         self.notes.append((local(element.tag).removesuffix("Reference"), attribute(element, "id")))
 
@@ -228,12 +220,6 @@ class _Field:
 def _field_link(instruction: str) -> str:
     link = FIELD_LINK.match(instruction)
     return link[1] if link else ""
-
-
-def _sign(element: etree._Element) -> str:
-    code = attribute(element, "char").upper()
-    letter = chr(int(code[2:], 16)) if code[:2] == "F0" and attribute(element, "font") == "Symbol" else ""
-    return SIGNS.get(code) or GREEK.get(letter, letter)
 
 
 def _form_value(form: etree._Element | None) -> str:

@@ -14,27 +14,19 @@ from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.links import address_after
+from graphmem.ingest.tables import table
 from graphmem.ingest.tabular import Columns, add_row, row_of
 
 CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 CHARSET_BYTES = 2_048
-LEFT_OUT = {"script", "style", "head", "metadata", "defs"}
-UNREAD = {"template", "noscript", "iframe", "object"}
-"""What a browser shows in place of something else, if at all."""
-UNSEEN_INPUTS = {"hidden", "submit", "button", "password", "image", "reset", "file", "color", "range"}
-HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-BLOCKS = HEADINGS | {
-    "address", "article", "aside", "blockquote", "body", "button", "caption", "dd", "details", "div", "dl",
-    "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li",
-    "main", "nav", "ol", "option", "p", "pre", "section", "summary", "table", "tbody", "td", "textarea",
-    "tfoot", "th", "thead", "tr", "ul",
-}  # fmt: skip
+LEFT_OUT, UNREAD, UNSEEN_INPUTS, HEADINGS, BLOCKS, METADATA = (
+    {*each.split()} for each in table("web_page").values()
+)
 ATTRIBUTES_LIMIT = 1_000  # attributes of one element: the library compares each with all others
 _ATTRIBUTE = r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"?+|'[^']*+'?+|[^\s>"'][^\s>]*+)?+)?+"""
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _TAG = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:[\s/=]++|{_ATTRIBUTE})*+")
 BREAK = "\v"  # a line break in what is collected: other white space there is a space
-METADATA = {"author", "description", "keywords", "date", "generator"}
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphmem.ingest.tables import table
 from graphmem.model import dates
 
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})")
@@ -20,10 +21,7 @@ _AMOUNT = re.compile(r"[+-]?\d{1,3}(?:([.,' \u00a0])\d{3})*(?:[.,]\d+)?|[+-]?\d+
 _MONEY = re.compile(
     r"(?:[A-Z]{3}|[€$£¥])?\s*[-+(]?\d[\d.,' \u00a0]*[.,]\d{2}\)?\s*(?:[A-Z]{3}|[€$£¥]|kr\.?|zł|Kč)?"
 )
-_SUMS = frozenset([
-    "gesamt", "gesamtbetrag", "gesamtsumme", "insgesamt", "som", "somme", "sum", "suma", "summa", "summe",
-    "totaal", "total", "totale", "totals", "итого", "合計", "合计", "総計", "总计", "합계",
-])  # fmt: skip
+_SUMS = frozenset(table("field_names")["labels"]["sums"].split())
 _CENTURY = 70  # years of two digits from here on are of the last century
 
 

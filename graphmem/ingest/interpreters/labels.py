@@ -10,18 +10,14 @@ from typing import Any
 
 from graphmem.ingest.document import PartField
 from graphmem.ingest.proposal import InterpretationFailed
+from graphmem.ingest.tables import table
 from graphmem.model import identity
 
 SPELLINGS = {"e_mail": "email"}  # field names that have two spellings
 CACHED_CHARACTERS_LIMIT = 200
 NUMBER_CHARACTERS = 4  # of `_999`, behind a name that comes again
 EDGES = re.compile(r"^[\W\d_]+|[\W\d_]+$")
-PLACEHOLDER = re.compile(
-    r"(?:sheet|table|tabelle|blad|feuil|feuille|hoja|foglio|ark|arkusz|book|workbook|mappe|export|data|dataset"
-    r"|download|untitled|unnamed|output|results?|list|rows|records?|file|test|temp|import|other)",
-    re.IGNORECASE,
-)
-"""Names of sheets and files that say nothing of what is in them."""
+PLACEHOLDERS = frozenset(table("field_names")["labels"]["placeholders"].split())
 TYPE_LABELS = ("entity_type", "type")
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -92,7 +88,7 @@ def known_type(name: str | None) -> str | None:
 def type_of_table(name: str | None) -> str | None:
     """Return the type that the name of a sheet or a file is, ``None`` for one letter and for ``Sheet1``."""
     trimmed = "" if name is None else EDGES.sub("", name)
-    return None if len(trimmed) < 3 or PLACEHOLDER.fullmatch(trimmed) else entity_type_of(trimmed)
+    return None if len(trimmed) < 3 or trimmed.lower() in PLACEHOLDERS else entity_type_of(trimmed)
 
 
 def stem(file_name: str | None) -> str | None:
