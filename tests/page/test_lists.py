@@ -145,3 +145,22 @@ def test_the_view_of_a_host_is_silent_before_the_host_is_ready_and_says_alone_wh
     page.wait_for_timeout(200)
     assert page.evaluate("heard") == ["ui/initialize"]
     context.close()
+
+
+def test_fields_stand_as_people_read_them_and_the_graph_is_reached_from_the_top(
+    tab: Tab, world: World
+) -> None:
+    item = {
+        "entity_type": "person",
+        "age": 36,
+        "city": "Ely",
+        "email": "lea@moor.example",
+        "name": "Lea Moor",
+    }
+    page = tab.open(f"/entity/{world.store(item)[0]}")
+    assert page.locator(".field h3").all_inner_texts() == ["name", "email", "age", "city"]
+    graph, known = (
+        page.get_by_role("link", name="Its graph"),
+        page.get_by_role("heading", name="What is known"),
+    )
+    assert (graph.bounding_box() or {})["y"] < (known.bounding_box() or {})["y"]

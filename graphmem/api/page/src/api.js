@@ -67,8 +67,8 @@ export function withQuery(path, query) {
  * @param {RequestInit} options
  */
 async function send(path, options) {
-  /** @type {Record<string, string>} */
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  /** @type {Record<string, string>} */
   const headers = { 'X-Client-Name': 'inspector', Prefer: `timezone=${zone}`, ...(/** @type {any} */ (options.headers)) };
   if (tokens) headers.Authorization = `Bearer ${tokens.access}`;
   try {

@@ -2,7 +2,7 @@
 import { html, render, useEffect, useErrorBoundary, useState } from '../vendor/preact.js';
 import { List, together } from './graph.js';
 import { Events } from './lists.js';
-import { Entity, Problem, SourceLink, Time, Type, Value, count, many, spelled, words, writer } from './parts.js';
+import { Entity, Problem, SourceLink, Time, Type, Value, count, many, ordered, spelled, words, writer } from './parts.js';
 
 const VERSION = '2026-01-26';
 
@@ -91,7 +91,8 @@ function Snapshot({ entity }) {
   return html`<div class="head"><h1><bdi>${spelled((entity.canonical_name || entity.entity_id).slice(0, 500))}</bdi></h1> <${Type} type=${entity.entity_type} />
       <a class="end" href=${`#/graph/${encodeURIComponent(entity.entity_id)}`}>What is around it</a></div>
     <p class="soft">${entity.at && html`As it was <${Time} at=${entity.at} />. `}${many(entity.observation_count ?? 0, 'observation')}, last observed <${Time} at=${entity.last_observation_at} /></p>
-    <h2>What is known</h2><div class="fields">${Object.entries(entity.snapshot).map(([name, value]) => {
+    <h2>What is known</h2><div class="fields">${ordered(Object.keys(entity.snapshot)).map((name) => {
+      const value = entity.snapshot[name];
       const by = set[[entity.provenance?.[name]].flat()[0]];
       return html`<div class="field" key=${name}><h3><bdi>${words(name)}</bdi></h3><div class="what"><${Value} value=${value} /></div>
         <p class="from soft">${by && html`since <${Time} at=${by.observed_at} />, by <bdi>${writer(by.provenance)}</bdi>, <${SourceLink} observation=${by} field=${name} />`}</p></div>`;

@@ -2,7 +2,7 @@
 import { html, useState } from '../vendor/preact.js';
 import { Dismiss } from './actions.js';
 import { get, isOffered, post, withQuery } from './api.js';
-import { Details, Dialog, Entity as Link, InBrowser, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, quietly, spelled, takeReport, useLoad, useTitle, view, words, writer } from './parts.js';
+import { Details, Dialog, Entity as Link, InBrowser, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, ordered, quietly, spelled, takeReport, useLoad, useTitle, view, words, writer } from './parts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
@@ -37,13 +37,13 @@ export function EntityView({ place, id }) {
   const isPast = Boolean(at || ingested);
   return html`<${Head} entity=${entity} isPast=${isPast} act=${set} />
     ${deed?.said && html`<${Report} deed=${deed} set=${set} done=${done} />`}
+    <p><a href=${view(`/graph/${encodeURIComponent(entity.entity_id)}`, clocks)}>Its graph</a> · <a href=${view('/timeline', { entity: entity.entity_id })}>Its dates</a> · <a href=${view('/changes', { entity: entity.entity_id })}>Its changes</a><${InBrowser} id=${entity.entity_id} /></p>
     <${Clocks} place=${place} history=${history} />
     ${loaded.error && html`<${Problem} error=${loaded.error} />`}
     <div class=${loaded.busy ? 'stale' : ''}>
       <section aria-labelledby="fields"><h2 id="fields">What is known</h2><${Fields} entity=${entity} history=${history} isPast=${isPast} act=${set} /></section>
       <section aria-labelledby="around"><h2 id="around">Relationships</h2><${Around} entity=${entity} answer=${relationships} current=${current} clocks=${clocks} /></section>
     </div>
-    <p><a href=${view(`/graph/${encodeURIComponent(entity.entity_id)}`, clocks)}>Its graph</a> · <a href=${view('/timeline', { entity: entity.entity_id })}>Its dates</a> · <a href=${view('/changes', { entity: entity.entity_id })}>Its changes</a><${InBrowser} id=${entity.entity_id} /></p>
     ${!isPast && entity.state === 'live' && html`<${Duplicates} entity=${entity} done=${done} after=${deed?.pairs} />`}
     <${Deeds} deed=${deed} set=${set} entity=${entity} done=${done} count=${relationships?.total} />
     <${Json} answers=${{ [`POST /get_entity_snapshot ${JSON.stringify(asked)}`]: entity, [`GET ${around}`]: relationships, [`GET ${past}`]: history }} />`;
@@ -116,7 +116,7 @@ function Clock({ name, label, place, times }) {
 
 /** @param {any} props */
 function Fields({ entity, history, isPast, act }) {
-  const names = Object.keys(entity.snapshot);
+  const names = ordered(Object.keys(entity.snapshot));
   if (!names.length) return html`<p class="empty">No value is known${isPast ? ' as of then. Move the clocks to a later time' : ''}.</p>`;
   const set = Object.fromEntries(Object.values(entity.provenance_observations ?? {}).map((/** @type {any} */ each) => [each.id, each]));
   return html`<div class="fields">${names.map((name) => html`<${Field} key=${name} name=${name} entity=${entity} observations=${[entity.provenance[name]].flat().map((id) => set[id]).filter(Boolean)} history=${history} isPast=${isPast} act=${act} />`)}</div>`;

@@ -125,6 +125,13 @@ export function Value({ value, depth = 0 }) {
  */
 export const spelled = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (each) => `<U+${each.charCodeAt(0).toString(16).toUpperCase()}>`);
 
+/** Fields as people read them: the name, how to reach it, then the rest by the alphabet. @param {string[]} names */
+export function ordered(names) {
+  const first = [/^(canonical_name|name|title|full_name)$/, /name|title/, /mail|phone|mobile|address|url|website/];
+  const rank = (/** @type {string} */ name) => [...first, /./s].findIndex((each) => each.test(name));
+  return [...names].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+}
+
 /** What a search says of all that it answers: how it fits, and what to do. @param {{answer: any}} props */
 export function Match({ answer }) {
   if (!answer.hint && !answer.match) return null;
