@@ -156,6 +156,7 @@ TOMLS = [
     'mcp_servers = {docs = {command = "a"}} # mine\n', '[[x]]\na = 1\n\n\n',
     '[mcp_servers.graphmem]\ncommand = "old"\n[mcp_servers.graphmem.env]\nA = "1"\n\n[x]\n',
     '[a]\r\nb = 1 # c\r\n\r\n[mcp_servers.d]\r\nc = 1\r\n\r\n[tui]\r\n',
+    "\ufeff# only a comment\n", "\ufeff[a]\r\nb = 1\r\n",
 ]  # fmt: skip
 
 
@@ -168,7 +169,8 @@ def test_an_entry_goes_into_every_layout_of_toml_and_undo_gives_the_bytes_back(
     file.write_bytes(content.encode())
     assert run("setup", "codex").exit_code == 0
     text = file.read_bytes().decode()
-    after, before = tomllib.loads(text), tomllib.loads(content)
+    after, before = (tomllib.loads(each.removeprefix("\ufeff")) for each in (text, content))
+    assert text.startswith("\ufeff") is content.startswith("\ufeff")
     assert after["mcp_servers"]["graphmem"]["args"] == ["mcp"]
     assert without_graphmem(after) == without_graphmem(before)
     assert not ("\r\n" in content and re.search(r"(?<!\r)\n", text))

@@ -24,6 +24,7 @@ from graphmem.cli.agents.kept_files import data_folder, keep, kept
 from graphmem.errors import ConfigurationInvalid
 
 RECORDS = "setup.json"
+BOM = "\ufeff"  # which some editors write at the beginning of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +265,7 @@ class TomlEntry:
 
         Raises ValueError: it is no TOML.
         """
-        value: Any = tomllib.loads(text)
+        value: Any = tomllib.loads(text.removeprefix(BOM))
         for name in self.path:
             value = value.get(name) if isinstance(value, dict) else None
         return value
@@ -279,7 +280,7 @@ class TomlEntry:
 
         if self.value_in(text) == self.value:
             return text
-        document = tomlkit.parse(text)
+        document = tomlkit.parse(text.removeprefix(BOM))
         above: Any = document
         for name in self.path[:-1]:
             if name not in above:
@@ -294,7 +295,7 @@ class TomlEntry:
             # A blank line before the table that follows.
             table.add(tomlkit.nl())
         above[self.path[-1]] = table
-        after = tomlkit.dumps(document)
+        after = text[: text.startswith(BOM)] + tomlkit.dumps(document)
         after = after[:-1] if after.endswith("\n\n") and not text.endswith("\n\n") else after
         if "\n" not in text.replace("\r\n", ""):
             after = after.replace("\r\n", "\n").replace("\n", "\r\n" if "\r\n" in text else "\n")
@@ -305,12 +306,12 @@ class TomlEntry:
 
         if self.value_in(text) is None:
             return text
-        document = tomlkit.parse(text)
+        document = tomlkit.parse(text.removeprefix(BOM))
         above: Any = document
         for name in self.path[:-1]:
             above = above[name]
         del above[self.path[-1]]
-        return self._checked(text, tomlkit.dumps(document))
+        return self._checked(text, text[: text.startswith(BOM)] + tomlkit.dumps(document))
 
     def _checked(self, before: str, after: str) -> str:
         """Return ``after`` if nothing but the table differs.
@@ -322,7 +323,7 @@ class TomlEntry:
         return after
 
     def _others(self, text: str) -> Any:
-        document = tomllib.loads(text)
+        document = tomllib.loads(text.removeprefix(BOM))
         above: Any = document
         for name in self.path[:-1]:
             above = above.get(name, {})

@@ -50,7 +50,7 @@ def rules_of(folder: Path) -> FolderRules:
         return FolderRules(about=folder.name)
     content = path.read_bytes()
     try:
-        document = tomllib.loads(content.decode())
+        document = tomllib.loads(content.decode("utf-8-sig"))
         _check(document)
     except ValueError as exc:
         return FolderRules(frozenset(KINDS), fault=f"{path} is not valid, so hooks are off: {exc}")
