@@ -160,6 +160,7 @@ VALUES = "time;temp;wind\n2026-03-01;3,5;2\n2026-03-02;4,5;1\n"
         ("# Oslo; roof; north\n#\n", VALUES),
         ("#", VALUES),
         ("#", TEXTS),
+        ("Umsatz;2026\n", "Tag;Text;Betrag\n2026-01-01;Text;1\n2026-01-02;Tee;2;x;y\n2026-01-03;Brot;3\n"),
         ("", "#;Name;Ort\n1;Ada;Oslo\n2;Bob;Rom\n"),
         ("", "tag;use\n#python;code\n#tea;drinks\n"),
         ("", "Name;Likes\nAda;tea\nBob;tea;rye\nCy;tea;rye;oats\nDi;oats\nEve;rye;tea\n"),
