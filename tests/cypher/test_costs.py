@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from graphmem.reading.entity_pages import ORDERS, Order
 from tests.cypher.test_queries import SCANS
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
+from tests.support.long_cases import mostly_long
 from tests.support.worker_pass import fold_all
 
 TYPES = ("alpha", "beta", "gamma")
@@ -38,7 +40,7 @@ Profile = Callable[..., tuple[dict[str, Any], int, set[str]]]
 
 @dataclass
 class Owner:
-    """An owner with many entities, some of them deleted, and as many of other owners beside.
+    """An owner with many entities, some of them deleted, and half as many of another owner beside.
 
     ``middle`` is an entity in the middle of all, ``hub`` one with 300 relationships, ``spoke`` one that is
     related to the hub only.
@@ -52,7 +54,7 @@ class Owner:
 
 @pytest.fixture(scope="module")
 def owner(loop: Loop, services: Services) -> Owner:
-    names = [str(uuid.uuid4()) for _ in range(3)]
+    names = [str(uuid.uuid4()) for _ in range(2)]
     first_owner = Owner("", "", "", "")
     for name in names:
         run = by_runner(loop, services, name)
@@ -118,12 +120,16 @@ def kind(plan: dict[str, Any]) -> str:
 
 LIVE_ENTITIES = {"types": [], "include_deleted": False, "include_merged": False, "include_absent": False}
 PAGE = {**LIVE_ENTITIES, "counted": True, "offset": 0, "limit": LIMIT, "reach": LIMIT + 1}
+KEYS = sorted({key for key in ORDERS.values() if key})
+WAYS = ("asc", "desc")
 ENTITIES_READ = len(TYPES) * (LIMIT + 1)
 """Entities that a page of all types looks at: a page of each."""
 
 
-@pytest.mark.parametrize("way", ["asc", "desc"])
-@pytest.mark.parametrize("started", [True, False])
+@pytest.mark.parametrize(
+    ("way", "started"),
+    mostly_long(itertools.product(WAYS, [True, False]), ("asc", True), ("desc", False)),
+)
 def test_a_page_by_id_costs_a_page(profiled: Profile, owner: Owner, way: Any, started: bool) -> None:
     after = Order(way).start().id if started else owner.middle
     row, hits, operators = profiled(f"entity.page[{way}]", **PAGE, after=after)
@@ -135,8 +141,10 @@ def test_a_page_by_id_costs_a_page(profiled: Profile, owner: Owner, way: Any, st
     assert hits < FIXED + PAGE_HITS * LIMIT, hits
 
 
-@pytest.mark.parametrize("way", ["asc", "desc"])
-@pytest.mark.parametrize("key", sorted({key for key in ORDERS.values() if key}))
+@pytest.mark.parametrize(
+    ("key", "way"),
+    mostly_long(itertools.product(KEYS, WAYS), *zip(KEYS, itertools.cycle(WAYS), strict=False)),
+)
 def test_a_page_in_another_order_costs_a_page(profiled: Profile, owner: Owner, key: str, way: Any) -> None:
     """From the start, and from the middle of many that have the same key."""
     order = Order(way, key=key)

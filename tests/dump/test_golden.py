@@ -21,10 +21,13 @@ from graphmem.writing import dismissed_pairs
 from tests.support.dumps import wipe
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.long_cases import mostly_long
 
 DATA = Path(__file__).parents[1] / "data"
 NAMES = sorted(path.stem for path in DATA.glob("*.dump"))
 """``format-2``, or with a word behind it for what came later to the same format."""
+SOME = {NAMES[0], NAMES[len(NAMES) // 2], NAMES[-1]}
+"""Those that an ordinary run restores: the oldest, one in the middle and the newest."""
 OWNER = "golden"
 PAGE = {"limit": 500, "include_deleted": True}
 
@@ -118,7 +121,7 @@ def format_of(name: str) -> str:
     return "-".join(name.split("-")[:2])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_long(NAMES, *SOME))
 def test_a_golden_dump_restores_to_its_recorded_state(
     name: str, golden: Call, loop: Loop, services: Services, tmp_path: Path
 ) -> None:

@@ -6,6 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from graphmem.changes import change_pages, recorded_transactions
 from graphmem.changes.change import Change
 from graphmem.changes.change_pages import NewestFirst
@@ -17,6 +19,7 @@ from graphmem.model import times
 from graphmem.registry import REGISTRY
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.examples import LONG
 from tests.support.faces import Call, by_runner
 from tests.support.statements import counted, writes
 from tests.support.worker_pass import fold_all
@@ -130,7 +133,7 @@ def test_changes_of_many_transactions_are_those_of_each_alone(
     loop: Loop, services: Services, owner: str
 ) -> None:
     call = by_runner(loop, services, owner)
-    write_at_random(call, 7, 16)
+    write_at_random(call, 7, 16 if LONG else 10)
     context = Context(full_actor(owner), services)
 
     async def compared() -> tuple[list[Change], list[Change]]:
@@ -149,10 +152,12 @@ def test_changes_of_many_transactions_are_those_of_each_alone(
 
 
 def test_pages_of_changes_take_few_statements_and_tile_whatever_was_merged(
-    loop: Loop, services: Services, owner: str
+    loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if not LONG:
+        monkeypatch.setattr(change_pages, "RARE_ENTITIES", 40)
     call = by_runner(loop, services, owner)
-    write_at_random(call, 8, 12)
+    write_at_random(call, 8, 12 if LONG else 8)
     tasks = [{"entity_type": "task", "title": f"more {n}"} for n in range(change_pages.RARE_ENTITIES + 1)]
     stored = call("store", entities=tasks, find_duplicates=False)["entities"]
     for one, other in zip(stored[:12:2], stored[1:12:2], strict=True):

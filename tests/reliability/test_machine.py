@@ -14,7 +14,7 @@ from hypothesis.stateful import initialize, precondition, rule
 from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from tests.support.event_loop import Loop
-from tests.support.examples import examples
+from tests.support.examples import LONG, examples
 from tests.support.expected_answers import NOT_FOUND, UNKNOWN, agrees, counted, exactly, later
 from tests.support.knowledge_model import TURNS, Edge, Split, TakenBack, edge_id, shown
 from tests.support.reduction_model import Declared, Fact, Schema, is_refused, model_settings
@@ -562,5 +562,5 @@ def otherwise(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.timeout(3600)  # a failure is made small before it is told
 def test_every_read_agrees_with_the_model_after_every_write(loop: Loop, services: Services) -> None:
-    example_settings = hypothesis_settings(examples(3), stateful_step_count=15)
+    example_settings = hypothesis_settings(examples(2), stateful_step_count=15 if LONG else 12)
     run_machine(Machine, loop, services, example_settings)

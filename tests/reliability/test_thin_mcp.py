@@ -17,7 +17,7 @@ from mcp_types import ResourceTemplateReference
 
 from graphmem.mcp.prompts import PROMPTS
 from graphmem.mcp.resource_updates import ENTITY, RECENT, SCHEMA
-from graphmem.mcp.toolsets import TOOLSETS
+from graphmem.mcp.toolsets import TOOLSETS, ToolsetName
 from graphmem.service import calling, greeting
 from graphmem.service.place import is_locked, place
 from graphmem.settings import Settings
@@ -116,7 +116,7 @@ def test_resources_prompts_and_completion_are_answered(
 
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", mostly_long(["auto", "legacy"], "legacy"))
 def test_a_client_is_told_of_the_resources_that_it_subscribed_to(
     local: Settings, talk: Callable[..., Any], mode: Mode
 ) -> None:
@@ -168,16 +168,18 @@ def test_after_the_service_was_killed_the_next_call_starts_it(
     assert total(local) == 1
 
 
-def test_closed_toolsets_refuse_what_they_do_not_list(local: Settings, talk: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("toolset", mostly_long(["readonly", "memory"], "readonly"))
+def test_closed_toolsets_refuse_what_they_do_not_list(
+    local: Settings, talk: Callable[..., Any], toolset: ToolsetName
+) -> None:
     async def conversation(client: Client) -> Any:
         names = [tool.name for tool in (await client.list_tools()).tools]
         return names, await client.call_tool("store", STORE)
 
     calling.ensure(local)
-    for toolset in ("readonly", "memory"):
-        names, refused = talk(conversation, "mcp", "--tools", toolset)
-        assert names == list(TOOLSETS[toolset].tools())
-        assert (refused.is_error, refused.structured_content["error_code"]) == (True, "FORBIDDEN")
+    names, refused = talk(conversation, "mcp", "--tools", toolset)
+    assert names == list(TOOLSETS[toolset].tools())
+    assert (refused.is_error, refused.structured_content["error_code"]) == (True, "FORBIDDEN")
     assert total(local) == 0
 
 
