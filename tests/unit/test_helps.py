@@ -12,7 +12,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from graphmem.cli.command_groups import command_help, groups, own_commands
+from graphmem import tables
+from graphmem.cli.command_groups import SHORT, command_help, groups, own_commands
 from graphmem.cli.commands import listed
 from graphmem.cli.main import app
 from tests.support.walks import walk_over
@@ -94,3 +95,16 @@ def test_a_command_whose_help_names_json_has_the_option(words: tuple[str, ...]) 
 def test_no_line_of_a_help_is_broken_after_one_word(words: tuple[str, ...]) -> None:
     for paragraph in inspect.cleandoc(COMMANDS[words].help or "").partition("\b\n")[0].split("\n\n"):
         assert not re.search(r"^\w+$(?=\n)", paragraph, re.MULTILINE), paragraph
+
+
+def test_what_replaces_a_line_of_another_service_is_a_command() -> None:
+    table = tables.read("cli/synonyms")
+    known = dict(every_command(typer.main.get_command(app)))
+    for said in (*table["lines"].values(), *table["options"].values()):
+        for line in re.findall(r"`graphmem ([^`]*)`", said):
+            words = [word for word in line.split() if word.islower() and not word.startswith("-")]
+            longest = next(words[:count] for count in (3, 2, 1, 0) if tuple(words[:count]) in known)
+            is_group = hasattr(known[tuple(longest)], "commands")
+            assert not words or words[0] in SHORT or not is_group, line
+    # A line that is a command is never refused.
+    assert {tuple(line.split()) for line in table["lines"]} & known.keys() == {("watch",)}
