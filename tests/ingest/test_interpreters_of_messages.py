@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphmem.ingest import Proposal, propose
+from graphmem.ingest.building import normal
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits, ParseFailed
-from graphmem.ingest.formats.json_values import mend
+from graphmem.ingest.formats.json_values import mend, unescaped
 from tests.ingest.goldens import FOLDER
 from tests.support.proposals import check_storable, proposal_of, relationships, types_and_fields
 from tests.support.walks import walk_over
@@ -343,6 +347,13 @@ def test_slack_has_the_topic_of_a_channel_and_what_bots_post() -> None:
     assert conversation["description"] == "Boats\nAll of the yard"
     assert messages[0]["attachments_text"] == "Build 7 <https://ci.example/7>\n\nfailed"
     assert messages[1]["content"] == "Gale warning"
+
+
+@given(st.text(st.sampled_from('aé\\u0301Øł日😀\\u2028\\u0001\\\\u0"\\ud800')))
+def test_escaped_letters_are_read_as_they_are(text: str) -> None:
+    written = unescaped(json.dumps({"a": text}))
+    assert json.loads(written)["a"] == text or normal(json.loads(written)["a"]) == normal(text)
+    assert not {"\\u00e9", "\\u65e5", "\\ud83d\\ude00"} & {*re.findall(r"(?<!\\)\\u(?:[0-9a-f]{4})", written)}
 
 
 def test_letters_that_went_through_the_wrong_encoding_twice_are_mended() -> None:

@@ -1,8 +1,9 @@
 """JSON, JSON Lines, and the `memory.jsonl` of the MCP memory server: one record per object.
 
-The text is that of the file. A record of an object has one field per member; a record of anything else has
-one field, `value`. A list at the top is one record per element. The library decodes values; this module
-only steps over the top two levels, because the library does not tell where a value stands.
+The text is that of the file, with letters beyond ASCII in place of their escapes. A record of an object has
+one field per member; a record of anything else has one field, `value`. A list at the top is one record per
+element. The library decodes values; this module only steps over the top two levels, because the library does
+not tell where a value stands.
 
 A broken element or line is left out, and a warning names its line. Reading goes on where the next one begins.
 A file of which nothing is whole is a failure.
@@ -30,6 +31,13 @@ SPACE_BEFORE = 200  # characters of space between two elements
 BETWEEN = " \t\n\r\ufffd"
 BYTES = re.compile(r"(?:(?<!\\)\\u00[89a-f][0-9a-f]|[\x80-\xff])+", re.IGNORECASE)
 """Letters of Latin-1, written or escaped, which may be the bytes of UTF-8."""
+_HEX = "[0-9a-f]"
+ESCAPED = re.compile(
+    rf"(?<!\\)(?P<pairs>(?:\\\\)*)"
+    rf"(?P<run>(?:\\u(?!00[0-9]|202[89]|d[89a-f]){_HEX}{{4}}|\\ud[89ab]{_HEX}{{2}}\\ud[c-f]{_HEX}{{2}})+)",
+    re.IGNORECASE,
+)
+"""Letters beyond ASCII that are escaped, as many programs write all of them."""
 NO_BYTES = re.compile(r"\\u(?!00)[0-9a-f]{4}|[^\x00-\xff]", re.IGNORECASE)
 
 
@@ -77,7 +85,14 @@ def _text(builder: Builder, data: bytes) -> tuple[str, str]:
     mended = mend(text)
     if mended != text:
         builder.warn("The letters of the file went through the wrong encoding twice: they are mended.")
-    return mended, encoding
+    return unescaped(mended), encoding
+
+
+def unescaped(text: str) -> str:
+    """Return a JSON text with the letters beyond ASCII in place of their escapes: a search finds them so."""
+    if "\\u" not in text:
+        return text
+    return normal(ESCAPED.sub(lambda match: match["pairs"] + json.loads(f'"{match["run"]}"'), text))
 
 
 def mend(text: str) -> str:
