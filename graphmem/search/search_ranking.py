@@ -264,6 +264,10 @@ def rank(
     bonuses = np.zeros(len(copy.ids))
     numbers, values = _of_documents(copy, named)
     bonuses[numbers] = np.round(values, DIGITS)
+    has_all = match.name_shares >= 1.0
+    if len(numbers) and not has_all[numbers].any():
+        # "Bruno's vaccination" is rather what has both words in its name than Bruno.
+        bonuses[has_all] = bonuses.max()
     is_hit |= bonuses > 0
     hits = np.flatnonzero(is_hit & among)
     parts: dict[Part, Scores] = {

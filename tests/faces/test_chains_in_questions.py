@@ -440,3 +440,23 @@ def test_i_is_no_name(run: Call) -> None:
     ])  # fmt: skip
     understood = run("entities.query", search="How much do I pay for subscriptions?")["understood"]
     assert understood["sentence"] == "every subscription: 1; how much: the sum of 1 is 29 EUR"
+
+
+def test_a_field_of_what_is_mine_is_not_that_of_another(run: Call) -> None:
+    items = [
+        {"entity_type": "person", "name": "Ilka Brandt", "self": True},
+        {"entity_type": "vehicle", "name": "Skoda Octavia", "plate": "KS-IB 482"},
+        {"entity_type": "vehicle", "name": "VW Caddy", "plate": "KS-JB 77"},
+        {"entity_type": "pet", "name": "Bruno"},
+        {"entity_type": "event", "title": "Vaccination Bruno"},
+    ]
+    links = [{"relationship_type": "OWNS", "source_index": 0, "target_index": 1}]
+    run("store", entities=items, relationships=links, find_duplicates=False)
+    for question, first in (
+        ("my car's plate", "Skoda Octavia"),
+        ("What is the plate of my car?", "Skoda Octavia"),
+        ("la plaque de ma voiture", "Skoda Octavia"),
+        ("When is Bruno's vaccination?", "Vaccination Bruno"),
+        ("When was Bruno born?", "Bruno"),
+    ):
+        assert run("entities.query", search=question)["entities"][0]["canonical_name"] == first, question

@@ -147,9 +147,14 @@ class Reading(QuestionChart):
         if not phrase.kind.is_plural:
             # "Nadia's car" and "my car" ask for cars, and "Nadia's email" for an address.
             before = self.question.pieces[start - 1 : start]
-            is_owned = any(piece.is_possessive or piece.token in _OWNING for piece in before)
+            is_mine = any(piece.token in _OWNING for piece in before)
+            is_owned = is_mine or any(piece.is_possessive for piece in before)
             if not is_owned or is_role or not ATTRIBUTES.isdisjoint(self.tokens[start:end]):
                 return None
+            asks_field = bool(phrase.rest) and question_words.FIELD_WORDS.issuperset(phrase.rest)
+            if is_mine and asks_field and phrase.kind.types and not phrase.anchors:
+                # "The plate of my car" is that of no other car.
+                return replace(phrase, anchors=((start - 1, start),), needs_name=True)
         if not phrase.kind.types or (phrase.rest and (phrase.kind.is_plural or not phrase.anchors)):
             return None
         if phrase.anchors:
