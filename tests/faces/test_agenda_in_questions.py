@@ -168,8 +168,9 @@ OURS: tuple[dict[str, Any], ...] = (
     {"entity_type": "company", "name": "Orchard Lane"},
     {"entity_type": "company", "name": "Alpha GmbH"},
     {"entity_type": "person", "name": "Per Solheim"},
-    {"entity_type": "invoice", "number": "B-7", "vendor": "Orchard Lane", "customer": "Beta",
-     "status": "sent"},
+    {"entity_type": "company", "name": "Beta AG"},
+    {"entity_type": "invoice", "number": "B-7", "vendor": "Orchard Lane", "customer": "Beta AG",
+     "status": "sent", "amount": 900},
     {"entity_type": "invoice", "number": "P-1", "vendor": "Alpha GmbH", "customer": "Orchard Lane",
      "status": "open", "amount": 60},
 )  # fmt: skip
@@ -194,6 +195,8 @@ def test_who_asks_and_what_is_theirs_is_known_in_each_language(run: Call) -> Non
     for question in ("What do we owe?", "¿Qué debemos todavía?", "Cosa dobbiamo ancora pagare?",
                      "Quanto dobbiamo ad Alpha?", "Combien devons-nous à Alpha ?"):  # fmt: skip
         assert names(question) == ["P-1"], question
+    for question in ("How much does Beta owe us?", "Combien Beta nous doit-elle ?"):
+        assert names(question) == ["B-7"], question
     for question in ("Who works for us?", "Wer arbeitet für uns?", "Qui travaille pour nous ?",
                      "¿Quién trabaja para nosotros?", "Chi lavora per noi?"):  # fmt: skip
         assert names(question) == ["Per Solheim"], question
@@ -204,3 +207,11 @@ def test_a_name_at_the_beginning_of_a_question_is_not_dropped(run: Call) -> None
     for question in ("Alpha ha fatture non pagate?", "Alpha a-t-elle des factures impayées ?"):
         understood = run("entities.query", search=question)["understood"]
         assert understood["sentence"].endswith("related to Alpha: 1"), question
+
+
+def test_what_is_to_be_done_at_a_time_is_asked_in_each_language(agenda: Call) -> None:
+    for question in (
+        "Was ist morgen zu tun?", "Que dois-je faire demain ?", "¿Qué tengo que hacer mañana?",
+        "Cosa devo fare domani?", "O que tenho de fazer amanhã?", "Qu'y a-t-il demain ?",
+    ):  # fmt: skip
+        assert sorted(of_kind(agenda("entities.query", search=question))) == TOMORROW, question

@@ -460,3 +460,19 @@ def test_a_field_of_what_is_mine_is_not_that_of_another(run: Call) -> None:
         ("When was Bruno born?", "Bruno"),
     ):
         assert run("entities.query", search=question)["entities"][0]["canonical_name"] == first, question
+
+
+def test_a_role_beside_a_relationship_says_what_a_sibling_is(run: Call) -> None:
+    people = [{"entity_type": "person", "name": name} for name in ("Ilka Brandt", "Petra Sommer")]
+    links = [
+        {
+            "relationship_type": "SIBLING_OF",
+            "source_index": 1,
+            "target_index": 0,
+            "metadata": {"role": "sister"},
+        }
+    ]
+    run("store", entities=people, relationships=links)
+    answer = run("entities.query", search="Ilka's sister")
+    assert answer["entities"][0]["canonical_name"] == "Petra Sommer"
+    assert "hint" not in answer

@@ -158,9 +158,13 @@ def in_role(
 
 def _is_of(row: RelatedEntity, kind: str) -> bool | None:
     """Return whether the other end of a relationship is a sister, say, ``None`` if nothing says it."""
-    text = dict(row.metadata).get(TARGET_ROLE if row.is_source else SOURCE_ROLE)
+    metadata = dict(row.metadata)
+    text = metadata.get(TARGET_ROLE if row.is_source else SOURCE_ROLE)
     if text and (stated_kind := question_words.said_kind(text.strip('"'))):
         return stated_kind == kind
+    # A role alone does not say of which end it is.
+    if question_words.said_kind(metadata.get("role", "").strip('"')) == kind:
+        return True
     described = [word for text in row.described for word in words.tokens(text)]
     genders = {_GENDERS[word] for word in described if word in _GENDERS}
     if kind in map(question_words.said_kind, described):

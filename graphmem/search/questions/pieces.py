@@ -69,6 +69,7 @@ class Piece(NamedTuple):
         return bool(self.token) and words.is_dense(self.token)
 
 
+_COUNTING: Final = {run.split()[0] for run in lexicon.words("counting")}
 _INVERSION: Final = re.compile(r"-(?:t-)?(?=(?:ils?|elles?|on|nous|vous|tu)\b)")
 """What joins a French verb to its subject behind it: "doit-elle", "a-t-il"."""
 
@@ -91,6 +92,8 @@ def pieces_of(text: str, limit: int) -> tuple[tuple[Piece, ...], tuple[str, ...]
         is_name = piece.is_possessive or (piece.is_capital and has_case and not begins)
         if is_name or len(pieces) == 1:
             pieces[place] = piece._replace(is_stop_word=False)
+        elif begins and piece.token in _COUNTING:
+            pieces[place] = piece._replace(is_stop_word=True)
         is_owned = place and pieces[place - 1].token in MY
         if is_owned and (role := question_words.of_plural(piece.token, _OWNED_ROLES)):
             pieces[place] = pieces[place]._replace(token=role, tokens=(role,))

@@ -19,6 +19,7 @@ from graphmem.search.questions.question_chart import (
     ASKING,
     BEFORE,
     BEFORE_MONTHS,
+    BEING,
     DUE,
     LINKS,
     NAMING,
@@ -78,7 +79,7 @@ class Reading(QuestionChart):
         if kind.is_plural or is_last or self.question.pieces[noun.end - 1].ends or phrase.measure:
             return phrase
         # "The open task list" asks for no task.
-        is_alone = self.question.pieces[noun.end].is_stop_word or self.tokens[noun.end] in LINKS | NAMING
+        is_alone = self.question.pieces[noun.end].is_stop_word or self.tokens[noun.end] in _JOINS
         return phrase if is_alone else None
 
     def _with_measure(self, phrase: Phrase, features: Mapping[str, Sequence[Feature]]) -> Phrase:
@@ -182,8 +183,10 @@ class Reading(QuestionChart):
             return None
         span, period = spans[0] if spans else (range(0), None)
         asked = self._due(span, period) or self._changes(span, period) or self._owed(span, period)
-        if asked is None and period is not None:
-            return self._on(span, period)
+        if period is not None and (asked is None or asked.anchors):
+            on = self._on(span, period)
+            # "Cosa devo fare oggi?" has no name: "devo" asks for debts as well.
+            return on if asked is None or (on and not on.anchors) else asked
         return asked or self._to_do() or self._counted()
 
     def _without_type(
@@ -374,6 +377,7 @@ def _says_most(edge: Edge) -> tuple[int, int, bool]:
 
 
 _JOINING: Final = ASKING | LINKS | BEFORE
+_JOINS: Final = LINKS | NAMING | BEING
 _TOTAL_WORDS: Final = {word for run in TOTALS for word in run}
 _WORKING, _PAYING, _OURS = map(lexicon.words, ("working", "paying", "self_plural"))
 _WHO: Final = {word for word, kind in lexicon.meanings("wanted").items() if kind == "person"}
