@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from graphmem.search.copy_documents import COUNTED, IN_LABEL, IN_NAME
 from graphmem.search.entity_copy import Numbers, SearchCopy
-from graphmem.search.questions import question_words
+from graphmem.search.questions import naming, question_words
 from graphmem.search.terms import Question
 from graphmem.text import words
 
@@ -75,6 +75,7 @@ class WordMatch:
         scores: BM25 of each document.
         shares: which share of the question each document says, by the weights of its concepts, 0 to 1.
         name_shares: the same of each document's name.
+        is_in_name: whether the name of each document has all concepts.
         weights: the weight of each piece of the question in its vector, 0 to 1.
         spellings: the terms that say the concepts.
     """
@@ -82,6 +83,7 @@ class WordMatch:
     scores: Scores
     shares: Scores
     name_shares: Scores
+    is_in_name: npt.NDArray[np.bool_]
     weights: list[float]
     spellings: frozenset[str]
 
@@ -91,6 +93,7 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
     size, alive = len(copy.ids), copy.alive
     count = len(copy)
     scores, shares, name_shares = np.zeros(size), np.zeros(size), np.zeros(size)
+    is_in_name = alive & bool(question.concepts)
     most, total = _idf(count, 0), 0.0
     lengths = copy.lengths
     mean_length = max(float(lengths[alive].mean()) if count else 1.0, 1.0)
@@ -125,7 +128,8 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
             labelled[called] += 1
         # A word that no value has is as rare as it is among the labels.
         total += idf if having or not len(called) else rarity
-        name_shares += idf * copy.of_numbers(posting.having(IN_NAME))
+        is_in_name &= (in_name := copy.of_numbers(posting.having(IN_NAME)))
+        name_shares += idf * in_name
         matched.append(says)
     for piece, idfs in enumerate(of_pieces):
         if len(idfs) > 1:
@@ -145,7 +149,7 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
     share_of = 1 / total if total else 0.0
     return WordMatch(
         scores, np.round(shares * share_of, DIGITS), np.round(name_shares * share_of * alive, DIGITS),
-        weights, frozenset(term for group in groups for term in group),
+        is_in_name, weights, frozenset(term for group in groups for term in group),
     )  # fmt: skip
 
 
@@ -264,10 +268,10 @@ def rank(
     bonuses = np.zeros(len(copy.ids))
     numbers, values = _of_documents(copy, named)
     bonuses[numbers] = np.round(values, DIGITS)
-    has_all = match.name_shares >= 1.0
-    if len(numbers) and not has_all[numbers].any():
+    most = float(bonuses.max(initial=0.0))
+    if naming.PART_WEIGHT < most <= naming.EXACT_WEIGHT and not match.is_in_name[numbers].any():
         # "Bruno's vaccination" is rather what has both words in its name than Bruno.
-        bonuses[has_all] = bonuses.max()
+        bonuses[match.is_in_name] = most
     is_hit |= bonuses > 0
     hits = np.flatnonzero(is_hit & among)
     parts: dict[Part, Scores] = {
