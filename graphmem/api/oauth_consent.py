@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphmem import tables
 from graphmem.api.oauth_routes import OAuth, form_of, oauth_of, redirect
 from graphmem.api.refusals import page
 from graphmem.auth import Scope, client_rules, tokens
@@ -27,21 +28,8 @@ from graphmem.auth.grants import (
 )
 from graphmem.errors import OAuthRefused
 
-SCOPE_WORDS: Final = {
-    Scope.READ: "Read everything that is stored for this account, with its history",
-    Scope.WRITE: "Store, correct, merge and delete on behalf of this account",
-    Scope.ADMIN: "Manage this whole instance: all accounts and all their data",
-    Scope.KEYS: "Make API keys of this account and say what agents may do. A key goes on working when this "
-    "connection has ended, until somebody revokes the key",
-}
-_ENDED: Final = "This request has ended. Go back to the program and start again."
-_FORGED: Final = "This page was not opened in this browser, or it is too old. Go back and start again."
-_UNPROVEN: Final = (
-    "Name and secret do not fit any account that is in use. Check them and try again, "
-    "or enter a new one-time code."
-)
-_NO_KEY: Final = "An API key does not allow a program to make keys: enter your password or a one-time code."
-_NOT_ALLOWED: Final = "This account itself may do nothing of what the program asks for."
+_SCOPES: Final = tables.read("api/page_texts")["scopes"]
+_TEXTS: Final = tables.read("api/page_texts")["consent"]
 
 
 def _cookie_name(oauth: OAuth, secret: str) -> str:
@@ -65,7 +53,7 @@ async def show(request: Request) -> Response:
     secret = request.query_params.get("request", "")
     waiting = await oauth.grants.request(secret) if secret else None
     if waiting is None:
-        return _message(_ENDED, 400)
+        return _message(_TEXTS["ended"], 400)
     cookie = cookie_of(request, oauth, secret) or secrets.token_urlsafe(32)
     return _page(oauth, waiting, secret, cookie)
 
@@ -83,11 +71,11 @@ async def decide(request: Request) -> Response:
     is_own = origin is None or origin == f"{base.scheme}://{base.netloc}".lower()
     sent = form.get("csrf", "").encode()
     if not cookie or not is_own or not hmac.compare_digest(sent, _csrf(cookie, secret).encode()):
-        return _message(_FORGED, 403)
+        return _message(_TEXTS["forged"], 403)
     if form.get("decision") != "allow":
         denied = await oauth.grants.deny(secret)
         if denied is None:
-            return _message(_ENDED, 400)
+            return _message(_TEXTS["ended"], 400)
         return redirect(
             denied.redirect_uri, 303, error="access_denied", error_description="the person denied it",
             state=denied.state, iss=oauth.base,
@@ -98,7 +86,7 @@ async def decide(request: Request) -> Response:
 async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -> Response:
     waiting = await oauth.grants.count_attempt(secret)
     if waiting is None:
-        return _message(_ENDED, 400)
+        return _message(_TEXTS["ended"], 400)
     name = form.get("name", "")
     proof = await oauth.accounts.prove(name, form.get("secret", ""))
 
@@ -106,14 +94,14 @@ async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -
         return _page(oauth, waiting, secret, cookie, reason, name)
 
     if proof is None:
-        return refused(_UNPROVEN)
+        return refused(_TEXTS["unproven"])
     if Scope.KEYS in waiting.scopes and proof.key is not None:
-        return refused(_NO_KEY)
+        return refused(_TEXTS["no_key"])
     if not (scopes := granted_scopes(waiting.scopes, proof)):
-        return refused(_NOT_ALLOWED)
+        return refused(_TEXTS["not_allowed"])
     code = await oauth.grants.allow(secret, proof, scopes, cookie)
     if code is None:
-        return _message(_ENDED, 400)
+        return _message(_TEXTS["ended"], 400)
     return redirect(f"{oauth.base}/mcp/oauth/authorize", 303, code=code, state=secret)
 
 
@@ -136,7 +124,7 @@ def _page(
         client_host=client_host,
         destination=client_rules.redirect_destination(waiting.redirect_uri),
         is_loopback=client_rules.is_loopback_redirect(waiting.redirect_uri),
-        scopes=[SCOPE_WORDS[Scope(scope)] for scope in waiting.scopes],
+        scopes=[_SCOPES[scope] for scope in waiting.scopes],
         is_admin=Scope.ADMIN in waiting.scopes,
         keys_minutes=KEYS_SECONDS // 60 if Scope.KEYS in waiting.scopes else 0,
         resource=waiting.resource,

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from graphmem import errors
+from graphmem import errors, tables
 from graphmem.api.rest_routes import route_of
 from graphmem.auth import SUPPORTED_SCOPES, Actor
 from graphmem.settings import Settings
@@ -58,17 +58,7 @@ RFC 6749 names both in 4.1.2.1 and has no code in 5.2 for a server that cannot a
 take an unknown code for a fault of the server, and ask the person again.
 """
 
-_CAUSES: Final = {
-    "invalid_client": "graphmem does not know the program that sent you here, or cannot read what the "
-    "program publishes about itself.",
-    "invalid_redirect_uri": "The program wants the answer at an address that it did not register. graphmem "
-    "sends no answer to such an address.",
-    "invalid_request": "The address that opened this page is not complete, or it is not correct.",
-    errors.OAuthStateInvalid.code: "The request has ended, or it began in another browser.",
-    errors.RateLimited.code: "Too many requests came from your address in a short time.",
-    "temporarily_unavailable": "graphmem cannot answer at the moment.",
-    "server_error": "graphmem failed because of a fault of its own.",
-}  # fmt: skip
+_CAUSES: Final = tables.read("api/page_texts")["causes"]
 """What a page says of an error, by its code."""
 
 

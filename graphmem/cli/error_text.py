@@ -5,21 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from graphmem.errors import AuthInvalid, AuthRequired, GraphmemError, InvalidCursor
+from graphmem import tables
+from graphmem.errors import GraphmemError
 
 Place = Callable[[str], str]
 """Returns the option or argument that a path of the request, such as ``$.limit``, stands for."""
 
 LINES_LIMIT = 20  # issues, and elements of one detail, that are printed; ``--json`` prints all
 
-_DEFAULT_MESSAGES = {
-    AuthRequired.code: "the service requires a credential: run `graphmem auth login --base-url` with its "
-    "address, or set SERVICE_BEARER_TOKEN to its token or an API key",
-    AuthInvalid.code: "the service refuses the credential, which is wrong, revoked or expired: correct "
-    "SERVICE_BEARER_TOKEN, or run `graphmem auth login --base-url` with the address of the service",
-    InvalidCursor.code: "the cursor is of another query: give --cursor the next_cursor of the page before, "
-    "with the same options as there",
-}
+_DEFAULT_MESSAGES = tables.read("cli/error_messages")
 """Messages of the command line, where the default message speaks of headers and bodies."""
 _PATH = re.compile(r"\$(?:\.\w+(?:-\w+)*|\[\d+\])+")
 _POINTER_TO_DETAILS = re.compile(r": details(?:\.\w+)? names? [^.]*|: details\.\w+ lists [^.]*")
