@@ -16,6 +16,7 @@ from graphmem.context import Services
 from graphmem.database.driver import NOBODY
 from graphmem.writing import practice
 from tests.support.event_loop import Loop
+from tests.support.long_cases import mostly_long
 from tests.support.statements import counted
 
 
@@ -58,7 +59,10 @@ def test_a_request_stops_practised_stores(
         assert len(waits) == 2
 
 
-@pytest.mark.parametrize("name", ["write.turn[plain]", "entity.page[asc]", "owner.create", "search.follow"])
+FORMS = ("write.turn[plain]", "entity.page[asc]", "owner.create", "search.follow")
+
+
+@pytest.mark.parametrize("name", mostly_long(FORMS, "entity.page[asc]"))
 def test_a_statement_that_was_planned_beforehand_is_not_planned_again(
     loop: Loop, services: Services, name: str
 ) -> None:

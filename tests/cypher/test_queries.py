@@ -34,6 +34,7 @@ from tests.support.actors import full_actor
 from tests.support.database import VERSION
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
+from tests.support.long_cases import mostly_long
 from tests.support.walks import walk_over
 
 PACKAGE = Path(graphmem.__file__).parent
@@ -279,7 +280,10 @@ def test_a_query_that_keeps_its_plan_aggregates_no_property_that_it_seeks_by_a_r
     assert not ranges & set(re.findall(r"\b(?:collect|min|max|count)\((?:DISTINCT )?([\w.]+)\)", text))
 
 
-@pytest.mark.parametrize("name", [name for name in QUERIES if cypher.query(name).takes_types])
+WITH_TYPES = [name for name in QUERIES if cypher.query(name).takes_types]
+
+
+@pytest.mark.parametrize("name", mostly_long(WITH_TYPES, WITH_TYPES[0], *({*WITH_TYPES} & {*PLANNED})))
 def test_a_query_can_be_planned_with_every_type_that_may_be_registered(
     name: str, loop: Loop, services: Services, world: None
 ) -> None:

@@ -15,7 +15,7 @@ from graphmem.text import identifiers
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 
-OWN_ENTITIES, OTHER_ENTITIES = 2_100, 600
+OWN_ENTITIES, OTHER_ENTITIES = 600, 300
 SCANS = {"AllNodesScan", "NodeByLabelScan", "NodeIndexScan", "DirectedRelationshipTypeScan"}
 
 

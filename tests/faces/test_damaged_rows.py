@@ -17,6 +17,7 @@ from tests.faces.test_sources import with_file
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.long_cases import mostly_long
 from tests.support.walks import walk_over
 
 PEOPLE: Final = 5
@@ -80,7 +81,7 @@ def test_a_list_goes_on_after_pages_of_which_each_row_is_damaged(
 
 
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize("checked", [7, "text"])
+@pytest.mark.parametrize("checked", mostly_long([7, "text"], "text"))
 def test_a_context_leaves_out_an_entity_whose_parts_do_not_fit(
     run: Call, loop: Loop, services: Services, owner: str, checked: Any
 ) -> None:
@@ -93,7 +94,7 @@ def test_a_context_leaves_out_an_entity_whose_parts_do_not_fit(
 
 
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize("size", [None, "text"])
+@pytest.mark.parametrize("size", mostly_long([None, "text"], "text"))
 def test_a_damaged_size_ends_no_page(
     run: Call, loop: Loop, services: Services, owner: str, size: Any
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_damaged_size_ends_no_page(
         ("Relationship", "target", "ent_0"), ("Identifier", "kind", 7),
         ("TimelineEvent", "id", None), ("Count", "type", 7),
     ],
+    one_of=3,
 )  # fmt: skip
 def test_a_check_mends_what_its_order_or_its_types_would_leave_out(
     run: Call, loop: Loop, services: Services, owner: str, label: str, name: str, value: Any
@@ -203,7 +205,7 @@ def test_a_check_says_what_to_do_about_a_damaged_fact_and_that_mends_it(
 
 
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize("value", [7, None, "text"])
+@pytest.mark.parametrize("value", mostly_long([7, None, "text"], None))
 def test_changes_are_listed_without_the_key_of_their_owner_and_a_check_mends_it(
     run: Call, loop: Loop, services: Services, owner: str, value: Any
 ) -> None:

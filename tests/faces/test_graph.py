@@ -20,7 +20,7 @@ from graphmem.model.relationship import BUILTIN
 from graphmem.settings import LIMITS, Limits
 from tests.support import walk_model as model
 from tests.support.event_loop import Loop
-from tests.support.examples import examples
+from tests.support.examples import LONG, examples
 from tests.support.faces import Call, by_runner
 
 NOBODY = "ent_" + "0" * 24
@@ -409,7 +409,7 @@ def test_a_neighbourhood_has_relationships_entities_and_an_exact_total(run: Call
 
 
 def test_pages_of_a_neighbourhood_tile(hub: dict[str, Any]) -> None:
-    for as_of in ({}, {"at": "2100-01-01"}):
+    for as_of in ({}, {"at": "2100-01-01"}) if LONG else ({},):
         seen, offset = [], 0
         while True:
             page = hub["run"]("graph.neighborhood", node_id=hub["hub"], limit=500, offset=offset,

@@ -15,6 +15,7 @@ from graphmem.registry import REGISTRY
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.walks import walk_over
 
 NO_LISTS = {
     # They read the characters of a text, the hits of one search, the newest entities, or what a dry run would
@@ -87,7 +88,7 @@ def pages(call: Call, name: str, arguments: dict[str, Any], member: str) -> Iter
         page = call(name, **arguments, cursor=page["next_cursor"])
 
 
-@pytest.mark.parametrize(("name", "arguments", "member"), LISTS)
+@walk_over("name, arguments, member", LISTS)
 def test_a_list_tiles_by_cursor_and_by_offset_and_says_its_total(
     run: Call, world: dict[str, str], name: str, arguments: dict[str, Any], member: str
 ) -> None:

@@ -13,6 +13,7 @@ from tests.faces.test_sources import with_file
 from tests.faces.test_valid_time import is_there, people, relate, snapshot
 from tests.support.audits import differences
 from tests.support.event_loop import Loop
+from tests.support.examples import LONG
 from tests.support.faces import Call
 
 NOW, THEN = {"since": "2023-02-01"}, {"since": "2019-01-01", "until": "2020-06-30"}
@@ -65,7 +66,7 @@ def test_two_periods_of_one_store_are_both_shown_at_their_times(run: Call, way: 
 
 def test_three_periods_in_any_order_give_the_same(run: Call) -> None:
     told = [{"since": "2010", "until": "2012", "role": "clerk"}, {"since": "2018"}, {"until": "2020"}]
-    for number, order in enumerate(permutations(told)):
+    for number, order in enumerate([*permutations(told)][:: 1 if LONG else 2]):
         a, b = people(run, number)
         for place, metadata in enumerate(order):
             relate(run, a, b, metadata=metadata, observed_at=f"2021-01-0{place + 1}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from itertools import permutations, product
+from itertools import cycle, permutations, product
 from typing import Any
 
 import pytest
 
 from tests.support.faces import Call
+from tests.support.long_cases import mostly_long
 from tests.support.rule_merging import Audited
 
 OLD = {"entity_type": "company", "name": "Alfa Kontor", "phone": "+49 30 1"}
@@ -21,21 +22,22 @@ def store(run: Call, items: Any) -> None:
         run("store", entities=[{**item, "observed_at": f"2026-01-{day:02}"}])
 
 
+RENAMED = {
+    "formerly": {**NEW, "formerly": "Alfa Kontor"},
+    "previous_name": {**NEW, "previous_name": ["Alfa Kontor"]},
+    "now": {**NEW, "name": "Alfa Kontor, now Beta Kontor"},
+    "in brackets": {**NEW, "name": "Beta Kontor (formerly Alfa Kontor)"},
+}
+ORDERS = [*permutations(range(3))]
+
+
 @pytest.mark.parametrize(
-    "renamed",
-    [
-        {**NEW, "formerly": "Alfa Kontor"},
-        {**NEW, "previous_name": ["Alfa Kontor"]},
-        {**NEW, "name": "Alfa Kontor, now Beta Kontor"},
-        {**NEW, "name": "Beta Kontor (formerly Alfa Kontor)"},
-    ],
-    ids=["formerly", "previous_name", "now", "in brackets"],
+    ("how", "places"), mostly_long(product(RENAMED, ORDERS), *zip(cycle(RENAMED), ORDERS, strict=False))
 )
-@pytest.mark.parametrize("places", [*permutations(range(3))])
 def test_a_renamed_company_is_one_under_its_new_name(
-    run: Call, audited: Audited, renamed: Any, places: tuple[int, ...]
+    run: Call, audited: Audited, how: str, places: tuple[int, ...]
 ) -> None:
-    store(run, [(OLD, NEW, renamed)[place] for place in places])
+    store(run, [(OLD, NEW, RENAMED[how])[place] for place in places])
     (company,) = run("entities.query", entity_type="company", include_snapshots=True)["entities"]
     assert company["canonical_name"] == "Beta Kontor"
     assert (company["snapshot"]["phone"], company["snapshot"]["city"]) == ("+49 30 1", "Kiel")
@@ -67,12 +69,14 @@ TWICE = [[FIRST, second, third] for second, third in product(SECOND, THIRD)]
 TWICE += [[*SECOND, *THIRD[:2]], [FIRST, SECOND[0], {**THIRD[0], "formerly": ["Alfa Kontor", "Beta Kontor"]}]]
 
 
-@pytest.mark.parametrize("at_once", [False, True], ids=["apart", "at once"])
-@pytest.mark.parametrize("items", TWICE)
+@pytest.mark.parametrize(
+    ("items", "at_once"),
+    mostly_long(product(range(len(TWICE)), [False, True]), (0, False), (4, False), (5, True), (7, False)),
+)
 def test_a_company_that_is_renamed_twice_is_one_under_its_newest_name(
-    run: Call, audited: Audited, items: Any, at_once: bool
+    run: Call, audited: Audited, items: int, at_once: bool
 ) -> None:
-    orders = [*permutations(items)]
+    orders = [*permutations(TWICE[items])]
     for number, order in enumerate(orders if not at_once else orders[::5]):
         # Other names, so that the orders do not meet.
         named = [json.loads(json.dumps(item).replace("Kontor", f"Kontor {number}")) for item in order]

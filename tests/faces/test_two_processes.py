@@ -20,6 +20,7 @@ from graphmem.settings import Settings
 from graphmem.writing import TurnLimits, Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.examples import LONG
 from tests.support.faulty_database import faulty_services, lost
 from tests.support.rule_merging import Audited
 
@@ -215,8 +216,8 @@ def test_a_reader_never_sees_half_of_a_write(loop: Loop, services: Services, own
             while not done.is_set():
                 seen.append(await ask(services, owner, "entities.get", entity_id=first["entity_id"]))
 
-        readers = [asyncio.create_task(read()) for _ in range(6)]
-        for i in range(120):
+        readers = [asyncio.create_task(read()) for _ in range(6 if LONG else 3)]
+        for i in range(120 if LONG else 40):
             fields = {f"f{j}": f"{i}:{filling}" for j in range(20)} | {f"g{999 - i}": f"{i}:"}
             (item,) = (await ask(services, owner, "store", entities=[{**target, **fields}]))["entities"]
             written[item["version"]] = (i, item["observation_id"])

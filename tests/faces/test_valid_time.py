@@ -11,6 +11,7 @@ from graphmem.errors import NotFound
 from graphmem.model import times
 from tests.faces.test_sources import with_file
 from tests.support.faces import Call
+from tests.support.long_cases import mostly_long
 from tests.support.valid_time_model import History, Statement
 
 SINCE_UNTIL = {"since": "2019-03-01", "until": "2022-06-30"}
@@ -190,7 +191,7 @@ def statements(dice: random.Random) -> list[Statement]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_long(range(3), 0))
 def test_relationships_of_random_dates_are_there_as_the_plain_model_says(run: Call, seed: int) -> None:
     dice = random.Random(seed)
     a, b = people(run)

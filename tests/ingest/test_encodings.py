@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 from collections import Counter
-
-import pytest
 
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import DocumentLimits
 from graphmem.ingest.encodings import meant
 from tests.support.encoded_texts import LENGTHS, SHAPES, EncodedText, encoded, every, languages
+from tests.support.examples import LONG
 from tests.support.figures import Figures
+from tests.support.walks import walk_over
 
 
 def test_a_guess_gives_the_text_that_was_written(figures: Figures) -> None:
     """The text is compared, not the name: in some encodings the same bytes are the same text."""
     right, tried = Counter[int](), Counter[int]()
-    for text in every():
+    for text in itertools.islice(every(), 0, None, 1 if LONG else 3):
         tried[text.letters] += 1
         right[text.letters] += decoded(text.data).text == text.text
     shares = {letters: right[letters] / tried[letters] for letters in LENGTHS}
     figures(f"right of {dict(tried)} by letters beyond ASCII: {shares}")
     assert shares[20] >= 0.95
-    assert shares[200] >= 0.99
+    assert tried[200] - right[200] <= max(1, tried[200] // 100)
 
 
-@pytest.mark.parametrize("language", languages())
+@walk_over("language", languages())
 def test_a_text_of_unicode_needs_no_mark(language: str) -> None:
     for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
         for shape in SHAPES:
@@ -42,20 +43,17 @@ def test_a_file_in_utf_16_without_line_ends_and_blanks_in_it_is_no_binary_file()
     assert decoded(text.encode("utf-16-be")).text == text
 
 
-@pytest.mark.parametrize(
-    ("label", "encoding"),
-    [
+@walk_over("label, encoding", [
         ("Shift_JIS", "cp932"), ("x-sjis", "cp932"), ("EUC-KR", "cp949"), ("ks_c_5601-1987", "cp949"),
         ("Big5", "big5hkscs"), ("GB2312", "gb18030"), ("ISO-8859-1", "cp1252"), ("us-ascii", "cp1252"),
         ("iso-8859-9", "cp1254"), ("TIS-620", "cp874"), ("macintosh", "mac-roman"), ("UTF8", "utf-8"),
         ("hex", None), ("nothing", None), ("", None), (None, None),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_label_means_what_it_means_in_browsers(label: str | None, encoding: str | None) -> None:
     assert meant(label) == encoding
 
 
-@pytest.mark.parametrize("text", list(every())[::7], ids=lambda text: f"{text.encoding} {text.language}")
+@walk_over("text", list(every())[::7])
 def test_a_declared_charset_is_the_encoding(text: EncodedText) -> None:
     declared = f'text/plain; format=flowed; charset="{text.encoding}"'
     document = parsed_here(text.data, declared, "notes.txt", DocumentLimits())

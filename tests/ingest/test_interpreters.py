@@ -73,7 +73,7 @@ def test_the_place_of_a_field_holds_its_value(file: Path) -> None:
 
 
 @given(data=st.data())
-@settings(examples(40, 100), suppress_health_check=FUZZ)
+@settings(examples(15, 100), suppress_health_check=FUZZ)
 def test_a_damaged_file_has_a_proposal_that_can_be_stored(data: st.DataObject) -> None:
     file = data.draw(st.sampled_from(INTERPRETED))
     with contextlib.suppress(ParseFailed):
@@ -138,7 +138,7 @@ def metadata_names() -> list[str]:
 
 
 @given(document=documents(), file_name=st.none() | st.sampled_from(["people.csv", "a", "x" * 300]))
-@settings(examples(40, 200), suppress_health_check=FUZZ)
+@settings(examples(15, 200), suppress_health_check=FUZZ)
 def test_any_document_has_a_proposal_that_can_be_stored(
     document: ParsedDocument, file_name: str | None
 ) -> None:

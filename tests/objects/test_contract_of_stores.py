@@ -21,6 +21,7 @@ from graphmem.errors import ObjectDamaged, ObjectMissing
 from graphmem.objects import ObjectStore, StoredObject
 from graphmem.objects.backend import CHUNK_BYTES
 from tests.support.examples import LONG
+from tests.support.long_cases import mostly_long
 from tests.support.object_places import (
     OWNER,
     ObjectPlace,
@@ -31,12 +32,14 @@ from tests.support.object_places import (
     sha256,
     whole,
 )
+from tests.support.walks import walk_over
 
 SIZES = [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES + 5]
+PLACES = ["directory", "s3", "sealed directory", "sealed s3"]
 OTHER = "22222222-2222-2222-2222-222222222222"
 MEMORY_LIMIT = 32_000_000
 FILE_BYTES = 50_000_000
-PUTS = 20 if LONG else 6
+PUTS = 20 if LONG else 3
 """How often each of two processes puts the same bytes."""
 HOUR = 3_600 * 1_000_000
 
@@ -45,7 +48,7 @@ def now() -> int:
     return time.time_ns() // 1_000
 
 
-@pytest.mark.parametrize("size", SIZES)
+@walk_over("size", SIZES)
 def test_bytes_come_back_as_they_were_put(place: ObjectPlace, size: int) -> None:
     content = random_bytes(size)
 
@@ -155,9 +158,7 @@ def test_an_object_belongs_to_its_owner_alone(place: ObjectPlace) -> None:
     place.run(work)
 
 
-@pytest.mark.parametrize(
-    "owner", ["../../etc", "Ada", "ada", "日本 語", "a/b", "x" * 255, "Ä" * 255, "CON", "."]
-)
+@walk_over("owner", ["../../etc", "Ada", "ada", "日本 語", "a/b", "x" * 255, "Ä" * 255, "CON", "."])
 def test_any_owner_has_objects(place: ObjectPlace, owner: str) -> None:
     content = random_bytes(100)
 
@@ -204,8 +205,8 @@ def test_a_new_store_is_empty(place: ObjectPlace) -> None:
     place.run(work)
 
 
-@pytest.mark.parametrize(
-    ("start", "end"),
+@walk_over(
+    "start, end",
     [(0, 0), (0, 1), (5, 9), (0, None), (7, None), (CHUNK_BYTES - 3, 2 * CHUNK_BYTES + 3), (None, None)],
 )
 def test_a_range_has_the_bytes_of_the_range(place: ObjectPlace, start: int | None, end: int | None) -> None:
@@ -404,6 +405,7 @@ def test_puts_of_the_same_bytes_at_once_make_one_object(place: ObjectPlace) -> N
     place.run(work)
 
 
+@pytest.mark.parametrize("place", mostly_long(PLACES, "directory", "s3"), indirect=True)
 def test_two_processes_that_put_the_same_bytes_make_one_object(place: ObjectPlace) -> None:
     started = [child(place, "repeat", str(PUTS), "2000000") for _ in range(2)]
     outputs = [process.communicate(timeout=100)[0] for process in started]
@@ -417,6 +419,7 @@ def test_two_processes_that_put_the_same_bytes_make_one_object(place: ObjectPlac
     place.run(work)
 
 
+@pytest.mark.parametrize("place", mostly_long(PLACES, "s3", "sealed directory"), indirect=True)
 def test_putting_and_reading_50_mb_takes_little_memory(place: ObjectPlace) -> None:
     process = child(place, "measure", str(FILE_BYTES))
     output, _ = process.communicate(timeout=100)

@@ -456,7 +456,7 @@ def test_events_of_one_title_and_instant_are_one_in_every_zone():
     assert people.survivor(title) == meeting
 
 
-@walk_over("seed", range(40))
+@walk_over("seed", range(40), one_of=2)
 def test_events_that_are_decided_one_by_one_are_those_that_are_decided_at_once(seed):
     rng, people = random.Random(seed), Events()
     starts = ("2026-03-01T09:30+01:00", "2026-03-01T08:30Z", "2026-03-01T08:30:00Z", "2026-03-01", None)
@@ -504,7 +504,7 @@ def random_step(people: People, rng: random.Random, number: int) -> None:
         people.withdraw(subject_id)
 
 
-@walk_over("seed", range(100))
+@walk_over("seed", range(100), one_of=4)
 def test_deciding_after_each_change_comes_to_what_deciding_at_once_does(seed):
     rng, people = random.Random(seed), People()
     people.disabled = rng.choice([(), (), (), (1,), (2,)])
