@@ -82,7 +82,7 @@ class Stored(StoredFile, InterpretedFile, Budgeted):
     ``SHARED_IDENTIFIER`` has ``entity_id`` and ``shared_with``: other people have the e-mail address of the
     item, as names or birthdays say; 20 of them at most. ``OTHER_FAMILY_NAME`` has ``entity_id``: the person
     there had other family names alone. ``EMAIL_WITH_NAME`` has ``field`` and ``entity_id``: the
-    address has a name with it, or is a link, and alone it identifies another entity.
+    address has a name or `mailto:` before it, and alone it identifies another entity.
     ``HELD_BY_CORRECTION`` and ``EQUAL_TIME_LOST`` have ``observation_id``: what won the field.
     ``MIME_TYPE_MISMATCH`` has ``mime_type`` and ``declared_type``: the bytes are not what was declared.
     ``RELATIONSHIP_STORED_AS`` has ``relationship_type``: the relationship was given by another name, such

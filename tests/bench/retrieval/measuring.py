@@ -259,8 +259,11 @@ def _measure_pairs(
 
 def _groups(run: Call, records: list[Record]) -> dict[str, str]:
     """Store records; return the entity of each, as it is shown once all are stored."""
-    entity_ids = stored(run, [record.item for record in records])
-    # A later record may have merged the entity of an earlier one by a rule, or ended such a merge.
+    items = [record.item for record in records]
+    stored(run, items)
+    # A later record may have merged the entity of an earlier one by a rule, ended such a merge, or parted the
+    # people of one address: to store a record again says whom it is about now.
+    entity_ids = stored(run, items)
     shown = {each: run("entities.get", entity_id=each)["entity_id"] for each in sorted(set(entity_ids))}
     return {record.id: shown[entity_id] for record, entity_id in zip(records, entity_ids, strict=True)}
 
