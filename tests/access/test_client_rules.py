@@ -26,6 +26,7 @@ from graphmem.auth.client_rules import (
 from graphmem.auth.guarded_fetch import DocumentCache
 from graphmem.errors import OAuthRefused
 from tests.support.oauth_clients import DESCRIPTION, fetched_client, refusal
+from tests.support.walks import walk_over
 
 DOCUMENT_URL = "https://app.example.org/oauth/client.json"
 
@@ -71,8 +72,8 @@ def test_a_client_that_wants_no_refresh_tokens_has_none() -> None:
     assert registered_client(body).grant_types == ("authorization_code",)
 
 
-@pytest.mark.parametrize(
-    ("members", "error_code"),
+@walk_over(
+    "members, error_code",
     [
         ({"redirect_uris": None}, "invalid_redirect_uri"),
         ({"redirect_uris": []}, "invalid_redirect_uri"),
@@ -213,7 +214,7 @@ def test_a_metadata_document_cannot_link_to_another_site() -> None:
     assert document_client(DOCUMENT_URL, {**DOCUMENT, "client_uri": "https://claude.ai/"}).client_uri is None
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "members",
     [
         {"client_id": "https://app.example.org/oauth/other.json"},

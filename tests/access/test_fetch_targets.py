@@ -19,6 +19,7 @@ from graphmem.auth.guarded_fetch import (
     resolve,
 )
 from tests.support.fetches import Resolver, unused
+from tests.support.walks import walk_over
 
 HOST = "documents.example.org"
 URL = f"https://{HOST}/client.json"
@@ -27,7 +28,7 @@ DOCUMENT = {"client_id": URL}
 BODY = json.dumps(DOCUMENT).encode()
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "url",
     [
         "http://documents.example.org/client.json",
@@ -142,7 +143,7 @@ NOT_PUBLIC = [
 ]
 
 
-@pytest.mark.parametrize("address", NOT_PUBLIC)
+@walk_over("address", NOT_PUBLIC)
 def test_a_name_with_an_address_that_is_not_public_is_refused(address: str) -> None:
     assert not is_public(address)
     for answers in ([address], [PUBLIC, address], [address, PUBLIC]):

@@ -16,6 +16,7 @@ from graphmem.auth.client_rules import (
 )
 from graphmem.errors import OAuthRefused
 from tests.support.oauth_clients import refusal
+from tests.support.walks import walk_over
 
 REGISTERED = (
     "http://localhost/callback",
@@ -26,8 +27,8 @@ REGISTERED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("requested", "matches"),
+@walk_over(
+    "requested, matches",
     [
         ("http://localhost:3118/callback", True),
         ("http://127.0.0.1:51763/callback", True),
@@ -124,7 +125,7 @@ def test_a_redirect_of_a_known_kind_may_be_registered(uri: str) -> None:
     assert registered_client({"redirect_uris": [uri]}).redirect_uris == (uri,)
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "uri",
     [
         "javascript:alert(1)",

@@ -160,7 +160,7 @@ def holds(world: World, name: str, examples: int, seed: int | None = None) -> No
     (ask if seed is None else hypothesis.seed(seed)(ask))()
 
 
-@walk_over("name", OPERATIONS)
+@walk_over("name", OPERATIONS, one_of=2)
 def test_an_operation_answers_as_it_is_described(world: World, name: str) -> None:
     holds(world, name, QUICK)
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from graphmem.observability.metrics import Metrics
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings, variable
 from tests.contract.snapshots import ROOT
+from tests.support.walks import walk_over
 
 PAGES = sorted([ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "docs").glob("*.md")])
 README_LINES_LIMIT = 150
@@ -177,12 +179,7 @@ def check_command(words: list[str]) -> None:
             pytest.fail(f"the test does not know how to check: {shlex.join(words)}")
 
 
-@pytest.fixture(params=PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def page(request: pytest.FixtureRequest) -> Path:
-    """Each page in turn."""
-    return request.param
-
-
+@walk_over("page", PAGES)
 def test_every_command_of_a_code_block_can_be_run(page: Path) -> None:
     for block in blocks(page):
         if block.language == "sh":
@@ -190,6 +187,7 @@ def test_every_command_of_a_code_block_can_be_run(page: Path) -> None:
                 check_command(words)
 
 
+@walk_over("page", PAGES)
 def test_every_json_block_is_a_client_that_reaches_graphmem(page: Path) -> None:
     for block in blocks(page):
         if block.language == "json":
@@ -200,6 +198,7 @@ def test_every_json_block_is_a_client_that_reaches_graphmem(page: Path) -> None:
                 check_client(server)
 
 
+@walk_over("page", PAGES)
 def test_every_command_in_the_text_exists(page: Path) -> None:
     for code in inline(page):
         words = code.split()
@@ -213,6 +212,7 @@ def test_every_command_in_the_text_exists(page: Path) -> None:
             assert {word for word in words if word.startswith("--")} <= options, code
 
 
+@walk_over("page", PAGES)
 def test_every_path_of_the_service_exists(page: Path) -> None:
     known = {f"{method.upper()} {path}" for path, item in PATHS.items() for method in item}
     known |= UNDESCRIBED | FOREIGN
@@ -223,7 +223,9 @@ def test_every_path_of_the_service_exists(page: Path) -> None:
             assert code in PREFIXES or code in {path.partition(" ")[2] for path in known}
 
 
-def test_every_name_in_capitals_exists(page: Path) -> None:
+@cache
+def in_capitals() -> tuple[set[str], str]:
+    """Return the names in capitals that the program knows, and the code of all tests."""
     queries = "\n".join(cypher.query(name).text for name in cypher.names())
     tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "graphmem").rglob("*.py"))
@@ -231,6 +233,12 @@ def test_every_name_in_capitals_exists(page: Path) -> None:
     known |= set(re.findall(r'"code": "([A-Z_]+)"', code))
     known |= set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+): ', code))
     known |= set(re.findall(r"\$\(([A-Z_]+)\)", (ROOT / "Makefile").read_text(encoding="utf-8")))
+    return known, tests
+
+
+@walk_over("page", PAGES)
+def test_every_name_in_capitals_exists(page: Path) -> None:
+    known, tests = in_capitals()
     for text in inline(page):
         for name in re.findall(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b", text):
             of_tests = name in tests and (name.startswith("GRAPHMEM_TEST_") or page.name == "contributing.md")
@@ -243,6 +251,7 @@ def test_every_name_in_capitals_exists(page: Path) -> None:
             )
 
 
+@walk_over("page", PAGES)
 def test_every_link_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)]+)\)", prose(page)):
         if re.match(r"https?:", target):
@@ -260,6 +269,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+@walk_over("page", PAGES)
 def test_every_file_that_is_named_exists(page: Path) -> None:
     for code in inline(page):
         if re.fullmatch(r"(graphmem|tests|docs|docker|examples)/[\w./-]*", code) and code != "docker/.env":
@@ -288,6 +298,7 @@ def test_the_pages_about_backups_say_whether_they_hold_accounts_and_keys() -> No
         assert re.search(r"accounts,? with the hashes of their passwords", text), name
 
 
+@walk_over("page", PAGES)
 def test_every_metric_that_is_named_exists(page: Path) -> None:
     known = {
         name for metric in Metrics().registry.collect() for name in (metric.name, f"{metric.name}_total")

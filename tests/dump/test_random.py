@@ -16,7 +16,7 @@ from graphmem.context import Services
 from tests.reliability.test_machine import Machine
 from tests.support.dumps import Dumps
 from tests.support.event_loop import Loop
-from tests.support.examples import examples
+from tests.support.examples import LONG, examples
 from tests.support.state_machine import run_machine
 
 
@@ -38,5 +38,5 @@ class Losing(Machine):
 
 @pytest.mark.timeout(3600)
 def test_nothing_shows_that_everything_was_lost_and_restored(loop: Loop, services: Services) -> None:
-    example_settings = hypothesis_settings(examples(2), stateful_step_count=12)
+    example_settings = hypothesis_settings(examples(2), stateful_step_count=12 if LONG else 8)
     run_machine(Losing, loop, services, example_settings)

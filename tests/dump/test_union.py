@@ -19,6 +19,7 @@ from graphmem.registry import REGISTRY
 from tests.support.actors import full_actor
 from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
+from tests.support.examples import LONG
 from tests.support.faces import Call, by_runner
 from tests.support.long_cases import mostly_long
 
@@ -339,7 +340,7 @@ def test_a_service_writes_on_while_a_dump_is_restored(
     from graphmem import dump
     from graphmem.dump import batches
 
-    monkeypatch.setattr(batches, "BATCH_TRANSACTIONS_LIMIT", 2)
+    monkeypatch.setattr(batches, "BATCH_TRANSACTIONS_LIMIT", 2 if LONG else 6)
     store_rich_example(run)
     made = dumps.create()
     dumps.wipe()

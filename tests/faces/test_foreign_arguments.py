@@ -16,6 +16,7 @@ from graphmem.registry import REGISTRY
 from tests.faces.test_http_edges import Http, http
 from tests.support.actors import full_actor
 from tests.support.faces import Call
+from tests.support.walks import walk_over
 
 __all__ = ["http"]
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}
@@ -44,9 +45,7 @@ def test_what_asks_for_nothing_is_left_out(operation: str, taken: dict[str, Any]
     assert asked(operation, own | taken) == own
 
 
-@pytest.mark.parametrize(
-    ("operation", "refused"),
-    [
+@walk_over("operation, refused", [
         ("store", {"strict": True}), ("store", {"source_storage": "reference"}),
         ("store", {"user_id": "other"}),
         ("store", {"user_id": ""}), ("store", {"interpretation": {"source_id": "src_1"}}),
@@ -57,8 +56,7 @@ def test_what_asks_for_nothing_is_left_out(operation: str, taken: dict[str, Any]
         ("schemas.update", {"activate": False}), ("schemas.update", {"force": "yes"}),
         # Operations read their own arguments themselves.
         ("entities.query", {"entity_type": None}), ("entities.query", {"limit": None}),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_would_change_the_answer_is_left_to_be_refused(operation: str, refused: dict[str, Any]) -> None:
     arguments = {"entities": [ADA], **refused}
     assert asked(operation, arguments) == arguments

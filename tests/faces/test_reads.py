@@ -45,7 +45,7 @@ def test_pages_tile_without_a_gap_or_a_double(run: Call) -> None:
     assert run("entities.query", offset=100_000)["entities"] == []
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "name", [o.name for o in REGISTRY.values() if {"offset", "cursor"} <= set(o.arguments.model_fields)]
 )
 def test_an_offset_beyond_the_limit_is_refused_and_names_the_cursor(run: Call, name: str) -> None:

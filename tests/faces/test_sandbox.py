@@ -12,6 +12,7 @@ from graphmem.runtime import Services
 from tests.support import faces
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.walks import walk_over
 
 CLOSED = {
     "entities.merge", "entities.unmerge", "entities.split", "entities.unsplit", "entities.dismiss_duplicates",
@@ -38,7 +39,7 @@ def test_sandbox_refuses_these_operations_and_no_others() -> None:
     assert {name for name, operation in REGISTRY.items() if not operation.sandbox} == CLOSED
 
 
-@pytest.mark.parametrize("name", sorted(CLOSED))
+@walk_over("name", sorted(CLOSED))
 def test_closed_operation_in_the_sandbox_is_refused(sandbox: Call, name: str) -> None:
     with pytest.raises(SandboxDisabled) as refused:
         sandbox(name, **REGISTRY[name].example)

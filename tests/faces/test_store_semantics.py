@@ -13,6 +13,7 @@ from graphmem.registry import REGISTRY
 from tests.faces.conftest import Together
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.walks import walk_over
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
 ACME = {"entity_type": "company", "name": "Acme"}
@@ -204,7 +205,7 @@ KEYED = [
 ]
 
 
-@pytest.mark.parametrize("name", KEYED)
+@walk_over("name", KEYED)
 def test_what_takes_a_key_writes_and_says_that_it_may_conflict(name: str) -> None:
     operation = REGISTRY[name]
     assert (operation.scope, IdempotencyMismatch in operation.errors) == ("write", True)
@@ -262,9 +263,7 @@ def test_a_plan_is_refused_as_the_real_thing_is(run: Call) -> None:
 # Refused
 
 
-@pytest.mark.parametrize(
-    ("item", "code", "path"),
-    [
+@walk_over("item, code, path", [
         ("text", "ERR_ITEM_NOT_OBJECT", ""),
         (None, "ERR_ITEM_NOT_OBJECT", ""),
         ({"entity_type": "9lives", "a": 1}, "ERR_ENTITY_TYPE", ".entity_type"),
@@ -290,8 +289,7 @@ def test_a_plan_is_refused_as_the_real_thing_is(run: Call) -> None:
         ({"target_id": NOBODY, "a": 1}, "ERR_TARGET_NOT_FOUND", ".target_id"),
         ({"entity_type": "person", "intent": "guess", "a": 1}, "ERR_INTENT", ".intent"),
         ({"entity_type": "person", "intent": "create_new", "target_id": NOBODY, "a": 1}, "ERR_INTENT", ""),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_bad_item_is_refused_by_index_with_the_reason(run: Call, item: Any, code: str, path: str) -> None:
     (issue,) = issues(run, entities=[ADA, item])
     assert (issue["index"], issue["code"], issue["path"]) == (1, code, f"$.entities[1]{path}")

@@ -15,6 +15,7 @@ import pytest
 
 from graphmem.errors import FileIsDirectory, FilePathRefused, FileUnreadable, GraphmemError
 from graphmem.ingest.contained import open_contained
+from tests.support.walks import walk_over
 
 SECRET = b"SECRET"
 RACE_SECONDS = 2.0
@@ -61,7 +62,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", REFUSED, ids=lambda path: ascii(path)[:30])
+@walk_over("path", REFUSED)
 def test_what_is_not_plainly_a_file_below_the_root_is_refused_alike(
     world: tuple[Path, Path], path: str
 ) -> None:

@@ -10,6 +10,7 @@ from graphmem.ingest import propose
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits
 from tests.contract.snapshots import ROOT
+from tests.support.walks import walk_over
 
 FILES: Final = ROOT / "tests" / "data" / "files_of_users"
 EXPECTED: Final[dict[str, list[dict[str, Any]]]] = {
@@ -134,7 +135,7 @@ def test_a_chat_of_a_user_has_its_texts(name: str, texts: set[str]) -> None:
     assert texts <= {entity.fields.get("content", entity.canonical_name) for entity in entities}
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@walk_over("name", EXPECTED)
 def test_a_file_of_a_user_comes_in(name: str) -> None:
     document = parsed_here((FILES / name).read_bytes(), None, name, DocumentLimits())
     entities = propose(document, file_name=name).entities

@@ -20,7 +20,7 @@ from graphmem.errors import GraphmemError
 from graphmem.model import ids, times
 from graphmem.writing import forms
 from tests.support.event_loop import Loop
-from tests.support.examples import examples
+from tests.support.examples import LONG, examples
 from tests.support.exclusion_plans import as_difference, difference, listed, planned
 from tests.support.faces import Call, by_runner
 
@@ -57,7 +57,7 @@ EXCLUDE = st.fixed_dictionaries({
 })  # fmt: skip
 STEP = st.sampled_from([STORE] * 5 + [CHANGE] * 4 + [EXCLUDE] * 3).flatmap(lambda steps: steps)
 HISTORY = st.tuples(
-    st.lists(STORE, min_size=2, max_size=3), st.lists(STEP, min_size=4, max_size=12), EXCLUDE
+    st.lists(STORE, min_size=2, max_size=3), st.lists(STEP, min_size=4, max_size=12 if LONG else 8), EXCLUDE
 ).map(lambda parts: [*parts[0], *parts[1], parts[2]])
 
 
@@ -238,7 +238,7 @@ def is_sound(call: Call) -> None:
 def test_a_withdrawn_file_or_writer_is_as_if_it_had_never_been_given(
     loop: Loop, services: Services, step_ids: list[int], monkeypatch: pytest.MonkeyPatch, of_writers: bool
 ) -> None:
-    @examples(4)
+    @examples(3)
     @given(history=HISTORY, observations_a_transaction=st.sampled_from([2, 2_000]))
     def compare(history: list[Step], observations_a_transaction: int) -> None:
         monkeypatch.setattr(forms, "STAMPED_LIMIT", observations_a_transaction)

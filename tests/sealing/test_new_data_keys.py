@@ -18,6 +18,7 @@ from tests.support import failpoints
 from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.long_cases import mostly_long
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def lists(call: Call) -> list[Any]:
     return [call(name) for name in ("entities.query", "relationships.list", "timeline.list", "sources.list")]
 
 
-@pytest.mark.parametrize("is_alone", [False, True])
+@pytest.mark.parametrize("is_alone", mostly_long([False, True], True))
 def test_sealing_anew_that_is_interrupted_goes_on_and_both_keys_open_meanwhile(
     run: Call,
     loop: Loop,

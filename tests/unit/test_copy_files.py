@@ -25,6 +25,7 @@ from graphmem.search.copy_files import CopyFiles
 from graphmem.search.entity_copy import DIMENSIONS, SearchCopy
 from graphmem.search.owner_copy import Mark
 from tests.support.examples import examples
+from tests.support.long_cases import mostly_long
 from tests.unit.test_search_copy import was_changed
 
 KEY = "owner", "model"
@@ -373,7 +374,7 @@ def half_written(files: CopyFiles, tmp_path: Path) -> Iterator[Callable[[int], s
         process.communicate()
 
 
-@pytest.mark.parametrize("block", [1, 9, 15])
+@pytest.mark.parametrize("block", mostly_long([1, 9, 15], 9))
 def test_a_process_that_is_killed_while_it_writes_leaves_the_older_file(
     files: CopyFiles, half_written: Callable[[int], subprocess.Popen[str]], block: int
 ) -> None:

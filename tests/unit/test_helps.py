@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import typer
 from typer.testing import CliRunner
 
@@ -72,7 +71,7 @@ def test_each_group_says_in_a_sentence_what_its_commands_do() -> None:
         assert letters(sentence) in letters(shown_help(words))
 
 
-@pytest.mark.parametrize("words", own_commands())
+@walk_over("words", own_commands())
 def test_the_table_describes_each_parameter_of_a_command(words: str) -> None:
     row, params = command_help(words), COMMANDS[tuple(words.split())].params
     described = row.get("arguments", {}) | row.get("options", {})

@@ -14,7 +14,7 @@ from tests.support.loop_watch import LoopWatch
 LIMIT_SECONDS = 0.05
 
 
-def burn(seconds: float = 10 * LIMIT_SECONDS) -> None:
+def burn(seconds: float = 3 * LIMIT_SECONDS) -> None:
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from graphmem.text.secret_texts import without_secrets
+from tests.support.walks import walk_over
 
 HEX = "0123456789abcdef" * 4
 MIXED = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA" * 3
@@ -109,12 +108,12 @@ HARMLESS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
+@walk_over("key", KEYS.values())
 def test_a_key_is_taken_out_alone(key: str) -> None:
     assert without_secrets(f"It is {key} now.", "[x]") == ("It is [x] now.", 1)
 
 
-@pytest.mark.parametrize("text", WITHIN)
+@walk_over("text", WITHIN)
 def test_a_secret_that_is_named_is_taken_out(text: str) -> None:
     shown, count = without_secrets(text, "[x]")
     assert (shown, count >= 1) == (text.replace(WITHIN[text], "[x]"), True)
