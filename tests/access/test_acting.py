@@ -20,6 +20,7 @@ from tests.access.conftest import Application, Instance
 from tests.support.commands import environment
 from tests.support.faces import share_services
 from tests.support.mcp_conversation import opening
+from tests.support.walks import walk_over
 
 ADA = {"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]}
 
@@ -83,7 +84,7 @@ def test_the_command_line_acts_as_no_account_over_tcp(
     assert refused["error_code"] == "CONFIGURATION_INVALID"
 
 
-@pytest.mark.parametrize("word", sorted(main.WITHOUT_ACCOUNT))
+@walk_over("word", sorted(main.WITHOUT_ACCOUNT))
 def test_a_command_that_acts_as_no_account_refuses_one(word: str) -> None:
     result = CliRunner().invoke(main.app, ["--account", "ada", word, "list"])
     assert result.exit_code == 2

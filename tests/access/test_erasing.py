@@ -157,8 +157,13 @@ def store_some(call: Call) -> None:
     call("store", entities=ITEMS, relationships=LINKS)
 
 
-@pytest.mark.parametrize("side", mostly_long(["before", "after"], "after"))
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    ("step", "side"),
+    mostly_long(
+        itertools.product(STEPS, ["before", "after"]),
+        *((step, "after") for step in ("owner.close", [*OWNED][3], "account.delete")),
+    ),
+)
 def test_an_erasure_that_was_killed_is_finished_by_the_same_command(
     instance: Instance, command: Command, forward: Callable[[int], None], tmp_path: Path, step: str, side: str
 ) -> None:

@@ -52,6 +52,7 @@ from tests.support.database import database
 from tests.support.event_loop import Loop
 from tests.support.faces import by_cli, share_services
 from tests.support.lifespans import lifespan
+from tests.support.walks import walk_over
 
 CLOSED = sorted(name for name, operation in REGISTRY.items() if not operation.sandbox)
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@lovelace.example"}
@@ -122,7 +123,7 @@ def variants(path: str) -> list[str]:
     return [path, f"/api{path}", encoded, f"{path}?x=1"]
 
 
-@pytest.mark.parametrize("name", CLOSED)
+@walk_over("name", CLOSED)
 def test_a_closed_operation_is_refused_on_every_face(http: Application, name: str) -> None:
     operation = REGISTRY[name]
     for method, route in operation.routes:

@@ -1,7 +1,7 @@
 """What a database holds beside owners: how a start migrates it, and what ``graphmem doctor`` says of it.
 
 These tests change what all owners share, so they use the database of accounts, which one process has. After
-each migration Neo4j plans every statement anew, so most of them are ``long``.
+each migration Neo4j plans every statement anew, but in an ordinary run; most of them are ``long``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from graphmem.auth.file_urls import FileUrls, SignedFile
 from graphmem.context import Services
 from graphmem.database import migrations
 from graphmem.database.driver import Database
-from graphmem.doctor import database as doctor_database
 from graphmem.errors import MigrationRefused
 from graphmem.model import identity, identity_rules, person_names, reduction, times
 from graphmem.runtime import open_services
@@ -33,6 +32,7 @@ from graphmem.writing.state import State
 from tests.reliability.test_failpoints import Doom, doom
 from tests.support import faces
 from tests.support.actors import always, full_actor
+from tests.support.database import keeps_plans
 from tests.support.doctor import Examine, failed_findings
 from tests.support.event_loop import Loop
 from tests.support.examples import LONG
@@ -56,6 +56,21 @@ def services(settings: Settings, loop: Loop) -> Iterator[Services]:
     loop.run(opened.__aexit__(None, None, None))
 
 
+@pytest.fixture(autouse=True)
+def cleared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note that the plans of the database are cleared; in an ordinary run they stay, as they are right."""
+    script, asked = Database.script, list[str]()
+
+    async def noted(self: Database, text: Any, /, **params: Any) -> list[dict[str, Any]]:
+        if "clearQueryCaches" not in text:
+            return await script(self, text, **params)
+        asked.append(text)
+        return [] if keeps_plans() else await script(self, text, **params)
+
+    monkeypatch.setattr(Database, "script", noted)
+    return asked
+
+
 @pytest.fixture
 def rest(loop: Loop, services: Services, owner: str) -> Call:
     """The operations over REST, on that database."""
@@ -65,36 +80,9 @@ def rest(loop: Loop, services: Services, owner: str) -> Call:
 # Migrations
 
 
-def test_migrations_can_be_applied_twice(loop: Loop, services: Services) -> None:
+def test_migrations_can_be_applied_twice(loop: Loop, services: Services, cleared: list[str]) -> None:
     assert loop.run(migrations.apply(services.database)) == []
-
-
-def test_processes_that_open_a_new_database_at_once_all_succeed(
-    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names: list[LiteralString] = [f"race_{each}" for each in ("a", "b", "c", "d", "e", "f", "g", "h")]
-    making: tuple[LiteralString, ...] = tuple(
-        f"CREATE INDEX {name} IF NOT EXISTS FOR (n:Race) ON (n.{name})" for name in names
-    )
-    newer = migrations.Migration(migrations.shipped()[-1].version + 1, "race", "0" * 64, making)
-    known = (*migrations.shipped(), newer)
-    monkeypatch.setattr(migrations, "shipped", lambda: known)
-
-    async def open_at_once() -> list[Any]:
-        applied = (migrations.apply(services.database) for _ in range(6))
-        return await asyncio.gather(*applied, return_exceptions=True)
-
-    async def remove() -> None:
-        for name in names:
-            await services.database.script(f"DROP INDEX {name} IF EXISTS")
-        query = "MATCH (n:Migration {version: $version}) DELETE n"
-        await services.database.script(query, version=newer.version)
-
-    for _ in range(3 if LONG else 1):
-        try:
-            assert [error for error in loop.run(open_at_once()) if isinstance(error, BaseException)] == []
-        finally:
-            loop.run(remove())
+    assert cleared == []
 
 
 @pytest.fixture
@@ -145,7 +133,7 @@ def test_the_indexes_of_searches_of_an_earlier_release_are_dropped(
 
 
 def test_whoever_opens_an_older_database_is_told_to_rebuild(
-    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch, cleared: list[str]
 ) -> None:
     newer = migrations.Migration(migrations.shipped()[-1].version + 1, "empty", "0" * 64, ())
     known = (*migrations.shipped(), newer)
@@ -162,6 +150,7 @@ def test_whoever_opens_an_older_database_is_told_to_rebuild(
         return [line["event"] for line in logged]
 
     assert not opened()  # It needs nothing of an entity that an older one did not write.
+    assert len(cleared) == 1
     monkeypatch.setattr(migrations, "LAST_NEEDING_REBUILD", newer.version)
     (event,) = opened()
     assert "graphmem rebuild" in event
@@ -491,18 +480,6 @@ def undone(loop: Loop, services: Services) -> Iterator[Callable[..., None]]:
     loop.run(services.database.script("CALL db.awaitIndexes(60)"))
 
 
-def test_an_index_that_is_missing_fails_with_what_makes_it(
-    look: Examine, undone: Callable[..., None]
-) -> None:
-    made, _ = doctor_database._made(set(range(100)))["schema_waiting"]
-    undone("DROP INDEX schema_waiting", made)
-    findings = look(deep=True)
-    assert failed_findings(findings, "indexes") == [("fail", "the index schema_waiting is missing")]
-    assert [status for status, _ in failed_findings(findings, "consistency")] == ["warn"]
-    assert f"Run this in the Neo4j Browser: {made}" in [line.fix for line in findings]
-    assert "CREATE INDEX schema_waiting IF NOT EXISTS" in made
-
-
 @pytest.mark.parametrize(
     ("state", "status", "fix"),
     [
@@ -525,12 +502,6 @@ def test_an_index_that_is_not_online_is_told(
     ((told_status, message),) = failed_findings(findings, "indexes")
     assert (told_status, "the index entity_by_type is" in message) == (status, True)
     assert any(fix in finding.fix for finding in findings)
-
-
-def test_a_constraint_that_is_missing_fails(look: Examine, undone: Callable[..., None]) -> None:
-    made, _ = doctor_database._made(set(range(100)))["agent_id"]
-    undone("DROP CONSTRAINT agent_id", made)
-    assert failed_findings(look(), "indexes") == [("fail", "the constraint agent_id is missing")]
 
 
 def test_a_schema_that_is_newer_fails(look: Examine, undone: Callable[..., None]) -> None:
@@ -574,3 +545,52 @@ def test_entities_that_wait_for_a_vector_are_told(look: Examine, undone: Callabl
     )
     findings = look()
     assert "the database uses the model 'zzz'" in str(failed_findings(findings, "vectors"))
+
+
+# What changes indexes stands last: Neo4j then plans every statement anew
+
+
+def test_processes_that_open_a_new_database_at_once_all_succeed(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[LiteralString] = [f"race_{each}" for each in ("a", "b", "c", "d", "e", "f", "g", "h")]
+    making: tuple[LiteralString, ...] = tuple(
+        f"CREATE INDEX {name} IF NOT EXISTS FOR (n:Race) ON (n.{name})" for name in names
+    )
+    newer = migrations.Migration(migrations.shipped()[-1].version + 1, "race", "0" * 64, making)
+    known = (*migrations.shipped(), newer)
+    monkeypatch.setattr(migrations, "shipped", lambda: known)
+
+    async def open_at_once() -> list[Any]:
+        applied = (migrations.apply(services.database) for _ in range(6))
+        return await asyncio.gather(*applied, return_exceptions=True)
+
+    async def remove() -> None:
+        for name in names:
+            await services.database.script(f"DROP INDEX {name} IF EXISTS")
+        query = "MATCH (n:Migration {version: $version}) DELETE n"
+        await services.database.script(query, version=newer.version)
+
+    for _ in range(3 if LONG else 1):
+        try:
+            assert [error for error in loop.run(open_at_once()) if isinstance(error, BaseException)] == []
+        finally:
+            loop.run(remove())
+
+
+def test_an_index_that_is_missing_fails_with_what_makes_it(
+    look: Examine, undone: Callable[..., None]
+) -> None:
+    made = migrations.indexes()["schema_waiting"]
+    undone("DROP INDEX schema_waiting", made)
+    findings = look(deep=True)
+    assert failed_findings(findings, "indexes") == [("fail", "the index schema_waiting is missing")]
+    assert [status for status, _ in failed_findings(findings, "consistency")] == ["warn"]
+    assert f"Run this in the Neo4j Browser: {made}" in [line.fix for line in findings]
+    assert "CREATE INDEX schema_waiting IF NOT EXISTS" in made
+
+
+def test_a_constraint_that_is_missing_fails(look: Examine, undone: Callable[..., None]) -> None:
+    made = migrations.indexes()["agent_id"]
+    undone("DROP CONSTRAINT agent_id", made)
+    assert failed_findings(look(), "indexes") == [("fail", "the constraint agent_id is missing")]
