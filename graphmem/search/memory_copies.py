@@ -134,6 +134,8 @@ class MemoryCopies(Generic[Copy]):
 
     def _make_room(self, key: Key) -> None:
         """Drop other copies than that of a key, the one used longest ago first, until all fit."""
-        for other in [other for other, copy in self._copies.items() if other != key and len(copy.documents)]:
-            if self.bytes > self._memory:
+        total = self.bytes
+        for other, copy in [*self._copies.items()] if total > self._memory else ():
+            if total > self._memory and other != key and len(copy.documents):
+                total -= copy.bytes
                 self._drop(other)

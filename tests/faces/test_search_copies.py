@@ -468,6 +468,25 @@ def test_the_copy_that_was_used_longest_ago_gives_way(loop: Loop, services: Serv
         )
 
 
+def test_a_search_sums_the_memory_of_the_copies_of_others_once(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = with_new_copies(services, 50_000_000)
+    runs = [by_runner(loop, copies, str(uuid.uuid4())) for _ in range(4)]
+    for run in runs:
+        store(run, "Garden")
+        run("entities.query", search="garden")
+    sums: list[int] = []
+
+    def counted(kept: SearchCopies) -> int:
+        sums.append(sum(copy.bytes for copy in kept._copies.values()))
+        return sums[-1]
+
+    monkeypatch.setattr(SearchCopies, "bytes", property(counted))
+    runs[0]("entities.query", search="garden")
+    assert len(sums) == 1
+
+
 def test_a_commit_that_is_only_partly_visible_is_read_again() -> None:
     row = CopiedEntity("ent_1", 7, 0, "note", 0, "a", None, None, None)
     assert not is_whole([row], Commit(7, 2))

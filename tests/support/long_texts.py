@@ -126,6 +126,12 @@ _BY_FORM: Final[dict[str, Callable[[str], object]]] = {
 NO_TEXTS: Final = ("int", "Builder", "DocumentLimits", "Issues", "Kind")
 
 
+def _written(annotation: object) -> str:
+    """Return an annotation as it is written, without the modules of its names."""
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"\b(?:\w+\.)+(?=\w)", "", text)
+
+
 def _form(annotation: str) -> Callable[[str], object] | None:
     if _TEXTS.fullmatch(annotation):
         # Words of a question are a set where their order does not count.
@@ -244,9 +250,9 @@ def _ways(name: str, function: Callable[..., object]) -> Iterator[Case]:
         for value in inspect.signature(function).parameters.values()
         if value.default is value.empty and value.kind is value.POSITIONAL_OR_KEYWORD
     ]
-    forms = [_form(str(value.annotation)) for value in asked]
+    forms = [_form(_written(value.annotation)) for value in asked]
     known = [form for form in forms if form is not None]
-    places = [place for place, each in enumerate(asked) if str(each.annotation) not in NO_TEXTS]
+    places = [place for place, each in enumerate(asked) if _written(each.annotation) not in NO_TEXTS]
     if not places or len(known) < len(forms):
         return
     for place in places if len(places) > 1 else ():
