@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 import graphmem.cli.me
-from graphmem.cli import initializing, session
+from graphmem.cli import initializing
 from graphmem.cli.main import app
 from graphmem.cli.session import Session
 from graphmem.environment_file import FILE, NOTE
@@ -130,7 +130,7 @@ def test_a_wait_for_the_database_is_told(
         return {"canonical_name": "Ada"}
 
     monkeypatch.setattr(calling, "TELL_SECONDS", 0.01)
-    monkeypatch.setattr(session, "tell_progress", tell)
+    monkeypatch.setattr(initializing, "tell_progress", tell)
     monkeypatch.setattr(graphmem.cli.me, "me", patient)
     assert init(run, "--yes", "--neo4j-uri", URI, "--no-agents", "--me", "Ada")["me"] == "Ada"
     assert lines[0] == "storing who you are … 0 s"
