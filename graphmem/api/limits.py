@@ -15,7 +15,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
@@ -220,6 +220,9 @@ class RequestMeter(Meter):
             if not is_left:
                 self.is_refused = True
                 raise self.usage.refusal()
+
+    def again(self) -> Meter:
+        return replace(self, usage=None)
 
     @contextlib.contextmanager
     def attempt(self, authorization: str | None) -> Iterator[None]:

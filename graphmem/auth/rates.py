@@ -4,6 +4,8 @@ A face sets a meter for each request of the callers that it limits (:mod:`graphm
 meter nothing is counted: so it is for requests over the Unix socket, and for commands in process.
 """
 
+from __future__ import annotations
+
 import contextlib
 import enum
 from collections.abc import Awaitable, Callable, Iterator
@@ -46,6 +48,10 @@ class Meter:
     def count(self, rate_class: RateClass, actor: Actor) -> None:
         """Count a request once, for its credential or address. Raises RateLimited: none of the class is
         left."""
+
+    def again(self) -> Meter:
+        """Return the meter of a further message of the same request, which counts as a request does."""
+        return self
 
     def attempt(self, authorization: str | None) -> AbstractContextManager[None]:
         """Count an attempt with a header if the block refuses it by 401. Raises RateLimited: too many

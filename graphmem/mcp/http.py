@@ -23,6 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from graphmem.api.body import Replayed
 from graphmem.auth import Actor, request_actor
+from graphmem.auth.rates import measured, meter
 from graphmem.context import Services
 from graphmem.database.jobs import waited_for
 from graphmem.errors import Forbidden, InvalidInput, MethodNotAllowed
@@ -33,6 +34,7 @@ from graphmem.mcp.toolsets import TOOLSETS, all_tools
 HEADER = "X-MCP-Tools"
 VERSION_HEADER, BATCHED = "MCP-Protocol-Version", "2025-03-26"
 """The version that has batches of messages. It has no header of the version yet."""
+BATCH_LIMIT = 100  # messages of a batch; one of more is refused
 PROGRESS_SECONDS = 4.0
 _EVENTS = (b"content-type", b"text/event-stream")
 _actor: ContextVar[Actor] = ContextVar("mcp_actor")
@@ -91,7 +93,8 @@ class McpEndpoint:
             raise MethodNotAllowed
         manager = self._manager(scope)
         headers, message = Headers(scope=scope), _decoded(content)
-        is_batch = isinstance(message, list) and message and headers.get(VERSION_HEADER, BATCHED) == BATCHED
+        is_list = isinstance(message, list) and 0 < len(message) <= BATCH_LIMIT
+        is_batch = is_list and headers.get(VERSION_HEADER, BATCHED) == BATCHED
         token = _progress_token(message) if "text/event-stream" in headers.get("accept", "") else None
         scope, send = _acceptable(scope, send)
         actor = request_actor(scope)
@@ -152,7 +155,8 @@ async def _answer_batch(
         return {"type": "http.request", "body": json.dumps(each).encode(), "more_body": False}
 
     for each in batch:  # noqa: B007 (the messages are received one by one)
-        answers += filter(None, [_body(await _collected(manager, scope, receive))])
+        with measured(meter().again()):
+            answers += filter(None, [_body(await _collected(manager, scope, receive))])
     body = b"[" + b",".join(answers) + b"]" if answers else None
     await Response(body, 200 if body else 202, media_type="application/json")(scope, receive, send)
 

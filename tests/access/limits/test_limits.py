@@ -180,11 +180,19 @@ def test_prompts_and_completion_count_as_searches_and_resources_as_reads(
         assert answer.headers["ratelimit"].startswith(left)
 
 
-def test_a_batch_of_messages_is_refused(loop: Loop, app_with: Make, owner: str) -> None:
-    """A request counts once. It must therefore hold one message."""
+def test_each_message_of_a_batch_counts_as_a_request(loop: Loop, app_with: Make, owner: str) -> None:
+    caller = Caller(loop, app_with(limit_reads="2/hour"), f"good-{owner}")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_stats"}}
+    answers = caller("POST", "/mcp", json=[call] * 4, headers=MCP).json()
+    assert [each["result"].get("isError", False) for each in answers] == [False, False, True, True]
+    assert "RATE_LIMITED" in str(answers[2])
+    refused(caller("GET", "/stats"))
+
+
+def test_a_batch_of_too_many_messages_is_refused(loop: Loop, app_with: Make, owner: str) -> None:
     caller = Caller(loop, app_with(), f"good-{owner}")
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_stats"}}
-    answer = caller("POST", "/mcp", json=[call, call], headers=MCP)
+    answer = caller("POST", "/mcp", json=[call] * 101, headers=MCP)
     assert answer.status_code == 400
     assert "result" not in answer.text
 
