@@ -161,14 +161,17 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
 
 def _warn_of_mailbox(draft: Draft, item: Item) -> None:
     """Warn of an e-mail address with a name or as a link: the address alone identifies another entity."""
-    values = {identity.spelled(name): canonical.decode(value) for name, value in item.fields.items()}
-    mailbox = identity.identity_value(values.get("email")) if "email" in item.basis else None
-    if mailbox and (address := address_of(mailbox)) != mailbox:
-        message = (
-            f"the entity is identified by {mailbox!r}, and is another one than that of {address}: store the "
-            "address alone, and merge the two if they are one"
-        )
-        draft.warn("EMAIL_WITH_NAME", message, item.index, field="email", entity_id=item.entity_id)
+    for name, text in item.fields.items():
+        is_mailbox = "<" in text or "mailto:" in text.lower()
+        if not is_mailbox or "email" not in item.basis or identity.spelled(name) != "email":
+            continue
+        mailbox = identity.identity_value(canonical.decode(text)) or ""
+        if (address := address_of(mailbox)) != mailbox:
+            message = (
+                f"the entity is identified by {mailbox!r}, and is another one than that of {address}: store "
+                "the address alone, and merge the two if they are one"
+            )
+            draft.warn("EMAIL_WITH_NAME", message, item.index, field="email", entity_id=item.entity_id)
 
 
 def _warn_of_family_name(draft: Draft, item: Item, before: Thing, form: shared_addresses.AnyForm) -> None:

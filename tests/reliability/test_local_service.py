@@ -200,7 +200,8 @@ def test_an_idle_service_ends_and_the_next_call_starts_it(local: Settings) -> No
     brief = local.model_copy(update={"service_idle_seconds": 0.3})
     first = calling.ensure(brief)["pid"]
     wait_for(lambda: not is_locked(place(brief)))
-    assert store(brief)["entities_created"] == 1
+    # One that ends so soon may end before a busy machine sends the call.
+    assert store(local)["entities_created"] == 1
     assert not is_alive(first)
 
 

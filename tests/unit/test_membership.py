@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from operator import itemgetter
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -34,11 +35,16 @@ def facts(moment: st.SearchStrategy[tuple[int, int]]) -> st.SearchStrategy[list[
 
 IN_ORDER = facts(MOMENT.map(lambda moment: (moment, moment)))
 ANY_ORDER = facts(st.tuples(MOMENT, MOMENT))
+
+
+def in_order(touched: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted(touched))
+
+
 TOUCHES = st.dictionaries(
     st.sampled_from(ENTITIES),
-    st.lists(st.tuples(MOMENT, MOMENT), max_size=8, unique_by=lambda touch: touch[0]).map(
-        lambda touched: tuple(sorted(touched))
-    ),
+    # Hypothesis parses the text of a lambda, and CPython 3.11 may refuse to while another thread parses.
+    st.lists(st.tuples(MOMENT, MOMENT), max_size=8, unique_by=itemgetter(0)).map(in_order),
 )
 CLOCK = MOMENT | st.just(times.LATEST)
 
