@@ -136,8 +136,7 @@ def _day(value: Any) -> int | None:
     text = value.strip().lower() if isinstance(value, str) else ""
     if text not in ("today", "yesterday"):
         return times.parse(text) if len(text) == len("2026-01-31") else None
-    shown = times.on_clocks(times.now())
-    return times.from_clocks(shown - shown % times.DAY - times.DAY * (text == "yesterday"))
+    return times.from_clocks(times.midnight(times.now()) - times.DAY * (text == "yesterday"))
 
 
 def _offset(value: int) -> int:

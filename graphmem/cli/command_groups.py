@@ -51,9 +51,9 @@ def proposals(word: str, group: Sequence[str], known: Sequence[str]) -> list[str
 def _instead(exc: Any, root: TyperGroup, line: Sequence[str]) -> str:
     """Return what to do in place of a line of another service, or of an option that a command lacks."""
     table = tables.read("cli/synonyms")
-    said = f" {' '.join(line)} "
+    written = f" {' '.join(line)} "
     if not hasattr(exc, "option_name"):
-        texts = [text for words, text in table["lines"].items() if f" {words} " in said]
+        texts = [text for words, text in table["lines"].items() if f" {words} " in written]
         return f" (use {texts[0]})" if texts else ""
     name: str = exc.option_name
     known = getattr(exc.ctx.command, "instead", {}) if exc.ctx else {}

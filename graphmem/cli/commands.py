@@ -283,7 +283,8 @@ def _arguments(entry: Listed, values: dict[str, Any]) -> dict[str, Any]:
             values[parameter.keyword] = " ".join(words) if words else None
     raw = {} if file is None else _from_file(entry, file)
     # Clients of another service give that of the caller itself, which asks for nothing.
-    raw |= {name: value for name in ("user_id",) if (value := values.pop(name, None)) is not None}
+    if (user_id := values.pop("user_id", None)) is not None:
+        raw["user_id"] = user_id
     parameters = sorted(entry.parameters, key=lambda parameter: parameter.is_own_name)
     names = {parameter.name: parameter.shown for parameter in parameters if parameter.is_argument}
     raw = {names.get(name, name): value for name, value in raw.items()}

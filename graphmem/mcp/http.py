@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import AsyncIterator, Coroutine
 from contextvars import ContextVar
 from functools import partial
@@ -36,6 +37,7 @@ VERSION_HEADER, BATCHED = "MCP-Protocol-Version", "2025-03-26"
 """The version that has batches of messages. It has no header of the version yet."""
 BATCH_LIMIT = 100  # messages of a batch; one of more is refused
 PROGRESS_SECONDS = 4.0
+_LIST = re.compile(rb"\s*\[")
 _EVENTS = (b"content-type", b"text/event-stream")
 _actor: ContextVar[Actor] = ContextVar("mcp_actor")
 
@@ -92,13 +94,16 @@ class McpEndpoint:
         if scope["method"] != "POST":
             raise MethodNotAllowed
         manager = self._manager(scope)
-        headers, message = Headers(scope=scope), _decoded(content)
+        headers, actor = Headers(scope=scope), request_actor(scope)
+        is_limited = not actor.scopes >= self._scopes
+        # The package reads each message, which may hold a file: it is read here only where that is of use.
+        is_read = is_limited or _LIST.match(content) or b"progressToken" in content
+        message: Any = _decoded(content) if is_read else None
         is_list = isinstance(message, list) and 0 < len(message) <= BATCH_LIMIT
         is_batch = is_list and headers.get(VERSION_HEADER, BATCHED) == BATCHED
         token = _progress_token(message) if "text/event-stream" in headers.get("accept", "") else None
         scope, send = _acceptable(scope, send)
-        actor = request_actor(scope)
-        if not actor.scopes >= self._scopes:
+        if is_limited:
             for each in message if isinstance(message, list) else [message]:
                 _check_scope(actor, each)
         acting = _actor.set(actor.named("mcp") if actor.client == "rest" else actor)
@@ -170,8 +175,8 @@ async def _tell_progress(answer: Coroutine[Any, Any, list[Message]], token: int 
                 await send({"type": "http.response.start", "status": 200, "headers": [_EVENTS]})
             seconds += PROGRESS_SECONDS
             params = {"progressToken": token, "progress": seconds, "message": f"{seconds:g} s"}
-            told = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
-            event = {"type": "http.response.body", "body": orjson.dumps(told), "more_body": True}
+            notification = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+            event = {"type": "http.response.body", "body": orjson.dumps(notification), "more_body": True}
             await _send_event(send, event)
         messages = await task
     finally:

@@ -53,6 +53,12 @@ def from_clocks(shown: int) -> int:
     return shown - _ahead((_EPOCH + timedelta(microseconds=shown)).replace(tzinfo=zone))
 
 
+def midnight(at: int) -> int:
+    """Return the first moment of the day of a time, as the clocks of the time zone show it."""
+    shown = on_clocks(at)
+    return shown - shown % DAY
+
+
 def _ahead(moment: datetime) -> int:
     return (moment.utcoffset() or timedelta(0)) // timedelta(microseconds=1)
 

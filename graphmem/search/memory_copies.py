@@ -135,7 +135,9 @@ class MemoryCopies(Generic[Copy]):
     def _make_room(self, key: Key) -> None:
         """Drop other copies than that of a key, the one used longest ago first, until all fit."""
         total = self.bytes
-        for other, copy in [*self._copies.items()] if total > self._memory else ():
-            if total > self._memory and other != key and len(copy.documents):
+        for other, copy in [*self._copies.items()]:
+            if total <= self._memory:
+                return
+            if other != key and len(copy.documents):
                 total -= copy.bytes
                 self._drop(other)

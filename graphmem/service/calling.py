@@ -278,10 +278,13 @@ def environment(settings: Settings) -> dict[str, str]:
 @contextlib.contextmanager
 def telling(doing: str, tell: Tell | None) -> Iterator[None]:
     """Tell every few seconds what a call waits for: Neo4j plans the first statements for long."""
+    if tell is None:
+        yield
+        return
     ended, begin = threading.Event(), time.monotonic()
 
     def tell_again() -> None:
-        while tell is not None and not ended.wait(TELL_SECONDS):
+        while not ended.wait(TELL_SECONDS):
             tell(f"{doing} … {time.monotonic() - begin:.0f} s")
 
     thread = threading.Thread(target=tell_again, daemon=True)

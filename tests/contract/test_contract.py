@@ -12,6 +12,7 @@ from graphmem.api.openapi import document
 from graphmem.api.rest_routes import ROUTES, is_public
 from graphmem.cli.main import app
 from graphmem.errors import CATALOGUE, SandboxDisabled, SetupError
+from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.registry import REGISTRY, Face, Operation
 from graphmem.settings import Settings, variable
 from tests.contract import snapshots
@@ -104,6 +105,11 @@ def test_every_error_has_a_status_of_the_interface() -> None:
 def test_the_help_of_a_command_has_an_example(operation: Operation) -> None:
     shown = CliRunner().invoke(app, [*operation.command, "--help"]).stdout
     assert re.search(r"Example", shown)
+
+
+def test_each_toolset_has_the_metadata_of_a_resource_of_its_own() -> None:
+    paths = {route.path for route in ROUTES}
+    assert paths >= {f"/.well-known/oauth-protected-resource/mcp/{name}" for name in TOOLSETS}
 
 
 def test_the_interface_of_this_version_is_all_there() -> None:

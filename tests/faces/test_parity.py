@@ -354,8 +354,8 @@ def test_no_answer_of_a_tool_cites_a_route(expected_by_face: dict[Face, Outcomes
 def test_every_face_was_asked_every_row_that_it_has(face: str, outcomes: Outcomes) -> None:
     # A command line has no options but its own, and some operations are no tool.
     rows = ROWS[:: ONE_OF.get(face, 1)]
-    asked = [row for row in rows if not row.not_in_cli and Face.MCP in REGISTRY[row.name].faces]
-    assert sum(map(bool, outcomes.values())) >= len(asked)
+    rows_of_face = [row for row in rows if not row.not_in_cli and Face.MCP in REGISTRY[row.name].faces]
+    assert sum(map(bool, outcomes.values())) >= len(rows_of_face)
 
 
 @pytest.mark.parametrize("text", ["é", " ", "\\", "'", "+", "a b", "x" * 200, "%41", "?x", "#x"])

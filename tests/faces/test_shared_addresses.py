@@ -245,8 +245,8 @@ def test_an_address_with_a_name_or_as_a_link_is_stored_with_a_warning(run: Call)
     warnings = [each for each in answer["store_warnings"] if each["code"] == "EMAIL_WITH_NAME"]
     assert [(each["index"], each["field"]) for each in warnings] == [(0, "email"), (2, "email")]
     assert [each["entity_id"] for each in warnings] == [answer["entities"][i]["entity_id"] for i in (0, 2)]
-    found = run("entities.find", identifier="cy@lund.example")["entities"]
-    assert {each["entity_id"] for each in found} == {each["entity_id"] for each in answer["entities"]}
+    entities = run("entities.find", identifier="cy@lund.example")["entities"]
+    assert {each["entity_id"] for each in entities} == {each["entity_id"] for each in answer["entities"]}
 
 
 def test_the_changes_are_those_of_the_people(run: Call) -> None:

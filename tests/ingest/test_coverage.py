@@ -140,10 +140,12 @@ def test_text_of_a_fixture_is_read_or_counted(file: Path) -> None:
     except ParseFailed:
         return
     texts_of = HELD.get(document.format)
-    held = {word for text in texts_of(data) for word in WORD.findall(letters(text))} if texts_of else set()
+    words_of_file = (
+        {word for text in texts_of(data) for word in WORD.findall(letters(text))} if texts_of else set()
+    )
     values = (str(field.value) for part in document.parts for field in part.fields)
     read = letters("\n".join([document.text, *values]))
-    missing = sorted(word for word in held if word not in read)
+    missing = sorted(word for word in words_of_file if word not in read)
     is_told = any(warning.startswith("TEXT_NOT_READ") for warning in document.warnings)
     assert not missing or is_told, missing
 

@@ -57,9 +57,9 @@ def _exif(image: Image.Image, builder: Builder) -> dict[str, Any]:
 
 def _texts(image: Image.Image) -> dict[str, Any]:
     """Return what a PNG says of itself, and the comments of other images; packets of XML are none."""
-    said = {str(key): value for key, value in image.info.items()}
-    names = (key for key, value in said.items() if isinstance(value, str) or key == "comment")
-    return {key: text for key in names if not key.startswith("XML:") and (text := _value(said[key]))}
+    entries = {str(key): value for key, value in image.info.items()}
+    names = (key for key, value in entries.items() if isinstance(value, str) or key == "comment")
+    return {key: text for key in names if not key.startswith("XML:") and (text := _value(entries[key]))}
 
 
 def _value(value: Any) -> Any:

@@ -163,10 +163,12 @@ class _Contents:
             better = [pair for pair in others if _says_more(pair[1], texts[0][1])]
             texts = better[:1] or texts
         else:
-            said = {word for each, text in texts if each == "text/plain" for word in words.tokens(text)}
+            plain_words = {
+                word for each, text in texts if each == "text/plain" for word in words.tokens(text)
+            }
             for each, text in texts[:]:
                 of_html = {*words.tokens(text)} if each == "text/html" else set[str]()
-                if 4 * len(of_html - said) < len(of_html):
+                if 4 * len(of_html - plain_words) < len(of_html):
                     # It says what the plain texts say.
                     self.builder.left_out("HTML part", len(text))
                     texts.remove((each, text))

@@ -275,7 +275,11 @@ class Reading(QuestionChart):
     def _counted(self) -> Phrase | None:
         """Return the people that are counted, or that work for who asks: "How many employees do we have?"."""
         people = set(self.types) & question_words.PERSONS
-        who = [place for place, token in enumerate(self.tokens) if token in _WHO]
+        who = [
+            place
+            for place, token in enumerate(self.tokens)
+            if question_words.answer_kinds([token]) == {"person"}
+        ]
         places = [*self._run_of("counting")] or (who if not _WORKING.isdisjoint(self.tokens) else [])
         kinds = [kind_words.named_kind([each], self.types, self.aliases) for each in self.tokens]
         named = {place for place, each in enumerate(kinds) if each and people.issuperset(each.types)}
@@ -379,8 +383,10 @@ def _says_most(edge: Edge) -> tuple[int, int, bool]:
 _JOINING: Final = ASKING | LINKS | BEFORE
 _JOINS: Final = LINKS | NAMING | BEING
 _TOTAL_WORDS: Final = {word for run in TOTALS for word in run}
-_WORKING, _PAYING, _OURS = map(lexicon.words, ("working", "paying", "self_plural"))
-_WHO: Final = {word for word, kind in lexicon.meanings("wanted").items() if kind == "person"}
+_PAYING, _OURS = map(lexicon.words, ("paying", "self_plural"))
+_WORKING: Final = lexicon.words("working") | {
+    word for word, verb in lexicon.meanings("verbs").items() if verb == "work"
+}
 _OWNING: Final = lexicon.words("owning")
 _HAVING: Final = lexicon.words("having")
 _PAST: Final = lexicon.words("past") | {"last"}

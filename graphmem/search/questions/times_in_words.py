@@ -116,7 +116,7 @@ class Calendar:
     @property
     def today(self) -> int:
         """Midnight, as clocks show it."""
-        return _midnight(times.on_clocks(self.now))
+        return times.midnight(self.now)
 
     def words_at(self, place: int) -> Iterator[Edge]:
         """Yield what the word at a place may be of a time."""
@@ -187,7 +187,7 @@ class Calendar:
                 self._stretch(start, end, 1, length) if bound in ("until", "within") else None
             ),
             "ago": lambda start, end, length: self._period(
-                start, end, _day(_midnight(times.on_clocks(self.now) - length))
+                start, end, _day(times.midnight(self.now - length))
             ),
             "bounded": lambda start, end, bound, *within: (
                 self._bounded(start, end, bound, within[-1]) if bound != "over" or len(within) > 1 else None
@@ -272,10 +272,6 @@ def of_words(text: str, now: int) -> Period | None:
     lone = [edge._replace(symbol="lone_month") for edge in edges if edge.symbol == "month"]
     phrases = Chart(none, none, calendar.actions).parse("times", [*edges, *lone])
     return next((each.value for each in phrases if each[:3] == ("PERIOD", 0, len(tokens))), None)
-
-
-def _midnight(shown: int) -> int:
-    return shown - shown % times.DAY
 
 
 def _day(midnight: int) -> Moment:

@@ -3,6 +3,8 @@
 /** The address of the service: the page is at its root, whatever path a proxy has put before it. A frame of a host has none. */
 const BASE = new URL('.', location.protocol === 'about:' ? 'http://localhost' : location.href.split('#')[0]);
 const PENDING = 'graphmem-login';
+/** The time zone of the browser: days in questions are its days. */
+const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** Seconds before its end at which a token is renewed. */
 const RENEW_BEFORE = 60;
 
@@ -67,9 +69,8 @@ export function withQuery(path, query) {
  * @param {RequestInit} options
  */
 async function send(path, options) {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   /** @type {Record<string, string>} */
-  const headers = { 'X-Client-Name': 'inspector', Prefer: `timezone=${zone}`, ...(/** @type {any} */ (options.headers)) };
+  const headers = { 'X-Client-Name': 'inspector', Prefer: `timezone=${ZONE}`, ...(/** @type {any} */ (options.headers)) };
   if (tokens) headers.Authorization = `Bearer ${tokens.access}`;
   try {
     return await fetch(address(path), { ...options, headers, credentials: 'omit', redirect: 'error', cache: 'no-store' });
