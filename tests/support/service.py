@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -82,17 +83,28 @@ class Service:
 
 
 def free_port() -> int:
-    """Return a port that nobody has just now.
+    """Return a port that nobody has just now, and that this process got from here for no other service.
 
     Each process of a run has a range of its own, below the ports that connections and services without a
-    port of their own get: else another one could take it before the service does.
+    port of their own get: else another one could take it before the service does. A service that starts has
+    not taken its port yet, so the range is gone through in turn.
     """
-    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % PORT_RANGES
     while True:
-        port = PORTS_FROM + number * PORTS_EACH + random.randrange(PORTS_EACH)
+        port = next(PORTS)
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
+
+
+def _ports() -> Iterator[int]:
+    """Yield the ports of this process in turn, again and again, from one at random."""
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % PORT_RANGES
+    first = random.randrange(PORTS_EACH)
+    for step in itertools.count(first):
+        yield PORTS_FROM + number * PORTS_EACH + step % PORTS_EACH
+
+
+PORTS = _ports()
 
 
 def start(
