@@ -16,6 +16,10 @@ WORDS_LIMIT: Final = 4
 LENGTH_LIMIT: Final = 100  # a name of more words or characters, or one with digits, is near no other
 _FAR: Final = 2
 _FORMS: Final = [group.split() for group in tables.read("model/nicknames")["groups"]]
+_OTHERS: Final[list[str]] = tables.read("model/nicknames")["others"]
+_OTHER_FORMS: Final = {
+    word: frozenset(group for group in _OTHERS if word in group.split()) for word in " ".join(_OTHERS).split()
+}
 FULL_NAMES: Final[dict[str, frozenset[str]]] = {
     word: frozenset(forms[0] for forms in _FORMS if word in forms) for word in sorted({*chain(*_FORMS)})
 }
@@ -77,7 +81,8 @@ def are_near(folded: str, other: str) -> bool:
 
 def is_form_of(word: str, other: str) -> bool:
     """Return whether two words of names may be one: one given name, an initial, or one slip apart."""
-    return _distance(word, other) < _FAR
+    is_short_form = not _OTHER_FORMS.get(word, frozenset()).isdisjoint(_OTHER_FORMS.get(other, ()))
+    return is_short_form or _distance(word, other) < _FAR
 
 
 def is_short_for(folded: str, other: str) -> bool:

@@ -8,10 +8,10 @@ no order.
 
 Names contradict each other where the given names are not one name: beyond nicknames, short forms, initials,
 accents, script, the order of the words and one slip; so do a name and that of the other gender: Daniel and
-Daniela. Another family name with the same given name
-contradicts nothing: people marry. Birthdays contradict each other where both are full days, and are not each
-other with day and month exchanged. At an address of a role, such as ``info@``, every other name is another
-part.
+Daniela, senior and junior, and, where no given name is known, Mr and Mrs. Another family name with the same
+given name contradicts nothing: people marry. Birthdays contradict each other where both are full days, and
+are not each other with day and month exchanged. At an address of a role, such as ``info@``, every other name
+is another part.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any, Final, NamedTuple
 
 from graphmem import tables
@@ -43,6 +43,29 @@ _HONORIFICS: Final = frozenset({
     *person_names.HONORIFICS.split(),
     "hr", "fr", "mag", "ing", "med", "don", "dona", "sr", "srta", "sig", "dottssa",
 })  # fmt: skip
+
+
+def _labels(listed: str) -> list[str]:
+    """Return labels as queries compare them, also without their accents."""
+    labels = identity.squeezed(listed.replace(" ", "\n")).split()
+    return [*labels, *(plain for each in labels if (plain := _without_accents(each)) not in labels)]
+
+
+def _without_accents(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
+
+
+_TOLD_APART: Final = [
+    [frozenset(words.split()) for words in pair]
+    for pair in tables.read("model/names_of_people")["told_apart"]
+]
+"""Words beside two names that make them the names of two people."""
+_FIRST_AND_LAST: Final = [
+    [_labels(labels) for labels in pair] for pair in tables.read("model/names_of_people")["first_and_last"]
+]
+_FULL_NAMES: Final = _labels(tables.read("model/names_of_people")["full_names"])
+_OTHER_LABELS: Final = frozenset((*chain(*chain(*_FIRST_AND_LAST)), *_FULL_NAMES))
+"""The labels of names of people in other languages than English."""
 _ROLES: Final = frozenset(
     word for words in tables.read("model/role_addresses").values() for word in words.split()
 )
@@ -76,12 +99,13 @@ def basis_of(entity_type: str | None) -> str | None:
     return NUMBER if numbered and numbered.is_dated else None
 
 
-def fields_of(entity_type: str) -> tuple[str, ...]:
-    is_number = basis_of(entity_type) == NUMBER
-    names = (
-        (NUMBER, *NumberForm._fields) if is_number else (EMAIL, *Form._fields, "canonical_name", "full_name")
-    )
-    return tuple(identity.identifying_names(entity_type, (names,)))
+@lru_cache(maxsize=1_000)
+def fields_of(entity_type: str) -> frozenset[str]:
+    """Return the fields that say who is meant at an address or number, also as queries compare them."""
+    if basis_of(entity_type) == NUMBER:
+        return frozenset(identity.identifying_names(entity_type, ((NUMBER, *NumberForm._fields),)))
+    named = identity.identifying_names(entity_type, ((EMAIL, *Form._fields, "canonical_name", "full_name"),))
+    return _OTHER_LABELS.union(named, map(identity.squeezed, named))
 
 
 def beside_number(read: Mapping[str, Any]) -> NumberForm:
@@ -102,8 +126,19 @@ def form_of(entity_type: str, fields: Mapping[str, Any]) -> AnyForm | None:
         beside = beside_number(read)
         return beside if any(beside) else None
     names = (identity.identity_value(read.get(name)) for name in ("name", "canonical_name", "full_name"))
-    form = Form(next(filter(None, names), None), identity.identity_value(read.get("birthday")))
+    name = _name_in_other_languages(fields) or next(filter(None, names), None)
+    form = Form(name, identity.identity_value(read.get("birthday")))
     return form if any(form) else None
+
+
+def _name_in_other_languages(fields: Mapping[str, Any]) -> str | None:
+    """Return the first and last name of a person, else the whole name, in another language than English."""
+    texts = {identity.squeezed(label): identity.identity_value(value) for label, value in fields.items()}
+    for labels in () if _OTHER_LABELS.isdisjoint(texts) else (*_FIRST_AND_LAST, [_FULL_NAMES]):
+        parts = [next(filter(None, map(texts.get, each)), None) for each in labels]
+        if all(parts):
+            return " ".join(filter(None, parts))
+    return None
 
 
 def contradiction(form: AnyForm, other: AnyForm) -> str | None:
@@ -124,6 +159,12 @@ def names_contradict(name: str, other: str) -> bool:
     words, others = _words(name), _words(other)
     if name == other or not words or not others or _script(words[0]) != _script(others[0]):
         return False
+    generations, genders = _TOLD_APART
+    spelled, others_spelled = (each.replace(".", "").replace(",", "").split() for each in (name, other))
+    if _are_told_apart(spelled[-1:], others_spelled[-1:], generations):
+        return True
+    if len(words) == len(others) == 1 and _are_told_apart(spelled, others_spelled, genders):
+        return True
     if min(len(words), len(others)) == 1:
         return not any(_are_one(word, each) for word in words for each in others)
     if _script(words[0]).startswith(_FAMILY_FIRST):
@@ -135,6 +176,14 @@ def names_contradict(name: str, other: str) -> bool:
     return not (
         any(_are_one(word, others_family) for word in given)
         and any(_are_one(family, each) for each in others_given)
+    )
+
+
+def _are_told_apart(words: Sequence[str], others: Sequence[str], sides: Sequence[frozenset[str]]) -> bool:
+    """Return whether one name has a word of one side, and the other name one of the other."""
+    return any(
+        not side.isdisjoint(words) and not opposite.isdisjoint(others)
+        for side, opposite in (sides, sides[::-1])
     )
 
 
@@ -157,8 +206,8 @@ def _share_family(words: Sequence[str], others: Sequence[str]) -> bool:
 @lru_cache(maxsize=50_000)
 def _words(name: str) -> list[str]:
     family, comma, given = name.partition(",")
-    plain = unicodedata.normalize("NFD", f"{given} {family}" if comma else name)
-    letters = "".join(c if c.isalnum() else " " for c in plain if unicodedata.category(c) != "Mn")
+    plain = _without_accents(f"{given} {family}" if comma else name)
+    letters = "".join(c if c.isalnum() else " " for c in plain)
     words = letters.split()
     return [word for word in words if word not in _HONORIFICS] or words
 

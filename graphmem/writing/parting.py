@@ -55,8 +55,12 @@ def address_form(
         or kind not in facts.VALUE_KINDS
     ):
         return None
-    known = identity.identifying_fields(entity_type, "+".join(shared_addresses.fields_of(entity_type)), texts)
-    values = {name: canonical.decode(text) for name, text in known.items()}
+    known = shared_addresses.fields_of(entity_type)
+    values = {
+        name: canonical.decode(text)
+        for name, text in texts.items()
+        if not known.isdisjoint((name, identity.spelled(name), identity.squeezed(name)))
+    }
     address = identity.identifying_value(entity_type, basis, identity.read_fields(entity_type, values))
     form = shared_addresses.form_of(entity_type, values)
     return AddressForm(address, form) if address and form else None
@@ -112,7 +116,8 @@ def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
 
 def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -> bool:
     """Return whether evidence of a person, with further forms, may contradict itself. The evidence has values
-    of corrections too: whether an address is shared is read from its observations."""
+    of corrections too, and no names but those of ``name``: whether an address is shared is read from its
+    observations."""
     basis = basis_of(entity.kind)
     if basis is None or state.head(entity.kind).alternatives is not None:
         return False
@@ -123,6 +128,8 @@ def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -
         if name in kind._fields
     }
     forms |= address.forms if address else set()
+    if address and kind is Form and all(name != "name" for name, _ in entity.evidence):
+        return any(form[0] for form in address.forms)
     if all(len({*filter(None, values)}) < 2 for values in zip(*forms, strict=True)):
         return False
     addresses = [value for name, value in entity.evidence if name == basis]

@@ -37,6 +37,20 @@ def test_two_people_of_one_address_are_two(run: Call, audited: Audited) -> None:
 
 
 @pytest.mark.parametrize(
+    "label", ["full_name", "fullName", "canonical_name", "display_name", "Vor- und Nachname"]
+)
+@pytest.mark.parametrize("other_label", [None, "name"])
+def test_two_requests_with_names_under_other_labels_are_about_two(
+    run: Call, audited: Audited, label: str, other_label: str | None
+) -> None:
+    for person, said in ((NILS, label), (BERIT, other_label or label)):
+        fields = {said if name == "name" else name: value for name, value in person.items()}
+        run("store", entities=[fields])
+    assert sorted(phone for _, phone in shown(run).values()) == ["+45 91", "+45 92"]
+    assert audited(False) == {}
+
+
+@pytest.mark.parametrize(
     "damage",
     [
         "n.parting = 'x'",

@@ -19,7 +19,10 @@ ONE_NAME = [
     ("berit holmvik", "berit larsen"), ("dr. nils holmvik", "nils holmvik"), ("bill grant", "william grant"),
     ("jürgen maier", "jurgen maier"), ("jürgen maier", "juergen maier"), ("alex kim", "alexandra kim"),
     ("max kim", "maximilian kim"), ("chris berg", "christina berg"), ("sara kim", "sarah kim"),
-    ("anna maria holm", "maria holm"), ("юлия иванова", "yulia ivanova"),
+    ("anna maria holm", "maria holm"), ("юлия иванова", "yulia ivanova"), ("hannes moser", "johannes moser"),
+    ("саша петрова", "александра петрова"), ("kasia nowak", "katarzyna nowak"),
+    ("beppe rossi", "giuseppe rossi"), ("paco lópez", "francisco lópez"), ("john berg", "john berg jr."),
+    ("mr berg", "john berg"),
 ]  # fmt: skip
 TWO_NAMES = [
     ("nils holmvik", "berit holmvik"), ("holmvik berit", "nils holmvik"), ("nils holmvik", "b. holmvik"),
@@ -27,6 +30,7 @@ TWO_NAMES = [
     ("anna", "bo larsen"), ("юлия иванова", "пётр иванов"),
     ("daniel roth", "daniela roth"), ("jan voss", "janine voss"), ("mario rossi", "maria rossi"),
     ("alexander kim", "alexandra kim"), ("christian berg", "christina berg"), ("michel roy", "michelle roy"),
+    ("john berg sr.", "john berg jr."), ("mr berg", "mrs berg"), ("herr berg", "frau berg"),
 ]  # fmt: skip
 
 
@@ -40,6 +44,18 @@ def test_names_of_one_person_contradict_nothing(name: str, other: str) -> None:
 def test_given_names_that_are_two_contradict_each_other(name: str, other: str) -> None:
     assert shared_addresses.names_contradict(name, other)
     assert shared_addresses.names_contradict(other, name)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"full_name": "Nils Holmvik"}, {"displayName": "Nils Holmvik"}, {"姓名": "Nils Holmvik"},
+        {"Vorname": "Nils", "Nachname": "Holmvik"}, {"Vorname": "Nils", "Name": "Holmvik"},
+        {"prenom": "Nils", "nom": "Holmvik"},
+    ],
+)  # fmt: skip
+def test_a_name_counts_under_any_label(fields: dict[str, str]) -> None:
+    assert shared_addresses.form_of("person", fields) == Form("nils holmvik", None)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from graphmem import tables
 from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.interpreters.labels import field_name, is_empty
 from graphmem.ingest.interpreters.text_places import Cursor, place, widen
@@ -39,8 +40,9 @@ def _plain(column: str) -> str:
     return "".join(words.tokens(column))
 
 
-FIRST_AND_LAST = [[*map(_columns, pair)] for pair in TABLES["people"]["languages"]]
-FULL_NAMES, NAMES = (_columns(TABLES["people"][listed]) for listed in ("full_names", "names"))
+NAMES_OF_PEOPLE = tables.read("model/names_of_people")
+FIRST_AND_LAST = [[*map(_columns, pair)] for pair in NAMES_OF_PEOPLE["first_and_last"]]
+FULL_NAMES, NAMES = _columns(NAMES_OF_PEOPLE["full_names"]), _columns(TABLES["people"]["names"])
 FIELDS_OF_PEOPLE = {name: _columns(listed) for name, listed in TABLES["people"]["fields"].items()}
 NUMBERS_OF_PEOPLE = frozenset(_columns(TABLES["numbers"]["of_people"]))
 LABELLED = re.compile(r"((e?_?mail|phone|address|website|relation|event|custom_field|im)_\d+)_(?:type|label)")
