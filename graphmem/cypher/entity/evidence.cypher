@@ -81,24 +81,28 @@ CALL (read, documents, dismisses) {
   UNWIND read AS entity
   CALL (entity, documents) {
     WITH entity WHERE entity.type IN $types OR entity.type IN [each IN documents | each[0]]
-    MATCH ()-[seen:OBSERVED]->(observation:Observation)
+    MATCH ()-[seen:OBSERVED]->(observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = entity.id AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
-      AND observation.owner = $owner AND seen.kind IN <fact._value_kinds>
-    WITH [moment IN coalesce(seen.excluded, []) WHERE moment <= $at_ingested] AS toggles,
-      head([lists IN [[observation.fields, observation.values]] |
-        [i IN range(0, size(lists[0]) - 1) WHERE (lists[0][i] IN $fields OR
-          toLower(replace(replace(replace(lists[0][i], ' ', ''), '-', ''), '_', '')) IN $fields)
-        | [lists[0][i], head([placed IN [[observation.id, lists[1][i]]] | <entity._placed>])]]]) AS pairs,
+      AND seen.kind IN <fact._value_kinds>
+    // Most observations have the same few lists of fields: which of these identify is asked once for each list.
+    WITH observation.fields AS fields, collect([observation, seen.recorded_at,
+      [moment IN coalesce(seen.excluded, []) WHERE moment <= $at_ingested]]) AS alike
+    WITH fields, alike, [i IN range(0, size(fields) - 1) WHERE fields[i] IN $fields OR
+      toLower(replace(replace(replace(fields[i], ' ', ''), '-', ''), '_', '')) IN $fields] AS places
+    UNWIND alike AS each
+    WITH fields, places, each[0] AS observation, each[1] AS at, each[2] AS toggles
+    WITH toggles, [i IN places | [fields[i],
+        head([placed IN [[observation.id, observation.values[i]]] | <entity._placed>])]] AS pairs,
       CASE WHEN observation.identity_basis IN ['content', 'canonical_name', 'name', 'full_name', 'title', 'email', 'url', 'phone']
-        THEN observation.identity_basis END AS basis, min(seen.recorded_at) AS recorded_at
+        THEN observation.identity_basis END AS basis, min(at) AS recorded_at
     RETURN collect([recorded_at, toggles, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]], basis]) AS statements
   }
   CALL (entity) {
-    WITH entity WHERE EXISTS { (entity)-[:MERGED]-() }
-    MATCH ()-[seen:OBSERVED]->(observation:Observation)
+    WITH entity, CASE WHEN EXISTS { (entity)-[:MERGED]-() } THEN entity.id END AS home
+    MATCH ()-[seen:OBSERVED]->(observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
-    WHERE seen.home = entity.id AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
+    WHERE seen.home = home AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
       AND seen.kind IN <fact._merge_kinds>
     RETURN collect([seen.observation_id, entity.id, seen.at, seen.recorded_at, seen.kind, observation.fields,
       observation.values, [moment IN coalesce(seen.excluded, []) WHERE moment <= $at_ingested]]) AS facts

@@ -23,11 +23,11 @@ CALL (known) {
   }
   CALL (entity, subject_id, known) {
     // The snapshot names every field, but where a schema or a withdrawal leaves some out.
-    WITH entity, subject_id, known
-    WHERE $at < <fact._latest> AND (entity.projection IS NOT NULL OR entity.excluded IS NOT NULL)
+    WITH known, CASE WHEN $at < <fact._latest> AND (entity.projection IS NOT NULL OR entity.excluded IS NOT NULL)
+      THEN subject_id END AS home
     MATCH ()-[seen:OBSERVED]->(observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
-    WHERE seen.home = subject_id AND seen.at <= <fact._latest> AND seen.recorded_at <= known
+    WHERE seen.home = home AND seen.at <= <fact._latest> AND seen.recorded_at <= known
       AND seen.kind IN <fact._value_kinds>
     WITH DISTINCT observation.fields AS names
     UNWIND names AS name
