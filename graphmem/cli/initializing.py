@@ -125,7 +125,7 @@ def _place(session: Session, data_dir: Path | None) -> Path:
 
 def _database(session: Session, choices: Choices) -> tuple[str, str]:
     """Keep in the environment file which database is wanted; return the file, and what became of it."""
-    from graphmem.neo4j_local.private_files import used_as_data, write_private
+    from graphmem.neo4j_local.private_files import changing, used_as_data, write_private
     from graphmem.settings import variable
 
     names = ("neo4j_uri", "neo4j_username", "neo4j_password", "neo4j_database")
@@ -144,11 +144,11 @@ def _database(session: Session, choices: Choices) -> tuple[str, str]:
         values = {variable(name): getattr(trial, name) for name in names}
         values[variable("neo4j_password")] = trial.neo4j_password.get_secret_value()
     path = current.data_path / environment_file.FILE
-    before = path.read_text("utf-8") if path.exists() else None
-    kept = environment_file.read(current.data_path)
-    if before is not None and all(kept.get(name) == value for name, value in values.items()):
-        return str(path), "as asked"
-    with used_as_data(current.data_path):
+    with used_as_data(current.data_path), changing(path):
+        before = path.read_text("utf-8") if path.exists() else None
+        kept = environment_file.read(current.data_path)
+        if before is not None and all(kept.get(name) == value for name, value in values.items()):
+            return str(path), "as asked"
         write_private(path, environment_file.changed(current.data_path, values))
     return str(path), "written" if before is None else "changed"
 

@@ -1,7 +1,8 @@
-"""``graphmem account`` and ``graphmem auth code`` on the command line."""
+"""``graphmem account`` and ``graphmem auth code`` on the command line, and two of them at once."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import Any
@@ -11,6 +12,7 @@ import typer
 from typer.testing import Result
 
 from graphmem.cli import account as account_commands
+from graphmem.errors import AccountConflict
 from graphmem.settings import LOCAL_ACCOUNT
 from tests.access.conftest import Command, Instance
 
@@ -170,3 +172,48 @@ def test_a_one_time_code_proves_the_local_account_once(instance: Instance, comma
     code = answer(command("auth", "code", "--json"))
     assert code["account"] == "local"
     assert [proved(instance, "", code["code"]) for _ in range(2)] == ["local", None]
+
+
+@pytest.mark.parametrize("change", ["enable", "password"])
+def test_what_changes_an_account_while_its_deletion_begins_finds_it_deleted(
+    instance: Instance, change: str
+) -> None:
+    instance.account("ada")
+
+    async def late() -> None:
+        async with (
+            instance.services.database._driver.session() as session,
+            await session.begin_transaction() as deletion,
+        ):
+            await deletion.run("MATCH (n:Account {name: 'ada'}) SET n.erased_at = 1, n.disabled = true")
+            if change == "enable":
+                changed = asyncio.ensure_future(instance.accounts.set_disabled("ada", False))
+            else:
+                changed = asyncio.ensure_future(instance.accounts.set_password("ada", PASSWORD))
+            # It waits for the lock of the account.
+            await asyncio.wait([changed], timeout=0.5)
+            await deletion.commit()
+        await changed
+
+    with pytest.raises(AccountConflict):
+        instance.loop.run(late())
+    (account,) = instance.rows("MATCH (n:Account {name: 'ada'}) RETURN n.disabled AS off, n.password AS hash")
+    assert account == {"off": True, "hash": None}
+
+
+def test_of_two_codes_that_are_made_at_once_one_is_left(instance: Instance) -> None:
+    account = instance.account("ada")
+
+    async def both() -> None:
+        async with (
+            instance.services.database._driver.session() as session,
+            await session.begin_transaction() as other,
+        ):
+            await other.run("MATCH (n:Account {name: 'ada'}) SET n.locked = true")
+            made = [asyncio.ensure_future(instance.accounts.create_code(account.id)) for _ in range(3)]
+            await asyncio.wait(made, timeout=0.5)
+            await other.commit()
+        await asyncio.gather(*made)
+
+    instance.loop.run(both())
+    assert instance.rows("MATCH (n:OneTimeCode) RETURN count(n) AS codes") == [{"codes": 1}]

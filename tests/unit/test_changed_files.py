@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 
+from graphmem import environment_file
+from graphmem.cli import initializing
 from graphmem.cli.agents import config_files, kept_files
 from graphmem.cli.agents.config_files import FileChange
+from graphmem.cli.initializing import Choices
+from graphmem.cli.session import Session
 from graphmem.errors import ConfigurationInvalid
+from graphmem.neo4j_local import private_files
 from graphmem.sealing import InstanceKeys, RootKey, instance_keys
 
 Beside = Callable[[Any, str, Callable[[], object]], threading.Thread]
@@ -84,3 +89,16 @@ def test_of_two_processes_that_seal_an_instance_one_makes_its_keys(tmp_path: Pat
     other.join()
     assert len(refused) == 1
     assert instance_keys.read_record(path).root_key == roots[0].id
+
+
+def test_an_init_keeps_the_database_that_another_one_chose_meanwhile(
+    tmp_path: Path, beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(initializing, "_on_database", lambda *_: None)
+    monkeypatch.delenv("NEO4J_URI", raising=False)
+    session = Session(overrides={"env": "test", "data_dir": tmp_path})
+    theirs = Choices(database="bolt://theirs:7687", login={"neo4j_password": "secret"})
+    other = beside(private_files, "write_private", lambda: initializing._database(session, theirs))
+    initializing._database(session, Choices())
+    other.join()
+    assert environment_file.read(tmp_path)["NEO4J_URI"] == "bolt://theirs:7687"

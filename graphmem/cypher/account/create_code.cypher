@@ -7,7 +7,10 @@
 // index   account_id
 // cost    light
 // tenancy global: accounts belong to the instance, and no account is an owner's data
+// The first SET takes the lock of the account, so that of two codes made at once the later one is left.
 MATCH (account:Account {id: $account_id})
+SET account.locked = true
+WITH account
 CALL (account) {
   MATCH (account)-[:has_code]->(earlier:OneTimeCode)
   DETACH DELETE earlier

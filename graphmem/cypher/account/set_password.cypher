@@ -8,7 +8,10 @@
 // cost    light
 // sealing name: clear
 // tenancy global: accounts belong to the instance, and no account is an owner's data
+// The first SET takes the lock of the account, so that a deletion comes entirely before or entirely after this.
 MATCH (account:Account {name: $name})
+SET account.locked = true
+WITH account
 WHERE account.erased_at IS NULL
 SET account.password = $password
 RETURN <account._row> AS account
