@@ -107,6 +107,8 @@ class PoweredService(KillableService):
         self.disk, self.beside, self.ended = disk, list[ForkedProcess](), False
         secret = {} if root is None else {"GRAPHMEM_ROOT_KEY": root.words}
         super().__init__(self._settings(), GRAPHMEM_NEO4J_START_TIMEOUT="600", **secret)
+        # What a test copies is there before its first cut: an instance flushes what it makes itself.
+        disk.flush()
         self.root = root
         if root is not None:
             InstanceKeys.create(self.settings.keys_path, root)
