@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.document import DocumentLimits, ParseFailed
-from graphmem.ingest.format_table import json_format
+from graphmem.ingest.format_table import BY_NAME, json_format
 
 PIECE_BYTES = 1 << 16
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
@@ -31,7 +31,7 @@ EXPORT = re.compile(
 """The members of exports of chats that are read."""
 SLACK = re.compile(r"(?:[^/]+/)?(?:(users|channels|groups|dms|mpims)|([^/]+)/\d{4}-\d\d-\d\d)\.json")
 """The members of an export of Slack: its lists, and the messages of a channel on a day."""
-ODT = "application/vnd.oasis.opendocument.text"
+OPEN_DOCUMENTS = {BY_NAME[name].media_types[0]: name for name in ("odt", "ods")}
 
 
 _NEEDED = re.compile(
@@ -50,8 +50,8 @@ def format_of(data: bytes, limits: DocumentLimits) -> str:
                 media_type = member.read(MIMETYPE_BYTES_LIMIT).decode(errors="replace").strip()
         except DAMAGE as exc:
             raise ParseFailed(f"The archive is damaged: {exc}.", "damaged") from None
-        if media_type == ODT:
-            return "odt"
+        if media_type in OPEN_DOCUMENTS:
+            return OPEN_DOCUMENTS[media_type]
         raise ParseFailed(f"No parser reads this kind of file: it is {media_type[:100]}.", "unsupported")
     if "[Content_Types].xml" in names:
         for prefix, format_name in MAIN_MEMBERS:

@@ -105,7 +105,19 @@ def header_of(head: Sequence[Sequence[str]]) -> tuple[int, bool]:
     if headers:
         return max(headers, key=headers.__getitem__), True
     place = next((place for place, width in enumerate(widths) if width > 1), 0)
+    place += _is_title(rows[place:])
     return place, bool(head) and is_header(head[place], head[place + 1] if place + 1 < len(head) else ())
+
+
+def _is_title(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row is a title as wide as the header below it.
+
+    The second row then has words where all others have values, in two columns and half of them or more.
+    """
+    header, others = next(iter(rows[1:]), ()), [*filter(any, rows[2:])]
+    columns = [[row[place] for row in others if row[place:]] for place in range(len(header))]
+    typed = sum(bool(any(cells) and all(map(NO_NAME.fullmatch, filter(None, cells)))) for cells in columns)
+    return len(others) > 1 and 1 < typed >= len(header) / 2 and is_header(header, others[0])
 
 
 def _is_above(rows: Sequence[Sequence[str]], place: int) -> bool:
@@ -143,6 +155,11 @@ def labelled_name(label: str, noun: str) -> str:
 def add_labels(builder: Builder, lines: Iterable[tuple[Sequence[str], FileSpan]]) -> None:
     """Add the labels and values that stand above a table as a part, if there are any."""
     fields: list[PartField] = []
+    lines = [*lines]
+    for (names, _), (cells, span) in pairwise(lines):
+        # Labels with their values below them, as Swedish banks write.
+        if sum(map(bool, names)) > LABEL_CELLS and is_header(names, cells) and has_values(cells):
+            fields += [PartField(*pair, span) for pair in zip(names, cells, strict=False) if all(pair)]
     for cells, span in lines:
         filled = [cell.strip() for cell in cells if cell.strip()]
         if filled[0].startswith("#"):

@@ -186,6 +186,7 @@ SAMPLES: Final = {
     "xlsx": fixture("staff.xlsx"),
     "pptx": fixture("kickoff.pptx"),
     "odt": fixture("report.odt"),
+    "ods": fixture("crew.ods"),
     "rtf": fixture("report.rtf"),
     "image": picture(),
 }

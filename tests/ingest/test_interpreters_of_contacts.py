@@ -72,6 +72,18 @@ def test_a_contact_that_is_an_organisation_is_a_company() -> None:
             {"anniversary": "2017-11-11"},
         ),
         ("X-ANDROID-CUSTOM:vnd.android.cursor.item/nickname;Addy;1;;", {"nickname": "Addy"}),
+        ("TEL;X-CUSTOM(CHARSET=UTF-8,ENCODING=QUOTED-PRINTABLE,B=C3=A5d):1", {"båd_phone": "1"}),
+        (
+            "X-MS-SPOUSE;N:Bo\nX-MS-CHILD:Cy\nX-MS-MANAGER:Di",
+            {"spouse": "Bo", "child": "Cy", "manager": "Di"},
+        ),
+        (
+            "X-EVOLUTION-SPOUSE:Bo\nX-EVOLUTION-ANNIVERSARY:20010203",
+            {"spouse": "Bo", "anniversary": "2001-02-03"},
+        ),
+        ("X-MS-ANNIVERSARY;VALUE=DATE:20010203", {"anniversary": "2001-02-03"}),
+        ("DEATHDATE:18521127", {"death_date": "1852-11-27"}),
+        ("ANNIVERSARY:20090808T1430-0500", {"anniversary": "2009-08-08T14:30:00-05:00"}),
     ],
 )
 def test_kinds_and_labels_name_values(lines: str, fields: dict[str, str]) -> None:
@@ -171,6 +183,7 @@ def test_the_days_of_a_contact_are_iso_8601_and_may_have_no_year() -> None:
         "BDAY:19850412": "1985-04-12",
         "BDAY:1985-04-12T00:00:00Z": "1985-04-12",
         "BDAY:--0412": "--04-12",
+        "BDAY:1604-04-12": "--04-12",
         "BDAY;X-APPLE-OMIT-YEAR=1604:1604-04-12": "--04-12",
         "BDAY:1985": "1985",
         "BDAY:1985-04-11T22:00:00Z": "1985-04-11T22:00:00Z",

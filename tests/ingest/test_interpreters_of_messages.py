@@ -135,6 +135,18 @@ def test_what_a_model_thinks_is_said_by_nobody() -> None:
         assert document.warnings == ("Thoughts of the model stand in the text alone: nobody said them.",)
 
 
+def test_what_an_assistant_asks_of_tools_is_counted() -> None:
+    result = {"type": "tool_result", "content": [{"type": "text", "text": "Tide at nine"}]}
+    content = [{"type": "text", "text": "High water."}, result]
+    chat = {
+        "name": "T",
+        "uuid": "c",
+        "chat_messages": [{"uuid": "m", "sender": "assistant", "content": content}],
+    }
+    document = parsed_here(json.dumps([chat]).encode(), None, "chats.json", DocumentLimits())
+    assert document.warnings == ("TEXT_NOT_READ: 1 tool_result of a message, 12 characters.",)
+
+
 def test_the_text_of_an_attachment_stays_with_its_message() -> None:
     attachments = [{"file_name": "a.txt", "extracted_content": "The lease ends in May."}]
     message = {"uuid": "m", "sender": "human", "text": "See this", "attachments": attachments}
@@ -331,10 +343,22 @@ def test_slack_has_the_names_of_people_links_threads_and_bots() -> None:
 
 def test_slack_has_the_topic_of_a_channel_and_what_bots_post() -> None:
     room = {"id": "C1", "name": "yard", "topic": {"value": "Boats"}, "purpose": {"value": "All of the yard"}}
-    card = {"title": "Build 7", "title_link": "https://ci.example/7", "text": "failed"}
+    card: dict[str, Any] = {"title": "Build 7", "title_link": "https://ci.example/7", "text": "failed"}
+    card["fields"] = [{"title": "Branch", "value": "main"}]
+    words = [
+        {"type": "text", "text": "See "}, {"type": "link", "url": "https://q.example", "text": "the quay"},
+        {"type": "user", "user_id": "U1"},
+    ]  # fmt: skip
+    rich = {"type": "rich_text_section", "elements": words}
     posts = [
         {"type": "message", "subtype": "bot_message", "bot_id": "B1", "ts": "1.1", "attachments": [card]},
         {"type": "message", "bot_id": "B1", "ts": "1.2", "blocks": [{"text": {"text": "Gale warning"}}]},
+        {
+            "type": "message",
+            "bot_id": "B1",
+            "ts": "1.3",
+            "blocks": [{"type": "rich_text", "elements": [rich]}],
+        },
     ]
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
@@ -345,7 +369,8 @@ def test_slack_has_the_topic_of_a_channel_and_what_bots_post() -> None:
         dict(each.fields) for each in propose(document).entities if each.entity_type != "person"
     )
     assert conversation["description"] == "Boats\nAll of the yard"
-    assert messages[0]["attachments_text"] == "Build 7 <https://ci.example/7>\n\nfailed"
+    assert messages[0]["attachments_text"] == "Build 7 <https://ci.example/7>\n\nfailed\n\nBranch: main"
+    assert messages[2]["content"] == "See the quay <https://q.example>@U1"
     assert messages[1]["content"] == "Gale warning"
 
 

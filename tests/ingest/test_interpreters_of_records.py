@@ -69,8 +69,35 @@ def test_notes_of_evernote_have_tags_times_and_the_names_of_files() -> None:
         "url": "https://winch.example.org", "created_at": "2024-03-01T08:00:00Z",
         "updated_at": "2024-03-02T08:00:00Z",
     }  # fmt: skip
-    assert dues["content"] == "Dues are 312 kr a month.[x] paid[ ] told[encrypted]"
+    assert dues["content"] == "Dues are 312 kr a month. [x] paid [ ] told [encrypted]"
     assert read("notes.enex")[0].warnings == ("TEXT_NOT_READ: a part of a note is encrypted.",)
+
+
+def test_tasks_and_recognised_texts_in_a_note_of_evernote_are_not_lost() -> None:
+    words = "<recoIndex><item><t>Slip 7</t></item></recoIndex>"
+    inner = (
+        "<title>Mast</title><created>20240301T080000Z</created><content><![CDATA[<en-note>Oil it</en-note>]]>"
+        "</content><task><title>Order oil</title></task><resource>"
+        f"<recognition><![CDATA[{words}]]></recognition></resource>"
+    )
+    document, proposed = read("a.enex", f"<en-export><note>{inner}</note></en-export>")
+    assert types_and_fields(proposed) == [
+        (
+            "note",
+            {
+                "title": "Mast", "content": "Oil it", "tasks": ["Order oil"],
+                "created_at": "2024-03-01T08:00:00Z",
+            },
+        )
+    ]  # fmt: skip
+    assert document.warnings == ("TEXT_NOT_READ: 1 recognised text of a picture, 6 characters.",)
+
+
+def test_ofx_is_read_by_the_charset_that_its_head_names() -> None:
+    head = "OFXHEADER:100\nENCODING:USASCII\nCHARSET:1252\n\n<OFX><STMTTRN><FITID>1<NAME>{}</STMTTRN></OFX>"
+    document = parsed_here(head.format("Café").encode("cp1252"), None, "a.ofx", DocumentLimits())
+    assert "NAME: Café" in document.text
+    assert document.warnings == ()
 
 
 def test_bookings_of_ofx_have_the_ids_of_the_bank_and_balances_are_none() -> None:
@@ -117,6 +144,8 @@ def test_bookings_of_camt_have_the_other_side_and_the_parts_of_a_sum() -> None:
         ("a.txt", "0 HEAD\n1 CHAR UTF-8\n0 TRLR\n", "GEDCOM"),
         ("a.txt", "!Type:Bank\nD1/2/26\nT-5.00\n^\n", "QIF"),
         ("a.yaml", "tern: {length: 7}\n", "YAML"),
+        ("a.vnt", "BEGIN:VNOTE\nVERSION:1.1\nBODY:Tern\nEND:VNOTE\n", "vNote"),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nThe tern.\n", "SRT"),
     ],
 )
 def test_a_structure_that_nothing_reads_is_named(file_name: str, text: str, named: str) -> None:

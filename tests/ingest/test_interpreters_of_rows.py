@@ -38,6 +38,14 @@ from tests.support.walks import walk_over
         ("folder/People.csv", "name,city\nAda,Ockham\n", "person"),
         ("a.json", '{"people": [{"name": "Ada"}], "total": 1}', "person"),
         ("a.json", '{"name": "Tide", "tasks": [{"title": "a"}]}', "record"),
+        ("march.csv", "Date,Amount,Text\n2026-03-01,-3.20,Tea\n", "transaction"),
+        ("march.csv", "Type,Date,Amount,Text\nCARD_PAYMENT,2026-03-01,-3.20,Tea\n", "transaction"),
+        ("work.csv", "Date,Hours,Task\n2026-03-01,3.5,Sails\n", "work"),
+        ("march.csv", "Invoice No,Date,Amount,Text\nR-7,2026-03-01,3.20,Tea\n", "march"),
+        ("a.csv", "姓名\n王小明\n", "person"),
+        ("a.csv", "ФИО;Город\nИванов Иван;Москва\n", "person"),
+        ("a.csv", "Full name,City\nAda Byron,Ockham\n", "person"),
+        ("a.csv", "Invoice No,Full name\nR-7,Ada Byron\n", "record"),
     ],
 )
 def test_the_type_of_a_row_comes_from_the_first_that_says_it(name: str, text: str, expected: str) -> None:
@@ -187,8 +195,10 @@ def test_columns_of_address_books_are_lists_names_and_addresses() -> None:
     }  # fmt: skip
     assert dict(bob.fields) == {"first_name": "Bob", "last_name": "Lee", "email": "bob@a.example"}
     assert document.text[ada.spans["email"].start : ada.spans["email"].end] == emails[0]
-    outlook = "First Name,Last Name,E-mail Address,E-mail 2 Address\nAda,Byron,ada@a.example,\n"
-    assert proposal_of("outlook.csv", outlook).entities[0].fields["email"] == "ada@a.example"
+    outlook = "First Name,Last Name,E-mail Address,E-mail 2 Address\nAda,Byron,ada@a.example,{}\n"
+    assert proposal_of("outlook.csv", outlook.format("")).entities[0].fields["email"] == "ada@a.example"
+    both = proposal_of("outlook.csv", outlook.format("ada@b.example")).entities[0].fields
+    assert both["emails"] == ["ada@a.example", "ada@b.example"]
     german = "E-Mail-Adresse,E-Mail 2: Adresse\nada@a.example,ada@b.example\n"
     assert proposal_of("outlook.csv", german).entities[0].fields["emails"] == emails[:2]
 
@@ -200,6 +210,10 @@ def test_equal_bookings_are_as_many_as_the_file_has() -> None:
     assert own == [None, 2, 3, None]
     assert [warning for warning in proposed.warnings if "one entity" in warning] == []
     assert proposed.warnings == ("The row in row 6 is one of sums: it is left out.",)
+    # Neither sums nor balances keep the others from being read as days and amounts.
+    rows = ["28.12.2025;-1.000,00;Rent", "Neuer Kontostand;2.417,08 EUR;", "27.12.2025;-3,20;Tea"]
+    rent, tea = types_and_fields(proposal_of("a.csv", "\n".join(["Tag;Betrag;Text", *rows]) + "\n"))
+    assert (rent[1]["betrag"], tea[1]["tag"]) == (-1000.0, "2025-12-27")
     # A list of something else has no bookings: equal rows are one.
     proposed = proposal_of("towns.csv", "Town,Country\nOslo,Norway\nOslo,Norway\n")
     assert "are one entity" in proposed.warnings[0]
@@ -268,10 +282,18 @@ def test_a_row_that_nothing_names_is_called_by_its_values_and_stays_itself() -> 
     proposed = proposal_of("spent.csv", text + ",3\n,2026-07-06," + "x" * 200 + ",4\n")
     names = [entity.canonical_name for entity in proposed.entities]
     assert names[:2] == ["Coffee · 2026-07-03 · 3.50", "Coffee · 2026-07-04 · 3.50"]
-    assert [str(name)[-16:] for name in names[2:]] == ["… (spent, row 4)", "… (spent, row 5)"]
+    assert names[2:] == ["x" * 120 + "…"] * 2
     assert (
         proposal_of("project.json", '{"project": "Tide", "open": true}').entities[0].canonical_name == "Tide"
     )
+
+
+def test_a_long_row_that_nothing_names_is_itself_in_every_file() -> None:
+    row = "2026-07-05;-3,20;" + "Card payment at the kiosk of the harbour " * 4
+    first = identities("may.csv", f"Date;Amount;Text\n{row}\n")
+    both = identities("june.csv", f"Date;Amount;Text\n2026-07-01;-1,00;Tea\n{row}\n{row}\n")
+    assert len({*both}) == 3
+    assert first == both[1:2]
 
 
 def test_the_name_of_a_sheet_and_of_a_file_stays_with_its_rows() -> None:
@@ -376,7 +398,8 @@ def identities(name: str, text: str) -> list[str]:
     found = []
     for each in proposal_of(name, text).entities:
         named = {"canonical_name": each.canonical_name} if each.canonical_name else {}
-        found.append(identity.identify("", each.entity_type, {**each.fields, **named}).entity_id)
+        fields = {**each.fields, **named}
+        found.append(identity.identify("", each.entity_type, fields, each.identified_by).entity_id)
     return found
 
 

@@ -169,6 +169,11 @@ VALUES = "time;temp;wind\n2026-03-01;3,5;2\n2026-03-02;4,5;1\n"
         ("", "Name:;Ort:\nAda;Oslo\nBob;Rom\n"),
         ("", "Day;How often " + "did you see the sea " * 6 + "?\n2026-03-01;often\n2026-03-02;once\n"),
         ("", FEW),
+        ("Auszug;Auszug;Auszug\n", VALUES),
+        (
+            "Club 2026;Secretary: Bo;Page 1\n",
+            "Name;E-mail;Since\nAda;a@x.example;2019\nBob;b@x.example;2020\n",
+        ),
     ],
 )
 def test_the_header_is_where_the_rows_below_begin_to_be_alike(above: str, table: str) -> None:
@@ -186,6 +191,8 @@ def test_labels_and_comments_above_a_table_keep_their_values() -> None:
     assert {field.name: field.value for field in labels.fields} == {
         "device": "LOG 7, roof", "Kunde": "Ilka Dahl", "Konto": "DE02 1234",
     }  # fmt: skip
+    labels = parse(("Kontonamn;Kontonummer;Saldo\nPrivat;1234-56;10,00\n\n" + WIDE).encode()).parts[0]
+    assert [field.value for field in labels.fields] == ["Privat", "1234-56", "10,00"]
 
 
 def test_a_row_of_more_cells_among_others_is_no_header() -> None:

@@ -134,6 +134,25 @@ BODIES = {
         ),
         "So E=mc^2a/b\n",
     ),
+    "equations with brackets, roots and sums": (
+        paragraph(
+            "<m:oMath><m:f><m:num><m:r><m:t>a+b</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"
+            '<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub><m:r><m:t>i=1</m:t></m:r></m:sub>'
+            "<m:e><m:rad><m:e><m:r><m:t>x</m:t></m:r></m:e></m:rad></m:e></m:nary>"
+            '<m:d><m:dPr><m:begChr m:val="["/><m:endChr m:val="]"/></m:dPr><m:e><m:r><m:t>y</m:t></m:r>'
+            "</m:e></m:d>"
+            "</m:oMath>"
+        ),
+        "(a+b)/2∑_(i=1)√x[y]\n",
+    ),
+    "the description of a picture": (
+        paragraph(
+            run("Plan:"),
+            '<w:r><w:drawing><wp:inline xmlns:wp="wp"><wp:docPr id="1" descr="Depths at the quay"/>'
+            '<wp:docPr id="2" name="Picture 2" descr="image1.png"/></wp:inline></w:drawing></w:r>',
+        ),
+        "Plan:\nDepths at the quay\n",
+    ),
     "a text box once": (
         paragraph(
             run("Text."),

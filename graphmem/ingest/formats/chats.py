@@ -29,9 +29,10 @@ from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats import json_values
 from graphmem.ingest.tables import object_of, objects, table, texts_of, value_at, values_at
+from graphmem.text import words
 
 CONTENTS = (
-    "parts", "text", "result", "user_profile", "user_instructions", "model_set_context",
+    "title", "url", "parts", "text", "result", "user_profile", "user_instructions", "model_set_context",
     "thoughts", "summary", "content",
 )  # fmt: skip
 """The members of the content of a message that hold what it says."""
@@ -93,8 +94,10 @@ def _tree(value: dict[str, Any], layout: Mapping[str, Any]) -> Iterator[dict[str
 
 def _add_message(chats: Conversations, message: dict[str, Any]) -> None:
     content = message.get("content")
-    chats.thought("\n".join(texts_of(content, "thinking")))
+    thought = "\n".join(texts_of(content, "thinking"))
+    chats.thought(thought)
     text = chats.text(message) if "texts" in chats.layout else "\n".join(_texts_of(content))
+    chats.count_rest(content, f"{thought}\n{text}")
     if object_of(content).get("content_type") in THOUGHTS:
         chats.thought(text)
         return
@@ -206,6 +209,13 @@ class Conversations:
         span = FileSpan(line=line, message=self._number, start=start, end=end)
         self.builder.part("message", span, fields)
         self._end = end
+
+    def count_rest(self, content: Any, read: str) -> None:
+        """Count the texts of a message that are not read, by the kind of the element that has them."""
+        for each in objects(content if isinstance(content, list) else [content]):
+            texts = [text for text in words.strings(each) if " " in text.strip() and text not in read]
+            kind = value_at(each, "type|content_type") or "content"
+            self.builder.left_out(f"{str(kind)[:40]} of a message", sum(map(len, texts)))
 
     def warn_of_members(self, messages: Any) -> None:
         """Name the members of messages that are not read, and count them."""

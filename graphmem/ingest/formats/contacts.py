@@ -9,6 +9,7 @@ A value with a kind or a label stands a second time under the name that these gi
 
 from __future__ import annotations
 
+import quopri
 import re
 from collections.abc import Iterator, Mapping
 
@@ -18,6 +19,7 @@ from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.tables import table
 from graphmem.ingest.tabular import labelled_name
+from graphmem.ingest.written_times import iso
 
 TABLES = table("contacts")
 SINGLE, REPEATED, LABELLED, NOUNS = (TABLES[name] for name in ("single", "repeated", "labelled", "nouns"))
@@ -27,7 +29,8 @@ SHIPPED_LABEL = re.compile(r"_\$!<(.*)>!\$_")  # how Apple writes a label that i
 ADDRESS_ORDER = (0, 1, 2, 5, 3, 4, 6)
 """The members of an address as they are shown: the code stands before the city."""
 CHARSET = re.compile(rb";CHARSET=\"?([\w-]+)", re.IGNORECASE)
-DAY = re.compile(r"(?:(\d{4})-?|--)(\d\d)-?(\d\d)(?:T00:?00(?::?00)?(?:Z|[+-]\d\d:?\d\d)?)?")
+MIDNIGHT = re.compile(r"T00:00:00(?:Z|[+-].*)?")
+DAYS = ("birthday", "anniversary", "death_date")
 SEVERAL = re.compile(r",(?=\S)")
 SCHEMES = re.compile(r"(?:tel|mailto):", re.IGNORECASE)
 
@@ -73,7 +76,7 @@ def _add(builder: Builder, card: Block) -> None:
                     fields.setdefault("organization_levels", PartField("organization_levels", levels, span))
             elif label in SINGLE:
                 text = member.texts()[0]
-                text = _iso(text, member.params.get("X-APPLE-OMIT-YEAR")) if label in OTHERS["days"] else text
+                text = _day(text) if SINGLE[label] in DAYS else text
                 add(label, SINGLE[label], "" if label == "FN" and ADDRESS.fullmatch(text) else text)
             elif label in OTHERS["not_read"] or _is_binary(member):
                 builder.left_out(f"{label} line")
@@ -114,7 +117,7 @@ def _named(member: ContentLine, labels: Mapping[str, str]) -> Iterator[tuple[str
         names = TABLES["android"].get(of, ())
         label = own or (names[int(number)] if number.isdecimal() and int(number) < len(names) else "")
         if text:
-            yield _iso(text) if of == "contact_event" else text, [label or of.replace("_", " ")]
+            yield _day(text) if of == "contact_event" else text, [label or of.replace("_", " ")]
         return
     if kind == "CATEGORIES":
         texts = member.texts(",")
@@ -126,7 +129,7 @@ def _named(member: ContentLine, labels: Mapping[str, str]) -> Iterator[tuple[str
     usual = NAMES.get(kind) or kind.removeprefix("X-").lower().replace("-", "_")
     for text in filter(None, texts):
         if kind in LABELLED:
-            yield _iso(text) if kind == "X-ABDATE" else text, [label or LABELLED[kind]]
+            yield _day(text) if kind == "X-ABDATE" else text, [label or LABELLED[kind]]
         else:
             yield text, [usual, labelled_name(label, NOUNS[kind])] if label and kind in NOUNS else [usual]
 
@@ -138,6 +141,10 @@ def _label(member: ContentLine, labels: Mapping[str, str]) -> str:
     own = " ".join((shipped[1].lower() if shipped else own).split())
     if own:
         return own if own not in NO_OWN_LABELS else ""
+    custom = next((value for name, value in member.params.items() if name.startswith("X-CUSTOM(")), None)
+    if custom is not None:
+        # Android of old: `X-CUSTOM(CHARSET=UTF-8,ENCODING=QUOTED-PRINTABLE,B=C3=A5d)`.
+        return quopri.decodestring(custom.rpartition(",")[2].strip(")").encode()).decode(errors="replace")
     bare = [name for name, value in member.params.items() if not value]
     types = [each.strip().strip('"') for each in (*member.params.get("TYPE", "").split(","), *bare)]
     if member.name in LABELLED:
@@ -150,13 +157,9 @@ def _label(member: ContentLine, labels: Mapping[str, str]) -> str:
     return " ".join(filter(None, [*kinds, *more]))
 
 
-def _iso(text: str, no_year: str | None = None) -> str:
-    """Return a day in ISO 8601, without the year ``no_year``, which Apple writes where a day has none."""
-    match = DAY.fullmatch(text)
-    if match is None:
-        return text
-    is_known = match[1] not in (None, no_year)
-    return f"{match[1] if is_known else '-'}-{match[2]}-{match[3]}"
+def _day(text: str) -> str:
+    """Return a day in ISO 8601. Apple writes 1604 where a day has no year."""
+    return MIDNIGHT.sub("", iso(text)).replace("1604-", "--")
 
 
 def _is_binary(member: ContentLine) -> bool:

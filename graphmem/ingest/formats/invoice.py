@@ -11,11 +11,11 @@ from graphmem.ingest.archives import DECLARATIONS
 from graphmem.ingest.building import Builder, widened
 from graphmem.ingest.document import PartField
 from graphmem.ingest.tables import table
+from graphmem.ingest.written_times import iso
 
 ROOTS = {"CrossIndustryInvoice", "CrossIndustryDocument", "Invoice", "CreditNote"}
 LINES = ("IncludedSupplyChainTradeLineItem", "InvoiceLine", "CreditNoteLine")
 NUMBERS = {"amount", "tax", "quantity"}
-DAY = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)", re.ASCII)
 NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,6})?", re.ASCII)
 
 
@@ -54,9 +54,8 @@ def _texts(element: etree._Element, paths: dict[str, list[str]]) -> dict[str, st
     for field, places in paths.items():
         candidates = (" ".join((element.findtext(place) or "").split()) for place in places)
         text = next(filter(None, candidates), "")
-        day = DAY.fullmatch(text) if field.endswith("_date") else None
         if text:
-            texts[field] = "-".join(day.groups()) if day else text
+            texts[field] = iso(text) if field.endswith("_date") else text
     return texts
 
 

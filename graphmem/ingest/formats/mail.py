@@ -10,7 +10,7 @@ from __future__ import annotations
 import email
 import email.policy
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC
 from email.message import Message
@@ -158,21 +158,19 @@ class _Contents:
         texts = [(member.get_content_type(), self.text_of(member)) for member in members]
         texts = [(each, text) for each, text in texts if text]
         if kind == "multipart/alternative":
-            others = [pair for pair in texts if pair[0] != "text/plain"]
-            texts = sorted(texts, key=lambda pair: pair[0] != "text/plain")[:1]
-            better = [pair for pair in others if _says_more(pair[1], texts[0][1])]
-            texts = better[:1] or texts
+            texts.sort(key=lambda pair: pair[0] != "text/plain")
+            read = [pair for pair in texts[1:] if _says_more(pair[1], texts[0][1])][:1] or texts[:1]
         else:
-            plain_words = {
-                word for each, text in texts if each == "text/plain" for word in words.tokens(text)
-            }
-            for each, text in texts[:]:
-                of_html = {*words.tokens(text)} if each == "text/html" else set[str]()
-                if 4 * len(of_html - plain_words) < len(of_html):
-                    # It says what the plain texts say.
-                    self.builder.left_out("HTML part", len(text))
-                    texts.remove((each, text))
-        return "\n\n".join(text for _, text in texts)
+            known = _words(text for each, text in texts if each == "text/plain")
+            # An HTML part may say what the plain texts say.
+            read = [
+                pair for pair in texts
+                if pair[0] != "text/html" or 4 * len(_words([pair[1]]) - known) >= len(_words([pair[1]]))
+            ]  # fmt: skip
+        known = _words(text for _, text in read)
+        for each, text in texts:
+            self.builder.left_out(f"{each} part", sum(map(len, _words([text]) - known)))
+        return "\n\n".join(text for _, text in read)
 
     def _single(self, part: Message, kind: str) -> str:
         try:
@@ -219,6 +217,10 @@ class _Contents:
             if isinstance(data, bytes)
             else ""
         )
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in words.tokens(text)}
 
 
 def _says_more(html: str, plain_text: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graphmem.ingest.archives import SLACK, exported
@@ -117,13 +117,13 @@ def parse_slack(builder: Builder, data: bytes, name: str) -> None:
 
 
 def _add_slack(chats: Conversations, message: dict[str, Any], names: Mapping[str, str]) -> None:
-    written = str(message.get("text") or "")
-    written = written or "\n".join(map(str, values_at(message, "blocks/*/text/text")))
+    written = str(message.get("text") or "") or "".join(_texts_of_blocks(message.get("blocks")))
     quoted: list[Any] = []
     for each in objects(message.get("attachments")):
         title, link = (each.get(name) for name in ("title", "title_link"))
         quoted += filter(None, [f"<{link}|{title}>" if title and link else title or link])
         quoted.append(value_at(each, "text|fallback"))
+        quoted += [f"{pair.get('title')}: {pair.get('value')}" for pair in objects(each.get("fields"))]
     mentions = [match[2] for match in MARKUP.finditer(written) if match[1] == "@"]
     other: dict[str, Any] = {"mentions": mentions or None}
     if message.get("thread_ts") == message.get("ts"):
@@ -131,6 +131,20 @@ def _add_slack(chats: Conversations, message: dict[str, Any], names: Mapping[str
     known = names.get(str(message.get("user"))) or value_at(message, "user_profile/real_name")
     inside = [_slack_text(each, names) for each in quoted if isinstance(each, str)]
     chats.message({**message, "known": known}, other, _slack_text(written, names), inside)
+
+
+def _texts_of_blocks(value: Any) -> Iterator[str]:
+    """Yield the texts of the blocks of a message as its text has them: people and links in angle brackets."""
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, dict):
+            key = each.get("user_id") or each.get("channel_id") or each.get("url")
+            mark = {"user": "@", "channel": "#"}.get(str(each.get("type")), "")
+            label = f"|{each['text']}" if isinstance(each.get("text"), str) else ""
+            yield from [f"<{mark}{key}{label}>"] if key else _texts_of_blocks(each.get("text"))
+            yield from _texts_of_blocks(each.get("elements") or each.get("fields") or [])
+            yield "\n" if str(each.get("type")).startswith(("section", "rich_text_", "header")) else ""
 
 
 def _slack_text(text: str, names: Mapping[str, str]) -> str:

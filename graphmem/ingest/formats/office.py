@@ -27,6 +27,7 @@ _NO_CONTENT = re.compile(
     r"|xl/(?:sharedStrings|worksheets/|externalLinks/)"
 )
 """Members whose text is no content: what templates keep, what other members repeat, what was read already."""
+_FILE_NAME = re.compile(r"\S*\.\w{2,4}")
 _OBJECT = re.compile(r"Object \d+/content\.xml")
 
 
@@ -138,6 +139,10 @@ class Package:
         return [self.walk(relation.target) for relation in self.related(name, *kinds)]
 
     def drawing_texts(self, name: str) -> Iterator[str]:
+        """Yield the texts of the drawings of a member, and the descriptions of its pictures."""
+        pictures = self.root(name).iter("{*}docPr", "{*}cNvPr")
+        descriptions = (" ".join(each.get("descr", "").split()) for each in pictures)
+        yield from dict.fromkeys(each for each in descriptions if each and not _FILE_NAME.fullmatch(each))
         for walk in self.walks(name, *DRAWINGS):
             labels = (each.text or "" for each in walk.root.iterfind(LABELS_OF_CHART))
             texts = [walk.line(walk.root), " ".join(dict.fromkeys(labels))]

@@ -20,7 +20,7 @@ from graphmem.ingest.tables import table
 
 HIDDEN = {"del", "moveFrom", "cellDel", "instrText", "delText"}  # elements whose text a program does not show
 MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
-BEFORE = {"den": "/", "sup": "^", "sub": "_"}  # what stands before a part of an equation
+EQUATION = {"num": "", "den": "/", "sup": "^", "sub": "_", "rad": "√"}  # what stands before a part of it
 SIGNS = table("signs")
 REFERENCES = ("footnoteReference", "endnoteReference", "commentReference")
 FIELD_LINK = re.compile(r'\s*HYPERLINK\s+(?!\\)"?([^"\s]+)')
@@ -88,6 +88,11 @@ class Walk:
             "AlternateContent": lambda element: self._read(self._alternative(element)),
             "txbxContent": self.boxes.append,
             "textpath": lambda element: self._add(element.get("string", "")),
+            "nary": lambda sum: self._read_around(sum, _sign(sum, "naryPr", "chr") or "∫", ""),
+            "d": lambda part: self._read_around(
+                part, _sign(part, "dPr", "begChr") or "(", _sign(part, "dPr", "endChr") or ")"
+            ),
+            **dict.fromkeys(EQUATION, self._read_part),
             **dict.fromkeys(REFERENCES, self._read_reference),
         }
 
@@ -165,8 +170,18 @@ class Walk:
             elif name in MARKS:
                 self._add(MARKS[name])
             elif not self._hides(each, name):
-                self._add(BEFORE.get(name, ""))
                 self._read(each)
+
+    def _read_around(self, element: etree._Element, before: str, behind: str) -> None:
+        self._add(before)
+        self._read(element)
+        self._add(behind)
+
+    def _read_part(self, element: etree._Element) -> None:
+        """Read a part of an equation; several signs stand in brackets."""
+        is_long = letters(element) > 1
+        before = EQUATION[local(element.tag)]
+        self._read_around(element, f"{before}(" if is_long else before, ")" if is_long else "")
 
     def _read_text(self, element: etree._Element) -> None:
         text = element.text or ""
@@ -220,6 +235,12 @@ class _Field:
 def _field_link(instruction: str) -> str:
     link = FIELD_LINK.match(instruction)
     return link[1] if link else ""
+
+
+def _sign(element: etree._Element, *names: str) -> str:
+    """Return the sign that the properties of a part of an equation name."""
+    named = child(element, *names)
+    return attribute(named, "val") if named is not None else ""
 
 
 def _form_value(form: etree._Element | None) -> str:

@@ -20,15 +20,16 @@ from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.formats import json_values, web_page
 from graphmem.ingest.tables import object_of, objects, table, texts_of, value_at
+from graphmem.ingest.written_times import iso
 
 TASK_STATES = {"needsAction": "open", "completed": "done"}
-ENCODING = re.compile(rb"""(?:encoding=["']|CHARSET:|ENCODING:)([A-Za-z0-9_.:-]{1,40})""")
+ENCODING = re.compile(rb"""(?:encoding=["']|CHARSET:)([A-Za-z0-9_.:-]{1,40})""")
 NOTE = re.compile(r"<note>.*?(?=<note>|</en-export>|\Z)", re.DOTALL)
 CONTENT = "content"
 NOTE_NAMES = {"created": "created_at", "updated": "updated_at", "tag": "tags", "source-url": "url"}
 NOTE_MARKUP = (
-    (re.compile(r"<en-todo[^<>]*checked=.true.[^<>]*>"), "[x] "),
-    (re.compile(r"<en-todo[^<>]*>"), "[ ] "),
+    (re.compile(r"<en-todo[^<>]*checked=.true.[^<>]*>"), " [x] "),
+    (re.compile(r"<en-todo[^<>]*>"), " [ ] "),
     (re.compile(r"</?en-(?:media|note|todo)[^<>]*>"), " "),
 )
 CDATA = re.compile(r"<!\[CDATA\[((?:(?!<!\[CDATA\[).)*?)\]\]>", re.DOTALL)
@@ -100,18 +101,25 @@ def parse_notes(builder: Builder, data: bytes, name: str) -> None:
         line += text.count("\n", counted, match.start())
         counted = match.start()
         root = etree.fromstring(match[0].encode(), parser)
-        fields: dict[str, Any] = {"title": None, CONTENT: None, "tags": [], "attachments": []}
+        fields: dict[str, Any] = {"title": None, CONTENT: None, "tags": [], "attachments": [], "tasks": []}
         for element in root.iter() if root is not None else ():
             if not isinstance(element.tag, str) or len(element) or not element.text:
                 continue
-            label = NOTE_NAMES.get(element.tag, element.tag.replace("-", "_"))
-            if element.getparent().tag in ("resource", "resource-attributes"):
+            within, label = (
+                element.getparent().tag,
+                NOTE_NAMES.get(element.tag, element.tag.replace("-", "_")),
+            )
+            if within in ("resource", "resource-attributes"):
                 fields["attachments"] += [element.text] if element.tag == "file-name" else []
+                if element.tag == "recognition":
+                    builder.left_out("recognised text of a picture", len(re.sub("<[^>]*>", "", element.text)))
+            elif within == "task":
+                fields["tasks"] += [element.text] if label == "title" else []
             elif label == "tags":
                 fields["tags"].append(element.text)
             elif label != CONTENT:
-                fields.setdefault(label, None)
-                fields[label] = fields[label] or _day(element.text)
+                is_time = label.endswith(("_at", "time", "date"))
+                fields[label] = fields.get(label) or (iso(element.text) if is_time else element.text)
             else:
                 fields[CONTENT] = _note_text(builder, element.text)
         if not match[0].rstrip().endswith("</note>"):
@@ -124,19 +132,10 @@ def parse_notes(builder: Builder, data: bytes, name: str) -> None:
 def _note_text(builder: Builder, content: str) -> str:
     if "<en-crypt" in content:
         builder.warn("TEXT_NOT_READ: a part of a note is encrypted.")
-        content = re.sub(r"(<en-crypt[^<>]*>)[^<]*", r"\1[encrypted]", content)
+        content = re.sub(r"(<en-crypt[^<>]*>)[^<]*", r"\1 [encrypted] ", content)
     for pattern, shown in NOTE_MARKUP:
         content = pattern.sub(shown, content)
     return web_page.plain(content, builder)
-
-
-def _day(text: str) -> str:
-    """Return a text; a time such as ``20240301T080000Z`` in ISO 8601, a day such as ``20240301`` too."""
-    match = re.match(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)Z)?", text)
-    if match is None or text[8:9] not in ("", "T"):
-        return text
-    day = "-".join(match.groups()[:3])
-    return f"{day}T{':'.join(match.groups()[3:])}Z" if match[4] else day
 
 
 def _marked_up(builder: Builder, data: bytes) -> str:
@@ -237,7 +236,7 @@ class _Bookings:
             fields[name] = next((value for value in texts if value and value not in NO_ID), None)
         for name in ("date", "value_date"):
             written = fields[name] or ""
-            fields[name] = _day(written[:10] if "-" in written[:5] else written[:8])
+            fields[name] = iso(written[:10] if "-" in written[:5] else written[:8])
         amount = (fields["amount"] or "").replace(",", ".")
         if re.fullmatch(r"[+-]?\d{1,15}(?:\.\d{0,6})?", amount):
             fields["amount"] = -float(amount) if is_debit else float(amount)

@@ -20,18 +20,17 @@ from typing import Any
 import openpyxl
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from openpyxl.cell.cell import ERROR_CODES
-from openpyxl.utils import get_column_letter, range_boundaries
+from openpyxl.utils import range_boundaries
 from openpyxl.utils.exceptions import InvalidFileException
 
-from graphmem.ingest.building import Builder, json_value, normal
-from graphmem.ingest.document import ParseFailed, PartField
+from graphmem.ingest.building import Builder, json_value
+from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.formats.office import Package
+from graphmem.ingest.formats.office_sheets import SheetMarks, add_sheet, cell_name
 from graphmem.ingest.formats.office_text import attribute
-from graphmem.ingest.links import address_after
-from graphmem.ingest.tabular import TableRow, add_rows
+from graphmem.ingest.tabular import TableRow
 
 ZEROS = re.compile("0{2,20}")  # the format of a number of which a sheet shows so many digits
-CELLS_SHOWN = 20  # cells that a warning names
 _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MARKS = tuple(_SHEET + name for name in ("row", "mergeCell", "hyperlink"))
 _WITHOUT_VALUE = etree.XPath("s:c[s:f][not(@t = 'str')][not(s:v/text())]/@r", namespaces={"s": _SHEET[1:-1]})
@@ -48,7 +47,6 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
         raise ParseFailed(f"The workbook is damaged: {exc}."[:300], "damaged") from None
     package.describe()
     for number, sheet in enumerate(book.worksheets, 1):
-        builder.check_page(number)
         if sheet.sheet_state != "visible":
             builder.warn(f"The sheet {sheet.title} is hidden.")
         _add_sheet(builder, sheet, number, package)
@@ -57,14 +55,12 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
 
 
 @dataclass
-class _Marks:
+class _Marks(SheetMarks):
     """What a sheet says beside the values of its cells: by rows, and in these by columns."""
 
     links: dict[int, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
     merged: dict[int, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
     """The last rows of merged cells, by their first rows."""
-    uncalculated: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
 
     def link(self, reference: str, address: str) -> None:
         column, row, *_ = range_boundaries(reference)
@@ -93,25 +89,10 @@ def _marks(package: Package, name: str) -> _Marks:
 
 
 def _add_sheet(builder: Builder, sheet: Any, page: int, package: Package) -> None:
-    title = builder.add(sheet.title, "\n")
-    span = title._replace(page=page)
-    builder.part("sheet", span, [PartField("name", normal(sheet.title), span)])
     # The size that a sheet claims is not believed.
     sheet.reset_dimensions()
-    marks = _marks(package, sheet._worksheet_path)
-    rows = _rows(builder, sheet, marks)
-    add_rows(builder, rows, page, lambda column, row: f"{get_column_letter(column)}{row}")
-    for line in _lines_below(package, sheet._worksheet_path):
-        builder.add(line, "\n")
-    builder.add("", "\n")
-    for cells, reason in (
-        (marks.uncalculated, "formulas that no program has calculated: save the file with one"),
-        (marks.errors, "errors in place of values"),
-    ):
-        if cells:
-            names = ", ".join(cells[:CELLS_SHOWN]) + (" …" if len(cells) > CELLS_SHOWN else "")
-            count = f"{len(cells):,} cell{'s' * (len(cells) > 1)}"
-            builder.warn(f"TEXT_NOT_READ: {count} of the sheet {sheet.title} ({names}), {reason}.")
+    marks, below = _marks(package, sheet._worksheet_path), _lines_below(package, sheet._worksheet_path)
+    add_sheet(builder, sheet.title, page, _rows(builder, sheet, marks), marks, below)
 
 
 def _lines_below(package: Package, name: str) -> Iterator[str]:
@@ -136,32 +117,20 @@ def _lines_below(package: Package, name: str) -> Iterator[str]:
 
 def _rows(builder: Builder, sheet: Any, marks: _Marks) -> Iterator[TableRow]:
     """Yield the rows that have a value, up to the last one of each."""
-    above: dict[int, tuple[int, Any]] = {}
     for row in sheet.iter_rows():
         by_column = {cell.column: value for cell in row if (value := _value(cell, marks)) is not None}
         # Rows that the sheet leaves out come as empty ones: a claimed number of rows must not cost time.
         builder.count_cells(max(1, len(row) - max(by_column, default=0)))
         if by_column:
             number = next(cell.row for cell in row if getattr(cell, "row", None) is not None)
-            above = {column: merged for column, merged in above.items() if merged[0] >= number}
-            by_column = {column: value for column, (_, value) in above.items()} | by_column
-            for column, last in marks.merged.get(number, {}).items():
-                if column in by_column:
-                    above[column] = last, by_column[column]
-            values = [by_column.get(column) for column in range(1, max(by_column) + 1)]
-            texts = ["" if value is None else _cell_text(value) for value in values]
-            addresses: list[str] = []
-            if number in marks.links:
-                links = marks.links[number]
-                addresses = [address_after(text, links.get(at, "")) for at, text in enumerate(texts, 1)]
-            yield TableRow(number, texts, values, addresses)
+            yield marks.row(number, by_column, marks.merged.get(number, {}), marks.links.get(number, {}))
 
 
 def _value(cell: Any, marks: _Marks) -> Any:
     """Return the JSON value of a cell, None if it is empty or an error."""
     value = cell.value
     if cell.data_type == "e" or (isinstance(value, str) and value in ERROR_CODES):
-        marks.errors.append(f"{get_column_letter(cell.column)}{cell.row}")
+        marks.errors.append(cell_name(cell.column, cell.row))
         return None
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat()
@@ -171,9 +140,3 @@ def _value(cell: Any, marks: _Marks) -> Any:
         return f"{value:0{len(cell.number_format)}}"
     value = json_value(value)
     return None if value == "" else value
-
-
-def _cell_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return " ".join(value.split()) if isinstance(value, str) else str(value)

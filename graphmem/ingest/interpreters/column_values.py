@@ -9,7 +9,7 @@ it is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ _AMOUNT = re.compile(r"[+-]?\d{1,3}(?:([.,' \u00a0])\d{3})*(?:[.,]\d+)?|[+-]?\d+
 _MONEY = re.compile(
     r"(?:[A-Z]{3}|[€$£¥])?\s*[-+(]?\d[\d.,' \u00a0]*[.,]\d{2}\)?\s*(?:[A-Z]{3}|[€$£¥]|kr\.?|zł|Kč)?"
 )
-_SUMS = frozenset(table("field_names")["labels"]["sums"].split())
+_LABELS = {name: {*listed.split()} for name, listed in table("field_names")["labels"].items()}
 _CENTURY = 70  # years of two digits from here on are of the last century
 
 
@@ -105,11 +105,23 @@ def is_booking(values: Iterable[Any]) -> bool:
 
 
 def is_sum(values: Iterable[Any]) -> bool:
-    """Return whether a row has the sums of the rows above it: a word for that, and amounts alone."""
+    """Return whether a row has the sums of the rows above it, or a balance: a word for that, and amounts.
+
+    A balance has a day as well.
+    """
     filled = [value for value in values if value not in (None, "")]
-    words = [each for each in filled if isinstance(each, str) and each.strip().rstrip(":").lower() in _SUMS]
-    others = [value for value in filled if value not in words]
-    return len(words) == 1 and bool(others) and not {"text", "day"} & {_kind(value) for value in others}
+    named = {each: each.strip().rstrip(":").lower().replace(" ", "_") for each in filled if type(each) is str}
+    words = {each: name for each, name in named.items() if name in _LABELS["sums"] | _LABELS["balances"]}
+    kinds = {_kind(value) for value in filled if type(value) is not str or value not in words}
+    is_balance = not _LABELS["balances"].isdisjoint(words.values())
+    return len(words) == 1 and "amount" in kinds and not kinds - {"amount", "", "day" if is_balance else ""}
+
+
+def are_bookings(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> bool:
+    """Return whether a table lists bookings: most rows are some, and a column is called as amounts are."""
+    named = {word for column in columns for word in (column, *column.split("_"))}
+    bookings = sum(is_booking(row.values()) for row in rows)
+    return 2 * bookings > len(rows) and not named.isdisjoint(_LABELS["amounts"])
 
 
 def _kind(value: Any) -> str:

@@ -8,7 +8,6 @@ place in the text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,13 +18,10 @@ from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import heading, whole_text
 from graphmem.ingest.proposal import Proposal
 from graphmem.ingest.tables import object_of, table
+from graphmem.ingest.written_times import iso
 
 GENERAL_TYPE = "document"
 DATES = ("created", "date")
-PDF_TIME = re.compile(
-    r"D:(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(?:(\d\d)(?:(Z)|([+-]\d\d)'?(\d\d)?)?)?)?.*", re.ASCII
-)
-EXIF_TIME = re.compile(r"(\d{4}):(\d\d):(\d\d) (\d\d):(\d\d):(\d\d)", re.ASCII)
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
@@ -54,26 +50,12 @@ def _from_metadata(metadata: Mapping[str, Any], draft: ProposalDraft) -> Iterato
         yield from (PartField(name, values[key]) for key, name in named if key in values)
     written = next((metadata[key] for key in DATES if metadata.get(key)), exif.get("DateTimeOriginal"))
     if written:
-        date = moment(_iso(written))
+        date = moment(iso(str(written)))
         if date is None:
             draft.warn("The date of the document is left out: it cannot be read.")
         yield PartField("date", date)
     for name, key in (("latitude", "GPSLatitude"), ("longitude", "GPSLongitude")):
         yield PartField(name, _degrees(exif.get(key), exif.get(f"{key}Ref")))
-
-
-def _iso(written: Any) -> Any:
-    """Return a time of a PDF or of an image in ISO 8601; other values stay as they are."""
-    if not isinstance(written, str):
-        return written
-    match = PDF_TIME.fullmatch(written) or EXIF_TIME.fullmatch(written)
-    if match is None:
-        return written
-    year, month, day, hour, minute, second, *zone = match.groups()
-    clock = f"T{hour}:{minute}:{second or '00'}" if hour else ""
-    utc, hours, minutes = zone or (None, None, None)
-    offset = "Z" if utc else f"{hours}:{minutes or '00'}" if hours else ""
-    return f"{year}-{month}-{day}{clock}{offset if clock else ''}"
 
 
 def _degrees(value: Any, reference: Any) -> float | None:

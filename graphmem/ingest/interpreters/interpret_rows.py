@@ -17,7 +17,7 @@ from typing import Any
 
 from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.formats.json_values import Walk
-from graphmem.ingest.interpreters.column_values import ColumnForms, forms_of, is_booking, is_sum
+from graphmem.ingest.interpreters.column_values import ColumnForms, are_bookings, forms_of, is_booking, is_sum
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import (
     configured_type,
@@ -47,6 +47,7 @@ from graphmem.ingest.tables import table
 from graphmem.model import identity, numbers
 
 GENERAL_TYPE = "record"
+BOOKING = "transaction"
 JSON_FORMATS = ("json", "jsonl")
 TYPE_COLUMN = "entity_type"
 LOOSE_TYPE_COLUMN = "type"
@@ -61,7 +62,8 @@ class Types:
     """What is known of a table before its rows are read; ``names`` are those of list or sheet and file.
 
     ``number`` is the column that numbers its rows, ``proposed`` one that looks as if it did, ``account`` the
-    account of its bookings, ``repeated`` the folded names that several rows have.
+    account of its bookings, ``repeated`` the folded names that several rows have. The type of bookings is not
+    that of the name of the file: another file of the account has the same ones.
     """
 
     configured: str | None
@@ -70,6 +72,7 @@ class Types:
     account: PartField | None = None
     has_lists: bool = False
     are_people: bool = False
+    are_bookings: bool = False
     number: str | None = None
     proposed: str | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -86,7 +89,7 @@ class Types:
             return stated_type, False
         if loose_type in identity.SHIPPED:
             return str(loose_type), True
-        known = self.known
+        known = self.known or (BOOKING if self.are_bookings else None)
         if known is None and loose_type is not None and len(loose_type) > 1:
             return loose_type, True
         is_person = are_people(columns) or (self.are_people and names_person(columns))
@@ -144,15 +147,17 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
             names = usual_names(table)
             known = tuple(names.get(name, name) for name in table)
             number, proposed = number_of_rows([part.fields for part in parts], table)
-            forms = forms_of({field_name(each.name): each.value for each in part.fields} for part in parts)
+            values = [{field_name(each.name): each.value for each in part.fields} for part in parts]
+            values = [row for row in values if not is_sum(row.values())]
+            forms = forms_of(values)
             for name, value in forms.open_dates.items():
                 draft.warn(
                     f"Dates of the column {name[:60]}, such as {value}, stay as they are: nothing says "
                     "whether the day or the month comes first."
                 )
-            types = replace(
-                types, are_people=bool(names) or are_people(known), number=number, proposed=proposed
-            )
+            bookings = not names and number is None and are_bookings(values, table)
+            people = bool(names) or are_people(known)
+            types = replace(types, are_people=people, are_bookings=bookings, number=number, proposed=proposed)
             whole = Counter(identity.fold_text(whole_name(each.fields, names)) for each in parts if number)
             repeated = frozenset(name for name, count in whole.items() if count > 1)
             types = replace(types, renamed=names, forms=forms, repeated=repeated)
@@ -235,15 +240,22 @@ def _add(
         also = []
     if entity_type not in numbers.NUMBERED:
         add_names(own, types.number, types.repeated)
-    name = name_of_row(entity_type, own, part.span, types.names[-1], types.number)
+    name = name_of_row(entity_type, own, types.number)
     if name is not None and types.proposed in own:
         draft.warn(
             f"The column {types.proposed} looks as if it identified the rows, which all their values "
             f"identify now: if so, register a schema of {entity_type} whose canonical_name_fields have it."
         )
+    identified_by = None
+    if name is not None and name.endswith("…"):
+        # Rows that differ must not become one by a name that is cut.
+        who = identity.identify("", entity_type, {member.name: member.value for member in own.values()})
+        identified_by = (tuple(own),) if who.basis == identity.CONTENT else None
     if name is not None:
         own.setdefault(identity.CANONICAL_NAME, PartField(identity.CANONICAL_NAME, name))
-    _warn_of_one_name(draft, draft.item(entity_type, own.values(), part.span, also), named_rows)
+    row = draft.item(entity_type, own.values(), part.span, also, identified_by)
+    if identified_by is None:
+        _warn_of_one_name(draft, row, named_rows)
 
 
 def _warn_of_one_name(draft: ProposalDraft, row: int | None, named_rows: dict[tuple[str, Any], int]) -> None:

@@ -99,6 +99,7 @@ class ProposalDraft:
         members: Iterable[PartField],
         span: FileSpan | None,
         also: Iterable[PartField] = (),
+        identified_by: identity.Alternatives | None = None,
     ) -> int | None:
         """Add an entity whose members are named by the file: some of them are no fields.
 
@@ -114,6 +115,7 @@ class ProposalDraft:
             span,
             canonical_name=canonical_name,
             observed_at=observed_at,
+            identified_by=identified_by,
         )
 
     def observation(

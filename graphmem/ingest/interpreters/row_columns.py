@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Any
 
 from graphmem import tables
-from graphmem.ingest.document import FileSpan, PartField
+from graphmem.ingest.document import PartField
 from graphmem.ingest.interpreters.labels import field_name, is_empty
-from graphmem.ingest.interpreters.text_places import Cursor, place, widen
+from graphmem.ingest.interpreters.text_places import Cursor, widen
 from graphmem.ingest.tables import table
 from graphmem.ingest.tabular import NO_NAME, labelled_name
 from graphmem.model import identity, numbers
@@ -42,7 +42,8 @@ def _plain(column: str) -> str:
 
 NAMES_OF_PEOPLE = tables.read("model/names_of_people")
 FIRST_AND_LAST = [[*map(_columns, pair)] for pair in NAMES_OF_PEOPLE["first_and_last"]]
-FULL_NAMES, NAMES = _columns(NAMES_OF_PEOPLE["full_names"]), _columns(TABLES["people"]["names"])
+FULL_NAMES = ["fullname", *_columns(NAMES_OF_PEOPLE["full_names"])]
+NOT_ALONE, NAMES = (_columns(TABLES["people"][listed]) for listed in ("not_alone", "names"))
 FIELDS_OF_PEOPLE = {name: _columns(listed) for name, listed in TABLES["people"]["fields"].items()}
 NUMBERS_OF_PEOPLE = frozenset(_columns(TABLES["numbers"]["of_people"]))
 LABELLED = re.compile(r"((e?_?mail|phone|address|website|relation|event|custom_field|im)_\d+)_(?:type|label)")
@@ -75,10 +76,14 @@ def usual_names(labels: Sequence[str]) -> dict[str, str]:
     usual: dict[str, str] = {}
     if pair is not None and known.isdisjoint(("first_name", "last_name")):
         usual = dict(zip(map(str, pair), ("first_name", "last_name"), strict=True))
-    elif name := (first(FULL_NAMES) if known & {"email", "phone", "mobile_phone"} else None) or (
-        first(NAMES) if "email" in known else None
-    ):
-        usual = {name: "name"}
+    else:
+        are_of_things = not numbers.OF_TABLES.isdisjoint(map(numbers.squeezed, labels))
+        barred = (
+            () if known & {"email", "phone", "mobile_phone"} else FULL_NAMES if are_of_things else NOT_ALONE
+        )
+        name = first(each for each in FULL_NAMES if each not in barred)
+        name = name or (first(NAMES) if "email" in known else None)
+        usual = {name: "name"} if name is not None else {}
     if not usual and not are_people(tuple(labels)):
         return {}
     return {label: name for label, name in (fields | usual).items() if name not in labels or name == label}
@@ -118,7 +123,8 @@ def columns_joined(
         else:
             joined[name] = member
     for _, single, plural in MANY:
-        values = list({value.value: value for value in many.get(single, ())}.values())
+        own = [joined[single]] if single in many and single in joined else []
+        values = list({value.value: value for value in (*own, *many.get(single, ()))}.values())
         if values and single not in joined:
             joined[single] = values[0]._replace(name=single)
         if values and single in joined and [joined[single].value] != [value.value for value in values]:
@@ -253,15 +259,11 @@ def add_names(members: dict[str, PartField], number: str | None, repeated: Colle
         members[identity.CANONICAL_NAME] = PartField(identity.CANONICAL_NAME, whole)
 
 
-def name_of_row(
-    entity_type: str, members: Mapping[str, PartField], span: FileSpan, table: str | None,
-    number: str | None = None,
-) -> str | None:  # fmt: skip
+def name_of_row(entity_type: str, members: Mapping[str, PartField], number: str | None = None) -> str | None:
     """Return a name for a row of whose fields none is one: its values, texts first. ``None`` where one is.
 
-    A row without an id is identified by its whole content. So the name has all values, or else the place of
-    the row: rows that differ must not become one by their name. In a table of something else, the column
-    ``number`` names a row, with who issued the number.
+    A row without an id is identified by its whole content: a name that lacks some of it ends with `…`. In a
+    table of something else, the column ``number`` names a row, with who issued the number.
     """
     part_of_name = _part_of_name(entity_type, members)
     if part_of_name is not None:
@@ -286,5 +288,4 @@ def name_of_row(
         whole = f"{entity_type} {whole}"
     if not whole or (len(whole) <= NAME_CHARACTERS_LIMIT and len(texts) == len(values)):
         return whole or None
-    where = ", ".join(filter(None, (table, place(span).removeprefix(" in "))))
-    return f"{whole[:NAME_CHARACTERS_LIMIT].rstrip()}… ({where})"
+    return f"{whole[:NAME_CHARACTERS_LIMIT].rstrip()}…"
