@@ -30,9 +30,8 @@ PIECE_BYTES: Final = 4_000_000
 """Bytes of lines of an export that are stored as one file: a file is read within limits."""
 POLL_SECONDS: Final = 1.0
 UNFINISHED: Final = ("pending", "running")
-LEFT_OUT: Final = re.compile(r"(?:^|/)(?:\.|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
+NO_CONTENT: Final = re.compile(r"(?:^|/)(?:\.|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
 """Members of archives that are no content."""
-LEFT_OUT_OF: Final = "left out"  # words of each warning about a part of a file that did not come in
 HEAD_BYTES: Final = 1_000
 _NOTION_TABLE: Final = re.compile(r"(?:_all)?\.csv$")
 
@@ -74,7 +73,10 @@ def import_files(
             upload.print_rows(rows, session.as_json, outcomes, other.not_imported if other else ())
     if not rows:
         raise InvalidInput("there is no file to import")
-    if any(LEFT_OUT_OF in text or colour == "red" for row in rows for text, colour in upload.complaints(row)):
+    from graphmem.ingest.document import LEFT_OUT
+
+    complaints = (each for row in rows for each in upload.complaints(row))
+    if any(colour == "red" or text.startswith(LEFT_OUT) for text, colour in complaints):
         raise typer.Exit(1)
 
 
@@ -123,7 +125,7 @@ def _members(file: upload.LocalFile) -> Iterator[upload.LocalFile]:
             name = member.filename.replace("\\", "/").lstrip("/")
             # Google Keep writes each note twice.
             is_copy = "/Keep/" in name and f"{name.removesuffix('.html')}.json" in names
-            if member.is_dir() or LEFT_OUT.search(name) or is_copy:
+            if member.is_dir() or NO_CONTENT.search(name) or is_copy:
                 continue
             try:
                 with archive.open(member) as opened:

@@ -88,7 +88,7 @@ def exported(data: bytes, builder: Builder, pattern: re.Pattern[str] = EXPORT) -
         try:
             chats[name] = b"".join(inflation.pieces(archive, archive.getinfo(name)))
         except DAMAGE as exc:
-            builder.warn(f"The member {name[:100]} is damaged and left out: {exc}.")
+            builder.drop(f"The member {name[:100]} is damaged and left out: {exc}.")
     builder.media_type = ZIP
     if not chats:
         raise ParseFailed("The archive is damaged: no chat in it is whole.", "damaged")
@@ -126,7 +126,7 @@ def check(data: bytes, builder: Builder) -> bytes:
             if _NEEDED.fullmatch(member.filename):
                 raise ParseFailed(f"A member of the archive is damaged: {exc}.", "damaged") from None
             damaged.add(member.filename)
-            builder.warn(f"The member {member.filename[:100]} is damaged and left out.")
+            builder.drop(f"The member {member.filename[:100]} is damaged and left out.")
         if member.filename.lower().endswith("vbaproject.bin") or member.filename.startswith("Basic/"):
             builder.warn("The file has macros: they are not run and not read.")
     if not damaged:

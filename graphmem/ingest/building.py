@@ -8,12 +8,19 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, Part, PartField
+from graphmem.ingest.document import (
+    DocumentLimits,
+    FileSpan,
+    ParsedDocument,
+    ParseFailed,
+    Part,
+    PartField,
+    Warned,
+)
 from graphmem.ingest.format_table import Format
 from graphmem.ingest.links import without_addresses
 from graphmem.ingest.tables import table
 
-WARNINGS_LIMIT = 100
 NAMES_SHOWN = 10  # names of things whose text is not read that a warning has
 VALUE_DEPTH_LIMIT = 100
 OF_PROGRAMS = {
@@ -56,7 +63,7 @@ def json_value(value: Any, depth: int = 0) -> Any:
     return normal(str(value))
 
 
-class Builder:
+class Builder(Warned):
     """Collects the text, the parts and the warnings of one document.
 
     ``format`` is that of the file, ``media_type`` its type: by default the usual one of the format. The next
@@ -64,6 +71,7 @@ class Builder:
     """
 
     def __init__(self, limits: DocumentLimits, format: Format) -> None:
+        super().__init__()
         self.limits = limits
         self.format = format
         self.media_type: str | None = None
@@ -74,7 +82,6 @@ class Builder:
         self.line = 1
         self._parts: list[Part | None] = []
         self._cells = 0
-        self._warnings: dict[str, None] = {}
         self._left_out: dict[str, tuple[int, int, list[str]]] = {}
 
     def within(self) -> Builder:
@@ -130,10 +137,7 @@ class Builder:
             raise exceeded(f"more than {self.limits.pages:,} pages")
 
     def warn(self, *sentences: str) -> None:
-        """Add each warning once; beyond a bound one sentence stands for the others."""
-        for sentence in sentences:
-            more = len(self._warnings) >= WARNINGS_LIMIT
-            self._warnings["There are more warnings." if more else normal(sentence)] = None
+        super().warn(*map(normal, sentences))
 
     def left_out(self, what: str, characters: int | None = None, name: str = "") -> None:
         """Count something whose text is not read, by what it is; of no characters it is nothing."""

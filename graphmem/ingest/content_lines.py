@@ -118,7 +118,7 @@ def blocks(text: str, builder: Builder, apart: frozenset[str]) -> Iterator[Block
                     builder.warn(f"Line {number} has no encoding that fits, it is read as cp1252.")
             elif line.strip():
                 excerpt = line[:SHOWN_CHARACTERS]
-                builder.warn(f"Line {number} cannot be read, it is left out: {excerpt}")
+                builder.drop(f"Line {number} cannot be read, it is left out: {excerpt}")
         else:
             begins, name = boundary[1].upper() == "BEGIN", boundary[2].upper()
             place = next((i for i, each in enumerate(opened) if _ends(each.name, name, begins, apart)), None)
@@ -138,7 +138,7 @@ def blocks(text: str, builder: Builder, apart: frozenset[str]) -> Iterator[Block
     for block in opened:
         block.is_cut = True
     if stray:
-        builder.warn(f"{stray:,} lines belong to nothing: they are left out.")
+        builder.drop(f"{stray:,} lines belong to nothing: they are left out.")
     if opened:
         yield opened[0]
 

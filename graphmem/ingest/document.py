@@ -18,6 +18,9 @@ PART_KINDS = (
 )  # fmt: skip
 REASON_CHARACTERS_LIMIT = 500
 FILE_BYTES_LIMIT = 52_428_800  # bytes of the largest file that is stored or parsed
+WARNINGS_LIMIT: Final = 100
+LEFT_OUT: Final = "LEFT_OUT: "
+"""Begins a warning about a part of a file that does not come in."""
 CHARACTERS_DEFAULT: Final = 20_000
 CHARACTERS_LIMIT: Final = 1_000_000  # characters of one page of the text of a file
 
@@ -32,6 +35,23 @@ class ParseFailed(Exception):
         super().__init__(reason)
         self.reason = reason
         self.code: FailureCode = code
+
+
+class Warned:
+    """Collects warnings, each once; beyond a bound one sentence stands for the others."""
+
+    def __init__(self) -> None:
+        self._warnings: dict[str, None] = {}
+
+    def warn(self, *sentences: str) -> None:
+        for sentence in sentences:
+            code = LEFT_OUT if sentence.startswith(LEFT_OUT) else ""
+            more = len(self._warnings) >= WARNINGS_LIMIT
+            self._warnings[f"{code}There are more warnings." if more else sentence] = None
+
+    def drop(self, sentence: str) -> None:
+        """Add a warning about a part of the file that does not come in."""
+        self.warn(LEFT_OUT + sentence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,7 +176,7 @@ class ModelAnswers(ProposalDraft):
         """Add an entity and return its index; ``None`` if nothing of it is taken."""
         entity_type = entity_type_of(entity.entity_type)
         if entity_type is None:
-            self.warn(f"An entity is left out: {_excerpt(entity.entity_type)} is no entity type.")
+            self.drop(f"An entity is left out: {_excerpt(entity.entity_type)} is no entity type.")
             return None
         occurrences = [self._places.occurrences(field.quote, piece) for field in entity.fields]
         # An entity stands at a quote of it that occurs once, else at the first one.
@@ -187,7 +187,7 @@ class ModelAnswers(ProposalDraft):
             name = field_name(field.name)
             reason = _refusal(field, ranges)
             if reason is not None:
-                self.warn(f"The field {_excerpt(name)} of an entity {entity_type} is left out: {reason}.")
+                self.drop(f"The field {_excerpt(name)} of an entity {entity_type} is left out: {reason}.")
             elif name not in members and not is_empty(field.value):
                 span = self._places.span(*min(ranges, key=lambda each: abs(each[0] - near)))
                 members[name] = PartField(name, field.value, span)
@@ -202,17 +202,17 @@ class ModelAnswers(ProposalDraft):
         self, link: AnsweredRelationship, indexes: Sequence[int | None], piece: PromptPiece
     ) -> None:
         if link.relationship_type not in relationship.BUILTIN:
-            self.warn(f"{_excerpt(link.relationship_type)} is no relationship type: it is left out.")
+            self.drop(f"{_excerpt(link.relationship_type)} is no relationship type: it is left out.")
             return
         source, target = (
             indexes[end] if 0 <= end < len(indexes) else None for end in (link.source, link.target)
         )
         if source is None or target is None:
-            self.warn(f"A relationship {link.relationship_type} is left out: one of its entities is missing.")
+            self.drop(f"A relationship {link.relationship_type} is left out: one of its entities is missing.")
             return
         ranges = self._places.occurrences(link.quote, piece)
         if not ranges:
-            self.warn(f"A relationship {link.relationship_type} is left out: its quote is not in the text.")
+            self.drop(f"A relationship {link.relationship_type} is left out: its quote is not in the text.")
             return
         self.relate(link.relationship_type, source, target, self._places.span(*ranges[0]))
 

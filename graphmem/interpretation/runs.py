@@ -13,6 +13,7 @@ from graphmem.auth import Actor, Scope
 from graphmem.context import Context, Services
 from graphmem.database.jobs import renewed
 from graphmem.errors import GraphmemError, NotFound, StoreRefused
+from graphmem.ingest.document import LEFT_OUT
 from graphmem.interpretation import interpretation_queue, readings, source_passages, writing
 from graphmem.model import canonical, times
 from graphmem.reading import answers, source_answers
@@ -149,6 +150,10 @@ async def _run(context: Context, row: source_answers.InterpretationRow) -> None:
     await _write(context, source, interpretation, reading)
 
 
+def is_harmless(warning: str) -> bool:
+    return not warning.startswith(LEFT_OUT)
+
+
 async def _write(
     context: Context,
     source: source_answers.SourceRow,
@@ -160,7 +165,8 @@ async def _write(
         interpretation,
         parser=reading.reader.parser,
         model=reading.reader.model,
-        warnings=reading.warnings[: writing.WARNINGS_LIMIT],
+        # What does not come in is told first, as further warnings are not kept.
+        warnings=tuple(sorted(reading.warnings, key=is_harmless)[: writing.WARNINGS_LIMIT]),
     )
     await source_passages.store_at_once(context, source.source_id, reading.document)
     try:

@@ -395,3 +395,9 @@ def test_an_import_ends_with_one_where_a_line_was_left_out(command: Command, tmp
         code, _, stderr = command("import", str(lacking), *more)
         assert code == 1
         assert "line 2 is left out" in stderr
+    mail = tmp_path / "calendar.eml"
+    head = "From: ada@example.org\nSubject: s\nContent-Type: text/{0}\n\n{1}"
+    for kind, text, expected in (("calendar", "BEGIN:VCALENDAR\nnothing", 1), ("plain", "te\0xt", 0)):
+        mail.write_text(head.format(kind, text))
+        for more in ((), ("--dry-run",)):
+            assert command("import", str(mail), *more)[0] == expected, (kind, more)

@@ -290,9 +290,9 @@ def test_damaged_entries_are_told_with_their_lines_and_the_others_are_kept() -> 
     document = parsed_here(text.encode(), None, "a.ics", DocumentLimits())
     assert [part.fields[1].value for part in document.parts] == ["A", "B"]
     assert document.warnings == (
-        "Line 7 cannot be read, it is left out: nonsense",
+        "LEFT_OUT: Line 7 cannot be read, it is left out: nonsense",
         "VEVENT 1 (line 3) has no line END:VEVENT: it ends before line 8.",
         "VCALENDAR 1 (line 1) has no end.",
-        "VEVENT 3 (line 12) has no end: it is left out.",
-        "VEVENT 1 (line 3): DTSTART cannot be read, it is left out: never",
+        "LEFT_OUT: VEVENT 3 (line 12) has no end: it is left out.",
+        "LEFT_OUT: VEVENT 1 (line 3): DTSTART cannot be read, it is left out: never",
     )

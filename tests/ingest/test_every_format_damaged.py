@@ -311,4 +311,4 @@ def test_a_damaged_member_of_an_office_file_costs_itself_alone() -> None:
         document = parsed_here(bytes(data), None, file_name, DocumentLimits())
         least = 40 if file_name == "a.xlsx" else 1
         assert {name for name in NAMES if document.text.count(name) >= least} == {*left}, damaged
-        assert document.warnings == (f"The member {damaged} is damaged and left out.",)
+        assert document.warnings == (f"LEFT_OUT: The member {damaged} is damaged and left out.",)

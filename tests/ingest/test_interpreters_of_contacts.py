@@ -208,7 +208,7 @@ def test_quoted_printable_of_several_lines_is_joined_and_its_separators_are_text
     document = parsed_here(broken.encode(), None, "a.vcf", DocumentLimits())
     assert [field.value for field in document.parts[0].fields] == ["Ada", "blå"]
     assert document.warnings == (
-        "Line 4 cannot be read, it is left out: TITLE;ENCODING=QUOTED-PRINTABLE:B=ZZ",
+        "LEFT_OUT: Line 4 cannot be read, it is left out: TITLE;ENCODING=QUOTED-PRINTABLE:B=ZZ",
         "Line 5 has no encoding that fits, it is read as cp1252.",
     )
     latin = CARD.format("FN;CHARSET=ISO-8859-1:Jørgen Øst").encode("latin-1")
@@ -222,9 +222,9 @@ def test_a_broken_contact_is_told_and_the_others_are_kept() -> None:
     document = parsed_here("".join(broken).encode(), None, "a.vcf", DocumentLimits())
     assert [part.fields[0].value for part in document.parts] == ["Ada", "Bob", "Cy"]
     assert document.warnings == (
-        "Line 8 cannot be read, it is left out: no property",
+        "LEFT_OUT: Line 8 cannot be read, it is left out: no property",
         "VCARD 2 (line 5) has no line END:VCARD: it ends before line 9.",
-        "VCARD 4 (line 13) has no end: it is left out.",
+        "LEFT_OUT: VCARD 4 (line 13) has no end: it is left out.",
     )
 
 

@@ -117,7 +117,7 @@ def test_an_entity_of_the_memory_server_without_observations_is_named() -> None:
         ("Ada", []), ("Bob", ["likes tea"]), ("Cy", []), ("Di", ["sails"])
     ]  # fmt: skip
     assert relationships(proposed) == [("KNOWS", "Ada", "Cy", {"relation_types": ["knows"]})]
-    assert proposed.warnings == ("Observations in line 4 that are no texts are left out.",)
+    assert proposed.warnings == ("LEFT_OUT: Observations in line 4 that are no texts are left out.",)
 
 
 def test_what_exceeds_a_limit_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,7 @@ def test_conversations_of_one_title_stay_apart() -> None:
         ("New chat", "c-2"),
     ]
     assert relationships(proposed) == [("PART_OF", f"m-{n}", "New chat", {}) for n in (1, 2)]
-    assert proposed.warnings == ("A conversation has neither an id nor a title: it is left out.",)
+    assert proposed.warnings == ("LEFT_OUT: A conversation has neither an id nor a title: it is left out.",)
 
 
 def zipped(members: dict[str, bytes]) -> bytes:

@@ -175,5 +175,5 @@ def test_objects_within_a_record_of_json_are_told_to_stay_values() -> None:
             f"of {count}, the objects in {named} stay values."
         ) in proposed.warnings
     document = read_lines(lines(read("a.json", json.dumps(chat))[0]), DocumentLimits())
-    assert propose(document).warnings[0] == "Members beside the list messages are left out: guild."
+    assert propose(document).warnings[0] == "LEFT_OUT: Members beside the list messages are left out: guild."
     assert read("people.json", '[{"name": "Ada", "tags": ["x"]}]')[1].warnings == ()

@@ -206,12 +206,12 @@ def test_what_the_text_does_not_state_is_left_out(model: LanguageModel) -> None:
     ]  # fmt: skip
     assert proposal.relationships == ()
     assert proposal.warnings == (
-        "The field 'employer' of an entity person is left out: its quote is not in the text.",
-        "The field 'email' of an entity person is left out: its address is not in its quote.",
-        "The field 'role' of an entity person is left out: its quote is not in the text.",
-        "The field 'name' of an entity person is left out: its quote is not in the text.",
-        "A relationship WORKS_AT is left out: its quote is not in the text.",
-        "A relationship WORKS_AT is left out: one of its entities is missing.",
+        "LEFT_OUT: The field 'employer' of an entity person is left out: its quote is not in the text.",
+        "LEFT_OUT: The field 'email' of an entity person is left out: its address is not in its quote.",
+        "LEFT_OUT: The field 'role' of an entity person is left out: its quote is not in the text.",
+        "LEFT_OUT: The field 'name' of an entity person is left out: its quote is not in the text.",
+        "LEFT_OUT: A relationship WORKS_AT is left out: its quote is not in the text.",
+        "LEFT_OUT: A relationship WORKS_AT is left out: one of its entities is missing.",
     )
 
 

@@ -275,7 +275,7 @@ def test_an_invitation_makes_its_event_once_and_the_message_references_it() -> N
 def test_a_calendar_that_cannot_be_read_is_told_and_costs_nothing_else() -> None:
     document = parse(alternatives(("text/plain", "Join us."), ("text/calendar", "nothing")))
     assert values(document)["body"] == "Join us."
-    assert "The calendar of message 1 cannot be read." in document.warnings
+    assert "LEFT_OUT: The calendar of message 1 cannot be read." in document.warnings
 
 
 def test_an_html_part_beside_plain_ones_is_read_where_it_says_something_else() -> None:

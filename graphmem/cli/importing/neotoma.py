@@ -21,6 +21,7 @@ from graphmem.cli.exporting.export_spool import compact
 from graphmem.cli.session import Session
 from graphmem.cli.upload import LocalFile, patiently, warned
 from graphmem.errors import AuthRequired, InvalidInput, NotFound, ServiceUnreachable
+from graphmem.ingest.document import LEFT_OUT
 from graphmem.model import identity, items
 
 TOKEN: Final = "NEOTOMA_BEARER_TOKEN"  # the environment variable with the token
@@ -300,5 +301,5 @@ def _registration(session: Session, document: dict[str, Any], left_out: Sequence
     texts = [each["message"] for each in answer["warnings"]]
     return {
         "outcome": "stored",
-        **warned([*texts, *(f"{path} is left out: no such key" for path in left_out)]),
+        **warned([*texts, *(f"{LEFT_OUT}{path} is left out: no such key" for path in left_out)]),
     }

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
+from graphmem.ingest.document import LEFT_OUT
 from graphmem.ingest.formats.markdown import EXPORTED, FRONT_MATTER, front_matter_fields
 from graphmem.ingest.interpreters.exported_notes import exported_note
 from graphmem.ingest.interpreters.interpret_memory import RELATION_TYPES, type_of_relation
@@ -102,7 +103,7 @@ def read_note(name: str, text: str, entity_type: str | None = None) -> NoteFile:
         note = _own(name, members, body, text)
         if note is not None:
             return note
-    warnings = [f"The front matter is left out: {fault}"] if fault else []
+    warnings = [f"{LEFT_OUT}The front matter is left out: {fault}"] if fault else []
     plain = _CODE.sub(lambda match: re.sub("[^\n]", " ", match[0]), body)
     links = [*_of_properties(members), *_of_body(name, plain)]
     fields = _fields(members, warnings)
@@ -120,7 +121,7 @@ def read_note(name: str, text: str, entity_type: str | None = None) -> NoteFile:
     if tags := _tags(fields.get("tags", fields.get("tag")), plain):
         fields["tags"] = tags
     if len(links) > LINKS_LIMIT:
-        warnings.append(f"It has more than {LINKS_LIMIT} links: the others are left out.")
+        warnings.append(f"{LEFT_OUT}It has more than {LINKS_LIMIT} links: the others are left out.")
     texts = [each for each in names if isinstance(each, str)]
     return NoteFile(name, entity_type or GENERAL_TYPE, fields, links[:LINKS_LIMIT], texts, warnings=warnings)
 
@@ -146,7 +147,9 @@ def _fields(members: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
         if value is None or value in ("", []) or name in fields:
             continue
         if not 0 < len(name) <= identity.NAME_LIMIT or (name in items.RESERVED and name != "entity_type"):
-            warnings.append(f"The field {name[:60]!r} is left out: the name has a meaning of its own.")
+            warnings.append(
+                f"{LEFT_OUT}The field {name[:60]!r} is left out: the name has a meaning of its own."
+            )
             continue
         fields[name] = value
     return fields

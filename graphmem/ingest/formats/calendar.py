@@ -59,8 +59,8 @@ def add_entries(builder: Builder, text: str) -> bool:
         if block.name == "VCALENDAR":
             _describe(builder, block)
         if block.is_cut:
-            left_out = ": it is left out" if block.name in ENTRIES else ""
-            builder.warn(f"{block.place} has no end{left_out}.")
+            is_lost, sentence = block.name in ENTRIES, f"{block.place} has no end"
+            builder.drop(f"{sentence}: it is left out.") if is_lost else builder.warn(f"{sentence}.")
         elif block.name in UNREAD:
             builder.left_out(block.name, sum(len(line.value) for line in block.lines))
         elif block.name in ENTRIES:
@@ -119,7 +119,8 @@ class _Entry:
                 try:
                     moments.append(self._moment(text.partition("/")[0].strip().upper(), line))
                 except ValueError:
-                    self.warn(f"{line.name} cannot be read, it is left out: {text[:50]}")
+                    sentence = f"{line.name} cannot be read, it is left out: {text[:50]}"
+                    self._builder.drop(f"{self.block.place}: {sentence}")
         return moments
 
     def _moment(self, text: str, line: ContentLine) -> Moment:

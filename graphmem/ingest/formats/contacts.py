@@ -42,7 +42,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     card = None
     for card in blocks(text, builder, frozenset({"VCARD"})):
         if card.is_cut:
-            builder.warn(f"{card.place} has no end: it is left out.")
+            builder.drop(f"{card.place} has no end: it is left out.")
         elif card.name == "VCARD":
             _add(builder, card)
     if card is None:
@@ -100,7 +100,7 @@ def _add(builder: Builder, card: Block) -> None:
         value = texts if len(texts) > 1 or name in REPEATED.values() else texts[0]
         fields.setdefault(name, PartField(name, value, widened(span for _, span in pairs)))
     if not fields:
-        builder.warn(f"{card.place} says nothing: it is left out.")
+        builder.drop(f"{card.place} says nothing: it is left out.")
         return
     builder.count_cells(sum(len(pairs) for pairs in lists.values()) + len(fields))
     end = max(field.span.end or start for field in fields.values())

@@ -20,7 +20,7 @@ from typing import Any
 
 from graphmem.ingest.building import Builder, json_value, normal
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import FileSpan, ParseFailed, Part, PartField
+from graphmem.ingest.document import LEFT_OUT, FileSpan, ParseFailed, Part, PartField
 
 SPACE = re.compile(r"[ \t\n\r]*")
 OBJECT = re.compile(r'\{\s*["}]')
@@ -238,7 +238,9 @@ class Walk:
         if failure.code != "damaged":
             raise failure
         self.failure = self.failure or failure
-        self.warnings.append(f"What is broken in line {self.line(position)} is left out: {failure.reason}")
+        self.warnings.append(
+            f"{LEFT_OUT}What is broken in line {self.line(position)} is left out: {failure.reason}"
+        )
 
     def next_line(self, position: int) -> int:
         """Return the offset of the next object that begins a line, or follows a broken one in its line."""

@@ -115,7 +115,7 @@ def _read(builder: Builder, data: bytes, number: int) -> Message:
     others = [(place, line) for place, line in enumerate(lines, 1) if HEADER.match(line) is None]
     for place, line in others:
         excerpt = line[:80].decode("ascii", "replace").strip()
-        builder.warn(f"Line {place} of message {number} is no header, it is left out: {excerpt}")
+        builder.drop(f"Line {place} of message {number} is no header, it is left out: {excerpt}")
     if others:
         kept = b"\n".join(filter(HEADER.match, lines))
         data = kept + data[len(b"\n".join(lines)) :]
@@ -208,7 +208,7 @@ class _Contents:
         if inner is not None and inner.keys():
             self.messages.append(inner)
         else:
-            self.builder.warn(f"A message that is attached to message {self.number} cannot be read.")
+            self.builder.drop(f"A message that is attached to message {self.number} cannot be read.")
 
     def _payload(self, part: Message) -> str:
         data = part.get_payload(decode=True)
@@ -267,7 +267,7 @@ def _add_message(builder: Builder, message: Message, number: int, level: int | N
     inner_level = (level or 1) + 1
     for inner in contents.messages:
         if inner_level > LEVELS_LIMIT:
-            builder.warn(
+            builder.drop(
                 f"Message {number} has more than {LEVELS_LIMIT} levels: the inner ones are left out."
             )
         else:
@@ -281,7 +281,7 @@ def _add_calendars(builder: Builder, contents: _Contents) -> None:
     """
     title, metadata = builder.title, dict(builder.metadata)
     if contents.calendars and not add_entries(builder, "\n".join(contents.calendars)):
-        builder.warn(f"The calendar of message {contents.number} cannot be read.")
+        builder.drop(f"The calendar of message {contents.number} cannot be read.")
     builder.title, builder.metadata = title, metadata
 
 

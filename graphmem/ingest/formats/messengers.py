@@ -86,7 +86,7 @@ def parse_slack(builder: Builder, data: bytes, name: str) -> None:
         try:
             rows = objects(json_values.value_of(builder, file))
         except ParseFailed as exc:
-            builder.warn(f"{path[:100]} is left out: {exc.reason}")
+            builder.drop(f"{path[:100]} is left out: {exc.reason}")
             continue
         (lists if kind else days).setdefault(kind or folder, []).extend(rows)
     names: dict[str, str] = {}

@@ -103,7 +103,7 @@ class Package:
                 if name in self._names:
                     self._roots[name] = etree.fromstring(self._archive.read(name), parser)
             except etree.XMLSyntaxError as exc:
-                self.builder.warn(f"The member {name[:100]} is damaged and left out: {exc}."[:300])
+                self.builder.drop(f"The member {name[:100]} is damaged and left out: {exc}."[:300])
         return self._roots[name]
 
     def opened(self, name: str) -> IO[bytes]:

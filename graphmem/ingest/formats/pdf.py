@@ -82,6 +82,6 @@ def _pages(document: pypdfium2.PdfDocument, builder: Builder, files: dict[str, N
             text_page.close()
             page.close()
         except pypdfium2.PdfiumError as exc:
-            builder.warn(f"Page {number + 1} cannot be read: {exc}")
+            builder.drop(f"Page {number + 1} cannot be read: {exc}")
             text = ""
         yield text

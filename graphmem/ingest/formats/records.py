@@ -123,7 +123,7 @@ def parse_notes(builder: Builder, data: bytes, name: str) -> None:
             else:
                 fields[CONTENT] = _note_text(builder, element.text)
         if not match[0].rstrip().endswith("</note>"):
-            builder.warn(
+            builder.drop(
                 f"The note in line {line} has no end: what follows its last whole value is left out."
             )
         add_record(builder, fields)

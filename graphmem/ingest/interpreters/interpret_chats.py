@@ -166,7 +166,7 @@ def _conversation(
     if title is not None and not has_id:
         members.append(title)
     if not members:
-        draft.warn("A conversation has neither an id nor a title: it is left out.")
+        draft.drop("A conversation has neither an id nor a title: it is left out.")
         return None
     name = title.value if title is not None else _first_words(document.parts[index + 1 :])
     times = (moment(text_of(fields.get(name))) for name in TIMES)

@@ -29,7 +29,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     draft = ProposalDraft()
     title = document.title or options.file_name
     if title is None or not title.strip():
-        draft.warn("The document has neither a title nor a name: it is left out.")
+        draft.drop("The document has neither a title nor a name: it is left out.")
         return draft.proposal()
     members = [
         PartField("title", title, heading(document, title)),
@@ -52,7 +52,7 @@ def _from_metadata(metadata: Mapping[str, Any], draft: ProposalDraft) -> Iterato
     if written:
         date = moment(iso(str(written)))
         if date is None:
-            draft.warn("The date of the document is left out: it cannot be read.")
+            draft.drop("The date of the document is left out: it cannot be read.")
         yield PartField("date", date)
     for name, key in (("latitude", "GPSLatitude"), ("longitude", "GPSLongitude")):
         yield PartField(name, _degrees(exif.get(key), exif.get(f"{key}Ref")))

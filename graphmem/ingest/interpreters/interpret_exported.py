@@ -55,7 +55,7 @@ class _Reading:
         """Add the observations of a line; return the index of the first, ``None`` where there is none."""
         who = stated_identity(line)
         if who is None:
-            self.draft.warn(f"A line{place(span)} is left out: it lacks an entity_type or an identity.")
+            self.draft.drop(f"A line{place(span)} is left out: it lacks an entity_type or an identity.")
             return None
         entity_type, names, fields, key, _ = who
         observations = line.get("observations")
@@ -67,7 +67,7 @@ class _Reading:
             ):
                 continue
             if not _is_observation(each):
-                self.draft.warn(
+                self.draft.drop(
                     f"An observation{place(span)} is left out: a member of it is not as exported."
                 )
                 continue
@@ -88,7 +88,7 @@ class _Reading:
         if who is None or not (
             isinstance(spelling, str) and relationship.is_name(relationship.spell(spelling))
         ):
-            self.draft.warn(f"A relationship{place(span)} is left out: it lacks a type, or a target.")
+            self.draft.drop(f"A relationship{place(span)} is left out: it lacks a type, or a target.")
             return
         metadata = link.get("metadata")
         metadata = metadata if isinstance(metadata, Mapping) else {}

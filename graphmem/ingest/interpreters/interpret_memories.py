@@ -40,14 +40,14 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     for record, (source, target, kind), span in links:
         spelling = record.get(kind)
         if not isinstance(spelling, str) or not spelling.strip():
-            draft.warn(f"A relation{place(span)} is left out: it lacks its type.")
+            draft.drop(f"A relation{place(span)} is left out: it lacks its type.")
             continue
         if kind == "relationship":
             for name in (record[source], record[target]):
                 if name not in entities:
                     entities[name] = draft.entity(GENERAL_TYPE, [PartField("name", name)], span)
         elif not {record[source], record[target]} <= entities.keys():
-            draft.warn(f"A relation{place(span)} is left out: the file has no node for one of its ends.")
+            draft.drop(f"A relation{place(span)} is left out: the file has no node for one of its ends.")
             continue
         metadata = {name: record[name] for name in EDGE if record.get(name) is not None}
         draft.relate(
@@ -74,7 +74,7 @@ def _add(
     is_node = isinstance(record.get("name"), str) and "uuid" in record
     texts = [record.get(name) for name in ("memory", "content")]
     if not is_node and not any(isinstance(text, str) for text in texts):
-        draft.warn(f"A record{place(span)} is left out: it is no memory, node, edge or message.")
+        draft.drop(f"A record{place(span)} is left out: it is no memory, node, edge or message.")
         return
     types = (
         (entity_type_of(each) for each in labels or () if each != "Entity")

@@ -38,7 +38,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         if kind == "entity":
             _collect(draft, part, fields, stated)
         elif kind != "relation":
-            draft.warn(f"A record{place(part.span)} is left out: it is neither an entity nor a relation.")
+            draft.drop(f"A record{place(part.span)} is left out: it is neither an entity nor a relation.")
     entities = {folded: _entity(draft, named) for folded, named in stated.items()}
     for part, fields in records:
         if text_of(fields.get("type")) == "relation":
@@ -51,17 +51,17 @@ def _collect(
 ) -> None:
     name, spelling = (text_of(fields.get(label)) for label in ("name", "entityType"))
     if name is None or spelling is None:
-        draft.warn(f"An entity{place(part.span)} is left out: it lacks a name or a type.")
+        draft.drop(f"An entity{place(part.span)} is left out: it lacks a name or a type.")
         return
     stored = fields[TEXTS].value if TEXTS in fields else None
     texts = stored if isinstance(stored, list) else [] if stored is None else [stored]
     if not all(isinstance(text, str) for text in texts):
-        draft.warn(f"Observations{place(part.span)} that are no texts are left out.")
+        draft.drop(f"Observations{place(part.span)} that are no texts are left out.")
         texts = [text for text in texts if isinstance(text, str)]
     named = stated.setdefault(identity.fold_text(name), [])
     if named and spelling != (known := named[0][1]["entityType"].value):
         first = f"the first entity of this name is a {known[:60]}"
-        draft.warn(f"The type {spelling[:60]}{place(part.span)} is left out: {first}.")
+        draft.drop(f"The type {spelling[:60]}{place(part.span)} is left out: {first}.")
     named.append((part, fields, texts))
 
 
@@ -98,11 +98,11 @@ def _add_relation(
 ) -> None:
     source, target, spelling = (text_of(fields.get(label)) for label in ("from", "to", "relationType"))
     if source is None or target is None or spelling is None:
-        draft.warn(f"A relation{place(part.span)} is left out: it lacks an end or its type.")
+        draft.drop(f"A relation{place(part.span)} is left out: it lacks an end or its type.")
         return
     start, end = (entities.get(identity.fold_text(name)) for name in (source, target))
     if start is None or end is None:
-        draft.warn(f"A relation{place(part.span)} is left out: the file has no entity for one of its ends.")
+        draft.drop(f"A relation{place(part.span)} is left out: the file has no entity for one of its ends.")
         return
     draft.relate(
         type_of_relation(spelling, relationship.BUILTIN), start, end, part.span, {RELATION_TYPES: [spelling]}

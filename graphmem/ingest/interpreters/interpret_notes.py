@@ -56,7 +56,7 @@ def _add_exported(draft: ProposalDraft, document: ParsedDocument, front: Part) -
         note.entity_type, note.fields, whole_text(document), identified, observed_at=note.observed_at
     )
     if note.links.strip():
-        draft.warn("The relationships of the file are left out: `graphmem import` reads them.")
+        draft.drop("The relationships of the file are left out: `graphmem import` reads them.")
     return True
 
 

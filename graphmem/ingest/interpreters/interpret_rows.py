@@ -200,7 +200,7 @@ def _is_row(document: ParsedDocument, part: Part, draft: ProposalDraft) -> bool:
     start = part.span.start
     if start is None or document.text.startswith("{", start):
         return True
-    draft.warn(f"A value in line {part.span.line} is left out: it is no object.")
+    draft.drop(f"A value in line {part.span.line} is left out: it is no object.")
     return False
 
 
@@ -222,7 +222,7 @@ def _add(
     stated, loose = (_value(members, name) for name in (TYPE_COLUMN, LOOSE_TYPE_COLUMN))
     entity_type, is_loose = types.of_row(stated, loose, tuple(members))
     if stated is not None and entity_type_of(stated) is None:
-        draft.warn(f"An entity type{place(part.span)} is left out: {str(stated)[:60]!r} is none.")
+        draft.drop(f"An entity type{place(part.span)} is left out: {str(stated)[:60]!r} is none.")
     if entity_type == GENERAL_TYPE and types.configured is None and GENERAL_TYPE not in (stated, loose):
         draft.warn(f"Nothing says what the rows are: their entity type is {GENERAL_TYPE}.")
     used = {TYPE_COLUMN} | ({LOOSE_TYPE_COLUMN} if is_loose else set())
@@ -297,7 +297,7 @@ def _list_of_rows(document: ParsedDocument, draft: ProposalDraft) -> tuple[str, 
     rows, _ = Walk(document.text).objects(lists[0].span.start or 0)
     other_names = [field.name[:60] for field in parts[0].fields if field.name != lists[0].name]
     if other_names:
-        draft.warn(
+        draft.drop(
             f"Members beside the list {lists[0].name[:60]} are left out: {', '.join(other_names[:20])}."
         )
     return lists[0].name, rows

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from graphmem.ingest.document import FileSpan, PartField
+from graphmem.ingest.document import FileSpan, PartField, Warned
 from graphmem.ingest.interpreters.labels import entity_type_of, is_empty
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
@@ -17,7 +17,6 @@ ENTITIES_LIMIT = 100_000
 RELATIONSHIPS_LIMIT = 200_000
 FIELDS_LIMIT = 500
 VALUE_CHARACTERS_LIMIT = 1_000_000  # characters of the canonical JSON of one value
-WARNINGS_LIMIT = 100
 JOINED_LIMIT = 100
 """Elements of a list in the metadata of one relationship that several places of a file state."""
 NOWHERE = FileSpan()
@@ -28,11 +27,11 @@ RESERVED = items.RESERVED - {identity.CANONICAL_NAME} | {"span", "spans"}
 SHOWN_CHARACTERS = 64  # how much of a name a warning shows
 
 
-class ProposalDraft:
+class ProposalDraft(Warned):
     def __init__(self) -> None:
+        super().__init__()
         self.entities: list[ProposedEntity] = []
         self._relationships: dict[tuple[str, int, int], ProposedRelationship] = {}
-        self._warnings: dict[str, None] = {}
         self._names: dict[str, bool] = {}
         self._equal: Counter[str] = Counter()
 
@@ -45,11 +44,6 @@ class ProposalDraft:
         self._equal[content] += 1
         return self._equal[content]
 
-    def warn(self, sentence: str) -> None:
-        """Add a warning once; beyond a bound one sentence stands for the others."""
-        more = len(self._warnings) >= WARNINGS_LIMIT
-        self._warnings["There are more warnings." if more else sentence] = None
-
     def entity(
         self, entity_type: str, members: Iterable[PartField], span: FileSpan | None, *,
         canonical_name: Any = None, observed_at: Any = None, cleared: Iterable[str] = (),
@@ -61,19 +55,19 @@ class ProposalDraft:
         fields that have no value any more, unless a member gives them one.
         """
         if len(self.entities) >= ENTITIES_LIMIT:
-            self.warn(f"There are more than {ENTITIES_LIMIT:,} entities: the others are left out.")
+            self.drop(f"There are more than {ENTITIES_LIMIT:,} entities: the others are left out.")
             return None
         where = place(span)
         fields: dict[str, Any] = {}
         spans: dict[str, FileSpan] = {}
         for name, value, value_span in members:
             if name == identity.CANONICAL_NAME:
-                self.warn(f"The field {name!r}{where} is left out: the name has a meaning of its own.")
+                self.drop(f"The field {name!r}{where} is left out: the name has a meaning of its own.")
                 continue
             if is_empty(value) or name in fields or not self._is_storable(name, value, where):
                 continue
             if len(fields) >= FIELDS_LIMIT:
-                self.warn(f"An entity{where} has more than {FIELDS_LIMIT} fields: the others are left out.")
+                self.drop(f"An entity{where} has more than {FIELDS_LIMIT} fields: the others are left out.")
                 break
             fields[name] = value
             if value_span != NOWHERE:
@@ -83,11 +77,11 @@ class ProposalDraft:
             return None
         only = next(iter(fields)) if len(fields) == 1 and name is None else None
         if only in items.WRAPPERS and isinstance(fields[only], Mapping):
-            self.warn(f"An entity{where} is left out: {only} is an object, and its only field.")
+            self.drop(f"An entity{where} is left out: {only} is an object, and its only field.")
             return None
         at = None if is_empty(observed_at) else moment(observed_at)
         if at is None and not is_empty(observed_at):
-            self.warn(f"A time{where} is left out: it cannot be read.")
+            self.drop(f"A time{where} is left out: it cannot be read.")
         for name_cleared in cleared:
             fields.setdefault(name_cleared, None)
         self.entities.append(ProposedEntity(entity_type, fields, spans, span, name, at, identified_by))
@@ -129,7 +123,7 @@ class ProposalDraft:
             identity_of: what identifies the entity: the names of fields, and a mapping that has these fields.
         """
         if len(self.entities) >= ENTITIES_LIMIT:
-            self.warn(f"There are more than {ENTITIES_LIMIT:,} entities: the others are left out.")
+            self.drop(f"There are more than {ENTITIES_LIMIT:,} entities: the others are left out.")
             return None
         where = place(span)
         storable = {name: value for name, value in fields.items() if self._is_storable(name, value, where)}
@@ -155,14 +149,14 @@ class ProposalDraft:
         # By the identity rule of their type.
         are_one = first.entity_type == second.entity_type and _identity(first) == _identity(second)
         if source == target or are_one:
-            self.warn(f"A relationship of an entity to itself{place(span)} is left out.")
+            self.drop(f"A relationship of an entity to itself{place(span)} is left out.")
             return
         key = (relationship_type, source, target)
         known = self._relationships.get(key)
         if known is not None:
             self._join(key, known, metadata or {})
         elif len(self._relationships) >= RELATIONSHIPS_LIMIT:
-            self.warn(f"There are more than {RELATIONSHIPS_LIMIT:,} relationships: the others are left out.")
+            self.drop(f"There are more than {RELATIONSHIPS_LIMIT:,} relationships: the others are left out.")
         else:
             storable = {n: v for n, v in (metadata or {}).items() if self._is_storable(n, v, place(span))}
             self._relationships[key] = ProposedRelationship(*key, storable, span, observed_at)
@@ -188,7 +182,7 @@ class ProposalDraft:
         if is_empty(name):
             return None
         if not isinstance(name, str) or not self._is_storable(identity.CANONICAL_NAME, name, where):
-            self.warn(f"A canonical name{where} is left out: it is no text.")
+            self.drop(f"A canonical name{where} is left out: it is no text.")
             return None
         return name if name[0].isalnum() or identity.fold_text(name) else None
 
@@ -198,7 +192,7 @@ class ProposalDraft:
             is_name = self._names[name] = self._is_name(name)
         reason = refusal(value) if is_name else None
         if reason is not None:
-            self.warn(f"A value of the field {name!r}{where} is left out: {reason}.")
+            self.drop(f"A value of the field {name!r}{where} is left out: {reason}.")
         return is_name and reason is None
 
     def _is_name(self, name: str) -> bool:
@@ -206,10 +200,10 @@ class ProposalDraft:
         text = name.encode(errors="replace").decode()
         excerpt = text[:SHOWN_CHARACTERS]
         if not 0 < len(name) <= identity.NAME_LIMIT or text != name:
-            self.warn(f"The field {excerpt!r} is left out: a name has 1 to {identity.NAME_LIMIT} characters.")
+            self.drop(f"The field {excerpt!r} is left out: a name has 1 to {identity.NAME_LIMIT} characters.")
             return False
         if name in RESERVED:
-            self.warn(f"The field {excerpt!r} is left out: the name has a meaning of its own.")
+            self.drop(f"The field {excerpt!r} is left out: the name has a meaning of its own.")
             return False
         return True
 
