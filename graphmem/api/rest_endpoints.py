@@ -30,7 +30,7 @@ from graphmem.observability import metrics
 
 FOLDERS: Final = ("src", "vendor")
 _MEDIA_TYPES: Final = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
-LOADED_LATER: Final = frozenset({"vendor/cytoscape.js", "src/app.js"})
+LOADED_LATER: Final = frozenset({"vendor/cytoscape.js", "src/app.js", "src/around.js"})
 """Modules that the first view does without: a view loads the one, hosts of MCP apps show the other."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "

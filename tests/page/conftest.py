@@ -79,6 +79,15 @@ def _fill(world: World) -> None:
         {"entity_type": "sample", "name": f"Sample {number:03}", "shelf": number} for number in range(MANY)
     )
     world.store(*samples)
+    said = [
+        {"entity_type": "message", "message_id": f"t{n}", "canonical_name": f"{who}: {text}", "sender": who,
+         "content": text, "channel": "notes-app", "sent_at": f"2026-04-01T09:00:0{n}Z"}
+        for n, (who, text) in enumerate((("user", "Who wrote the notes?"), ("notes-app", "Ada did.")))
+    ]  # fmt: skip
+    links = [{"relationship_type": "PART_OF", "source_index": n, "target_index": 2} for n in range(2)]
+    talk = {"entity_type": "conversation", "title": "notes-app a1", "session": "a1"}
+    talk["canonical_name"] = "notes-app, 2026-04-01: Who wrote the notes?"
+    world.ids["talk"] = world.store(*said, talk, relationships=links)[2]
     card = world.http.post("/store/unstructured", files={"file": ("nils.vcf", CARD, "text/vcard")}).json()
     world.ids["card"] = card["source_id"]
     found = world.http.post("/entities/query", json={"search": "Nils Aarup"}).json()

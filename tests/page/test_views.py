@@ -21,7 +21,7 @@ VIEWS = (
     "/entity/{ada}/merge?with={nils}", "/entity/{ada}/split", "/sources",
     "/source/{card}?start=4&end=14", "/timeline", "/changes", "/changes?by_client=rest",
     "/schemas", "/schema/person", "/writers", "/health", "/account", "/graph/{ada}",
-    "/graph/{ada}?as=list", "/nowhere",
+    "/graph/{ada}?as=list", "/graph", "/conversations", "/entity/{talk}", "/programs", "/nowhere",
 )  # fmt: skip
 
 

@@ -241,13 +241,13 @@ function Connections({ connections, own, act }) {
 }
 
 /** @param {any} props */
-function Revoke({ deed, close, done }) {
+export function Revoke({ deed, close, done }) {
   const [state, set] = useState(/** @type {any} */ ({}));
   const go = async () => {
     set({ busy: true });
     try {
       // That of this page is the last of all, since nothing more can be sent without it.
-      for (const path of deed.path) await remove(path);
+      for (const act of deed.acts ?? deed.path.map((/** @type {string} */ path) => () => remove(path))) await act();
       done({ said: deed.said });
     } catch (error) {
       set({ error });

@@ -1,5 +1,6 @@
 // The views in a host of MCP apps: they show the answer of a tool, and ask the host to call the next one.
 import { html, render, useEffect, useErrorBoundary, useState } from '../vendor/preact.js';
+import { Circle } from './around.js';
 import { List, together } from './graph.js';
 import { Events } from './lists.js';
 import { Entity, Problem, SourceLink, Time, Type, Value, count, many, ordered, spelled, words, writer } from './parts.js';
@@ -105,6 +106,7 @@ function Around({ answer, call }) {
   const walk = (/** @type {string} */ id) => call('retrieve_related_entities', { entity_id: id });
   return html`<h1>Around <${Entity} id=${answer.entity_id} name=${answer.canonical_name} /></h1>
     ${answer.left_out && html`<p class="left-out">${count(answer.left_out.entities)} of ${count(answer.total)} entities are left out.</p>`}
+    <${Circle} nodes=${nodes} edges=${edges} root=${answer.entity_id} />
     <${List} nodes=${nodes} edges=${edges} place=${{ path: '/graph', query: {} }} walk=${walk} root=${answer.entity_id} walked=${[]} />`;
 }
 

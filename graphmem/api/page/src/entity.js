@@ -3,6 +3,7 @@ import { html, useState } from '../vendor/preact.js';
 import { Dismiss } from './actions.js';
 import { get, isOffered, post, withQuery } from './api.js';
 import { Details, Dialog, Entity as Link, InBrowser, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, ordered, quietly, spelled, takeReport, useLoad, useTitle, view, words, writer } from './parts.js';
+import { Turns } from './talks.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
@@ -38,6 +39,7 @@ export function EntityView({ place, id }) {
   return html`<${Head} entity=${entity} isPast=${isPast} act=${set} />
     ${deed?.said && html`<${Report} deed=${deed} set=${set} done=${done} />`}
     <p><a href=${view(`/graph/${encodeURIComponent(entity.entity_id)}`, clocks)}>Its graph</a> · <a href=${view('/timeline', { entity: entity.entity_id })}>Its dates</a> · <a href=${view('/changes', { entity: entity.entity_id })}>Its changes</a><${InBrowser} id=${entity.entity_id} /></p>
+    ${entity.entity_type === 'conversation' && !isPast && html`<${Turns} key=${entity.version} id=${entity.entity_id} />`}
     <${Clocks} place=${place} history=${history} />
     ${loaded.error && html`<${Problem} error=${loaded.error} />`}
     <div class=${loaded.busy ? 'stale' : ''}>

@@ -12,7 +12,20 @@ import { Mark, Picture } from './picture.js';
 const SIZES = [50, 100, 200, 400];
 const DEPTHS = [1, 2, 3];
 const WALKED_LIMIT = 12;
+const STARTS = 6;
 const SENTENCES = 8;
+
+/** The graph from where most is known: a walk from the entities with the most observations. @param {{place: Place}} props */
+export function GraphOfAll({ place }) {
+  /** @type {import('./api.js').Body<'/entities/query'>} */
+  const asked = { sort_by: 'observation_count', sort_order: 'desc', limit: 100, include_snapshots: false };
+  const loaded = useLoad('starts', (signal) => post('/entities/query', asked, signal));
+  if (!loaded.data) return html`<h1>Graph</h1><${Waiting} loaded=${loaded} />`;
+  const [first, ...rest] = loaded.data.entities.filter((each) => !['message', 'conversation'].includes(each.entity_type)).slice(0, STARTS).map((each) => each.entity_id);
+  if (!first) return html`<h1>Graph</h1><p class="empty">Nothing is stored yet that a graph would show.</p>`;
+  return html`<${Graph} place=${{ path: `/graph/${encodeURIComponent(first)}`, query: { walked: rest.join(','), ...place.query } }} id=${first} />
+    <p class="soft">The walk begins at the ${count(rest.length + 1)} entities that have the most observations. “Its graph” in the view of an entity begins there.</p>`;
+}
 
 /** @param {{place: Place, id: string}} props */
 export function Graph({ place, id }) {

@@ -10,6 +10,7 @@ const VALUES_CHARACTERS = 300_000;
 const BRIEF_FIELDS = 8;
 
 const SAMPLE = 500;
+const MONTHS_SHOWN = 24;
 const VALUES_OF_FACET = 8;
 const WRITERS = /** @type {const} */ (['by_client', 'by_key', 'by_agent']);
 
@@ -65,10 +66,28 @@ function Facets({ filters, place }) {
   for (const each of entities) for (const [name, value] of Object.entries(each.snapshot ?? {})) if (['string', 'number', 'boolean'].includes(typeof value) && String(value).length <= BRIEF_CHARACTERS) add(name, JSON.stringify(value));
   for (const each of Object.values(loaded.data.provenance_observations ?? {})) add('', each.provenance?.client ?? '');
   const known = [...facets].filter(([name, counts]) => (name ? counts.size > 1 && counts.size <= 40 && counts.size <= entities.length / 2 : counts.size > 1));
-  if (!known.length) return null;
+  const months = html`<${Months} entities=${entities} isPart=${Boolean(loaded.data.next_cursor)} />`;
+  if (!known.length) return html`<section>${months}</section>`;
   const link = (/** @type {string} */ name, /** @type {string} */ value) => view(place.path, { ...place.query, cursor: '', skip: '', ...(name ? { is: `${encodeURIComponent(name)}=${encodeURIComponent(value)}` } : { by_client: value }) });
   return html`<section aria-labelledby="narrow"><h2 id="narrow">Narrow it</h2>${loaded.data.next_cursor && html`<p class="soft">Counted of ${count(entities.length)} of them.</p>`}
-    <div class="facets">${known.slice(0, 12).map(([name, counts]) => html`<div key=${name}><h3>${name ? words(name) : 'observed by'}</h3><ul class="plain">${[...counts].sort(([, a], [, b]) => b - a).slice(0, VALUES_OF_FACET).map(([value, number]) => html`<li key=${value}><a href=${link(name, value)}><bdi>${name ? String(JSON.parse(value)) : value || 'no program'}</bdi></a> <span class="soft">${count(number)}</span></li>`)}</ul></div>`)}</div></section>`;
+    ${months}<div class="facets">${known.slice(0, 12).map(([name, counts]) => html`<div key=${name}><h3>${name ? words(name) : 'observed by'}</h3><ul class="plain">${[...counts].sort(([, a], [, b]) => b - a).slice(0, VALUES_OF_FACET).map(([value, number]) => html`<li key=${value}><a href=${link(name, value)}><bdi>${name ? String(JSON.parse(value)) : value || 'no program'}</bdi></a> <span class="soft">${count(number)}</span></li>`)}</ul></div>`)}</div></section>`;
+}
+
+/** How many entities were last observed in each month, as bars. @param {{entities: any[], isPart: boolean}} props */
+function Months({ entities, isPart }) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const each of entities) counts.set((each.last_observation_at ?? '').slice(0, 7), (counts.get((each.last_observation_at ?? '').slice(0, 7)) ?? 0) + 1);
+  counts.delete('');
+  const [last = ''] = [...counts.keys()].sort().reverse();
+  if (counts.size < 2) return null;
+  const first = [...counts.keys()].sort()[0];
+  const months = Array.from({ length: MONTHS_SHOWN }, (_, back) => new Date(Date.UTC(Number(last.slice(0, 4)), Number(last.slice(5)) - 1 - back)).toISOString().slice(0, 7)).filter((each) => each >= first).reverse();
+  const most = Math.max(...months.map((each) => counts.get(each) ?? 0));
+  const before = [...counts].reduce((sum, [month, number]) => sum + (month < months[0] ? number : 0), 0);
+  const label = `Last observed by month${isPart ? ', of the entities counted here' : ''}: ${months.filter((each) => counts.get(each)).map((each) => `${each} ${count(counts.get(each) ?? 0)}`).join(', ')}`;
+  return html`<figure class="months"><figcaption>Last observed by month, at most ${count(most)}</figcaption><svg viewBox=${`0 0 ${months.length * 10} 50`} preserveAspectRatio="none" role="img" aria-label=${label}>${months.map((each, index) => html`<rect key=${each} x=${index * 10 + 1} y=${50 - (46 * (counts.get(each) ?? 0)) / most} width="8" height=${(46 * (counts.get(each) ?? 0)) / most}><title>${each}: ${count(counts.get(each) ?? 0)}</title></rect>`)}</svg>
+    <p class="soft"><span>${months[0]}${before ? ` (${count(before)} before)` : ''}</span><span>${last}</span></p></figure>`;
 }
 
 /** @param {{list: import('./api.js').Posted<'/entities/query'>, snapshots: Map<string, any>, place: Place}} props */

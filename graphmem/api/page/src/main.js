@@ -6,16 +6,18 @@ import { Refused, begin, finish, isLoggedIn, isOffered, logout, readCaller } fro
 import { SandboxBanner } from './banner.js';
 import { EntityView } from './entity.js';
 import { keepFocus } from './focus.js';
-import { Graph } from './graph.js';
+import { Graph, GraphOfAll } from './graph.js';
 import { Home, Search } from './home.js';
 import { Changes, Entities, Timeline } from './lists.js';
 import { Closed, Problem, words } from './parts.js';
+import { Programs } from './programs.js';
 import { Schema, Schemas } from './schemas.js';
 import { Source, Sources } from './sources.js';
+import { Conversations } from './talks.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
-const LINKS = [['/', 'Home'], ['/entities', 'Entities'], ['/sources', 'Sources'], ['/timeline', 'Timeline'], ['/changes', 'Changes'], ['/schemas', 'Schemas'], ['/writers', 'Writers'], ['/health', 'Health'], ['/account', 'Account']];
+const LINKS = [['/', 'Home'], ['/entities', 'Entities'], ['/graph', 'Graph'], ['/conversations', 'Conversations'], ['/sources', 'Sources'], ['/timeline', 'Timeline'], ['/changes', 'Changes'], ['/schemas', 'Schemas'], ['/writers', 'Writers'], ['/programs', 'Programs'], ['/health', 'Health'], ['/account', 'Account']];
 const THEMES = ['auto', 'light', 'dark'];
 
 /** @returns {Place} the view that the address names */
@@ -40,6 +42,9 @@ function View({ place }) {
   if (name === 'entity' && known && deed === 'merge') return html`<${Merge} key=${known} place=${place} id=${known} />`;
   if (name === 'entity' && known && deed === 'split') return html`<${Split} key=${known} id=${known} />`;
   if (name === 'entity' && known && !deed) return html`<${EntityView} key=${known} place=${place} id=${known} />`;
+  if (name === 'graph' && !id) return html`<${GraphOfAll} place=${place} />`;
+  if (name === 'conversations') return html`<${Conversations} place=${place} />`;
+  if (name === 'programs') return html`<${Programs} />`;
   if (name === 'graph' && known) return html`<${Graph} key=${known} place=${place} id=${known} />`;
   if (name === 'sources') return html`<${Sources} place=${place} />`;
   if (name === 'source' && known) return html`<${Source} key=${known} place=${place} id=${known} />`;

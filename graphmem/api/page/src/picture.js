@@ -27,7 +27,7 @@ const SHAPES = [regular(24), [[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]
 const looks = new Map();
 
 /** The colour and the shape of a type: by its name, and of no other type as long as a colour is free. @param {string} type */
-function look(type) {
+export function look(type) {
   const known = looks.get(type);
   if (known) return known;
   let hash = 2_166_136_261;
