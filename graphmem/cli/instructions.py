@@ -25,8 +25,15 @@ def instructions(
     if action == "print":
         block = MarkdownBlock(TEXT.read_text("utf-8")).value
         return {"instructions": block}, lambda: print(block, end="")
-    files = _files(agents or (), scope)
+    files = list(_files(agents or (), scope))
     if action == "check":
+        # An agent reads its file of the user in every project as well.
+        own = dict(_files(agents or (), "user"))
+        kept = {name: own.get(name) for name, file in files if _state(file) == "missing"}
+        files = [
+            (name, each if (each := kept.get(name)) and _state(each) != "missing" else file)
+            for name, file in files
+        ]
         rows = [{"agent": name, "file": str(file.path), "result": _state(file)} for name, file in files]
     else:
         rows = [change_file(name, file, dry_run, undo) for name, file in files]

@@ -70,6 +70,10 @@ def note(session: Session, words: list[str]) -> None:
     named = [] if answer.get("match") == "resemblance" else answer["entities"]
     item = {"title": text[:80], "content": text, "date": date.today().isoformat()}
     link = {"relationship_type": "REFERS_TO", "source_index": 0}
-    links = [{**link, "target_entity_id": each["entity_id"]} for each in named]
+    # A note that was kept before bears its own text as its name.
+    others = [
+        each for each in named if each["canonical_name"] != item["title"] or each["entity_type"] != "note"
+    ]
+    links = [{**link, "target_entity_id": each["entity_id"]} for each in others]
     stored = "--entities", json.dumps([{"entity_type": "note", **item}]), "--relationships", json.dumps(links)
     _run(session, "store", *stored, "--observation-source", "human")
