@@ -112,8 +112,8 @@ bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round t
 	@$(BIN)/python -m tests.bench.encodings
 
 lock: ## Pin the dependencies anew (needs uv)
-	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build -o locks/requirements.lock
-	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build --group dev -o locks/requirements-dev.lock
+	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build --extra s3 -o locks/requirements.lock
+	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build --extra s3 --group dev -o locks/requirements-dev.lock
 
 clean: ## Remove the virtual environment and caches (no data)
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from botocore import exceptions as botocore_exceptions
 
 from graphmem.errors import (
+    ConfigurationInvalid,
     GraphmemError,
     ObjectMissing,
     ObjectStoreFull,
@@ -20,6 +23,7 @@ from graphmem.errors import (
 )
 from graphmem.objects import ObjectStore, new_object_store
 from graphmem.objects.s3 import RECENT_MICROSECONDS, s3_errors
+from graphmem.settings import load
 from tests.support.imports import imported_by
 from tests.support.object_places import (
     OWNER,
@@ -266,3 +270,12 @@ def test_boto3_is_imported_by_the_first_use_of_a_bucket_only(tmp_path: Path) -> 
     modules = imported_by(opened, str(tmp_path))
     assert "graphmem.objects.object_store" in modules
     assert not {name for name in modules if name.split(".")[0] in ("boto3", "botocore")}
+
+
+def test_a_bucket_without_its_package_is_refused_with_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(ConfigurationInvalid, match=re.escape("pip install 'graphmem[s3]'")):
+        new_object_store(load(objects_bucket="files", data_dir=tmp_path))
+    assert new_object_store(load(data_dir=tmp_path)).kind == "directory"
