@@ -97,21 +97,23 @@ def ensure(
             ) from exc
 
 
-def launch(settings: Settings, progress: Progress | None = None) -> None:
+def launch(settings: Settings, progress: Progress | None = None) -> bool:
     """Start the server's process if it does not run, and do not wait until it answers: :func:`ensure` does.
 
-    So the caller can do something else while the server starts. If another process is starting the server,
-    nothing is done. It raises what :func:`ensure` raises.
+    So the caller can do something else while the server starts. If it runs, or another process is starting
+    it, nothing is done, and the answer is ``False``. It raises what :func:`ensure` raises.
     """
     _refuse_windows()
     with _instance(settings) as instance:
         if server_process.find(instance, search=False):
-            return
+            return False
         class_path = engine_jars.fetch(settings, progress)
         with contextlib.suppress(filelock.Timeout), instance.lock(timeout=0):
             instance.stop_file.unlink(missing_ok=True)
             if server_process.find(instance) is None:
                 _spawn(settings, instance, class_path, avoid=set())
+                return True
+    return False
 
 
 def stop(

@@ -58,6 +58,7 @@ class Front:
         self.is_asked_to_stop = False  # by a command, not by a signal
         self.failure_read = asyncio.Event()
         """Set once a caller has read why the start failed."""
+        self.was_used = False  # by a request other than that for the greeting
         self.requests = 0
         """Requests under way, without those for the greeting."""
         self._app: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -112,6 +113,7 @@ class Front:
             await _answer(send, 503, self.greeting())
         else:
             self.requests += 1
+            self.was_used = True
             try:
                 if scope["path"] == hook_call.PATH:
                     await self._hook(receive, send)

@@ -68,7 +68,12 @@ async def _run(settings: Settings, path: Path, listening: socket.socket) -> bool
 
 
 async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[None]]) -> None:
-    """Open the database, serve until the end, finish the running requests, close."""
+    """Open the database, serve until the end, finish the running requests, close.
+
+    A database that it started and that nobody asked for anything is stopped with it: an agent that checks its
+    programs starts `graphmem mcp`, and ends it.
+    """
+    local, is_own, is_idle = None, False, False
     try:
         # The imports take seconds on a busy machine. Neo4j starts and the greeting is answered meanwhile.
         await asyncio.to_thread(
@@ -78,14 +83,16 @@ async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[No
             front.doing = "starting the database"
             local = await asyncio.to_thread(importlib.import_module, "graphmem.neo4j_local")
             # Its process starts, and nobody waits until it answers.
-            await asyncio.to_thread(local.launch, settings, front.fetching)
+            is_own = await asyncio.to_thread(local.launch, settings, front.fetching)
         serving = await asyncio.to_thread(importlib.import_module, "graphmem.service.serving")
         async with serving.opened(settings, front) as app:
             front.doing = ""
             front.ready(app)
-            await _until_end(settings, front)
+            is_idle = await _until_end(settings, front)
             app.state.services.of(ChangeFeed).end()
             await end()
+        if local is not None and is_own and is_idle and not front.was_used:
+            await asyncio.to_thread(local.stop, settings)
     except Exception as exc:
         if front.is_ready:
             raise
@@ -107,14 +114,15 @@ async def _fail(front: Front, exc: Exception) -> None:
         await asyncio.wait_for(front.failure_read.wait(), FAILURE_SECONDS)
 
 
-async def _until_end(settings: Settings, front: Front) -> None:
-    """Return once the service is told to stop, or is idle for long and no session of MCP is open."""
+async def _until_end(settings: Settings, front: Front) -> bool:
+    """Return once the service is told to stop; ``True``: it is long idle, and no session of MCP is open."""
     limit = settings.service_idle_seconds
     while not front.stopped.is_set():
         left = limit - front.idle_seconds if limit else None
         if left is not None and left <= 0:
             if lock(sessions(place(settings))) is not None:
-                return
+                return True
             left = min(limit, SESSION_SECONDS)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(front.stopped.wait(), left)
+    return False
