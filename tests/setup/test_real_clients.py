@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,7 @@ import graphmem.cli.setup
 from graphmem.service import calling
 from graphmem.settings import Settings
 from tests.setup.conftest import Run
-from tests.support.commands import command, environment
+from tests.support.commands import environment
 from tests.support.figures import Figures
 from tests.support.local_service import call_service, local_settings, started_for, wait_for
 from tests.support.scripted_model import ANSWER, ScriptedModel, scripted_model
@@ -29,6 +30,7 @@ from tests.support.scripted_model import ANSWER, ScriptedModel, scripted_model
 pytestmark = pytest.mark.long  # it fetches up to 300 MB for each agent
 
 ROOT: Final = Path(__file__).parents[2]
+PROGRAM: Final = [sys.executable, "-c", "from graphmem.cli.entry import main; main()"]
 PROMPT: Final = "Write to Ada Lovelace"
 
 
@@ -111,7 +113,7 @@ def test_an_agent_is_told_whom_a_prompt_names_gets_the_tools_and_its_turn_is_sto
     graphmem_program = home / "graphmem"
     called = home / "called"
     graphmem_program.write_text("\n".join(
-        ["#!/bin/sh", *lines, f'echo "$@" >> {called}', f'exec {shlex.join(command(owner))} "$@"', ""]
+        ["#!/bin/sh", *lines, f'echo "$@" >> {called}', f'exec {shlex.join(PROGRAM)} "$@"', ""]
     ))  # fmt: skip
     graphmem_program.chmod(0o755)
     monkeypatch.setattr(graphmem.cli.setup, "_program", lambda is_shared: [str(graphmem_program)])
