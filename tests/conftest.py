@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import gc
@@ -9,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
@@ -66,6 +68,21 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 quick_passwords.hash_with(quick_passwords.QUICK_COST)
 # Commands of tests share this process and its owner; tests/reliability/test_local_service.py has the service.
 os.environ["GRAPHMEM_OFFLINE"] = "1"
+
+_parse, _parsing = ast.parse, threading.RLock()
+
+
+def parse_alone(*positional: Any, **named: Any) -> Any:
+    """Parse Python in one thread at a time, as Hypothesis does the lambdas of a test.
+
+    CPython 3.11 counts the depth of a syntax tree for all threads together. Where a collection of garbage
+    calls Python meanwhile, as ``loop_watch`` has it do, another thread may parse, and both raise SystemError.
+    """
+    with _parsing:
+        return _parse(*positional, **named)
+
+
+ast.parse = parse_alone
 
 
 def pytest_configure() -> None:

@@ -15,6 +15,7 @@ from graphmem.cli import account as account_commands
 from graphmem.errors import AccountConflict
 from graphmem.settings import LOCAL_ACCOUNT
 from tests.access.conftest import Command, Instance
+from tests.support.blocked import until_blocked
 
 PASSWORD = "correct horse battery staple"
 
@@ -190,8 +191,8 @@ def test_what_changes_an_account_while_its_deletion_begins_finds_it_deleted(
                 changed = asyncio.ensure_future(instance.accounts.set_disabled("ada", False))
             else:
                 changed = asyncio.ensure_future(instance.accounts.set_password("ada", PASSWORD))
-            # It waits for the lock of the account.
-            await asyncio.wait([changed], timeout=0.5)
+            name = "account.set_disabled" if change == "enable" else "account.set_password"
+            await until_blocked(instance.services.database, name)
             await deletion.commit()
         await changed
 
@@ -211,7 +212,7 @@ def test_of_two_codes_that_are_made_at_once_one_is_left(instance: Instance) -> N
         ):
             await other.run("MATCH (n:Account {name: 'ada'}) SET n.locked = true")
             made = [asyncio.ensure_future(instance.accounts.create_code(account.id)) for _ in range(3)]
-            await asyncio.wait(made, timeout=0.5)
+            await until_blocked(instance.services.database, "account.create_code", len(made))
             await other.commit()
         await asyncio.gather(*made)
 

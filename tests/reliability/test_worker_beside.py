@@ -9,6 +9,7 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem.context import Services
+from tests.support.blocked import until_blocked
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.sealed_database import opened
@@ -23,15 +24,6 @@ NEWER = "SET meaning.of = 'newer', meaning.model = 'm', meaning.packed = null"
 def beside(loop: Loop, services: Services) -> Beside:
     """Run a query that begins while a change is made and not committed, and ends after it is."""
 
-    async def blocked(name: str) -> None:
-        query = "SHOW TRANSACTIONS YIELD metaData, status WHERE metaData.query = $name RETURN status"
-        for _ in range(400):
-            rows = await services.database.script(query, name=name)
-            if any("Blocked" in row["status"] for row in rows):
-                return
-            await asyncio.sleep(0.05)
-        raise AssertionError(f"{name} waits for nothing")
-
     async def run(
         change: LiteralString, params: dict[str, Any], name: str, owner: str | None, rest: dict[str, Any]
     ) -> list[dict[str, Any]]:
@@ -39,7 +31,7 @@ def beside(loop: Loop, services: Services) -> Beside:
             tx = await session.begin_transaction()
             await (await tx.run(change, params)).consume()
             task = asyncio.create_task(services.database.write(name, owner, **rest))
-            await blocked(name)
+            await until_blocked(services.database, name)
             await tx.commit()
         return await task
 
