@@ -146,11 +146,11 @@ async def _embed(services: Services, texts: list[str]) -> list[bytes | None]:
         return [None]
 
 
-async def refold_stale(services: Services) -> int:
-    """Fold stale entities of some types again; return how many. The types are chosen at random, so that a
-    type that always fails keeps no other waiting."""
+async def refold_stale(services: Services, only_owner: str | None = None) -> int:
+    """Fold stale entities of some types again, of all owners or of one; return how many. The types are chosen
+    at random, so that a type that always fails keeps no other waiting."""
     pending = await services.database.reads(None).only(
-        "schema.pending", list[tuple[str, str, str | None]], limit=PENDING_TYPES_LIMIT
+        "schema.pending", list[tuple[str, str, str | None]], only=only_owner, limit=PENDING_TYPES_LIMIT
     )
     services.metrics.backlog.labels("fold").set(len(pending))
     done = 0
@@ -181,9 +181,9 @@ async def _refold_type(services: Services, owner: str, kind: str, live: bool, pr
     return done
 
 
-async def refold_withdrawn(services: Services) -> int:
+async def refold_withdrawn(services: Services, only_owner: str | None = None) -> int:
     owners = await services.database.reads(None).only(
-        "exclusion.owners", list[str], limit=PENDING_TYPES_LIMIT
+        "exclusion.owners", list[str], only=only_owner, limit=PENDING_TYPES_LIMIT
     )
     done = 0
     for owner in random.sample(owners, min(len(owners), REFOLDED_TYPES_LIMIT)):

@@ -15,13 +15,13 @@ from graphmem.context import Context, Services
 from graphmem.errors import DataDamaged, DiskFull
 from graphmem.operations.server import health_of
 from graphmem.reading.snapshot_check import audit
-from graphmem.worker import refold_stale
 from graphmem.writing import Writers
 from tests.faces.conftest import Together
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 from tests.support.long_cases import mostly_long
+from tests.support.worker_pass import fold_stale
 
 Script = Callable[..., Any]
 
@@ -315,7 +315,7 @@ def test_the_worker_folds_entities_again_that_nobody_reads(
 
     while run("server.stats")["types_pending"]:
         # Types of other owners may wait as well, and a service of another test may be first.
-        loop.run(refold_stale(services))
+        fold_stale(loop, services, run)
     assert folded() == 5
     assert run("entities.get", entity_id=ids[1])["snapshot"] == {"year": 1991}
     assert run("server.check_snapshots")["healthy"]

@@ -113,7 +113,7 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
             run(row.name, row.arguments)
     # What those changed is folded again now, and not by some worker between two faces.
     while run("server.stats", {})["types_pending"]:
-        loop.run(worker.refold_stale(services))
+        loop.run(worker.refold_stale(services, service.owner))
     return World(loop, services, settings, service, rows)
 
 

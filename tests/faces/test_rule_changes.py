@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from graphmem import worker
 from graphmem.context import Services
 from graphmem.settings import Limits
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 from tests.support.rule_merging import ADA, ADA_BY_EMAIL, Audited, file_of, home_of, shown_as
-from tests.support.worker_pass import fold_all
+from tests.support.worker_pass import fold_all, fold_withdrawn
 
 DUNE = {"entity_type": "album", "title": "Dune"}
 DUNE_BY_ISBN = {**DUNE, "isbn": "1"}
@@ -36,7 +35,7 @@ def worked(run: Call, loop: Loop, services: Services) -> Callable[[], None]:
 
     def work() -> None:
         fold_all(loop, services, run)
-        loop.run(worker.refold_withdrawn(services))
+        fold_withdrawn(loop, services, run)
 
     return work
 

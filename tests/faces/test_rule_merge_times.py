@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from graphmem import worker
 from graphmem.context import Services
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.reading import recomputed
@@ -26,6 +25,7 @@ from tests.support.rule_merging import (
     store,
 )
 from tests.support.statements import counted
+from tests.support.worker_pass import fold_withdrawn
 
 
 @pytest.fixture
@@ -81,11 +81,11 @@ def test_a_withdrawal_makes_and_ends_merges_when_it_is_recorded(
     start = changed(run, "sources.withdraw", source_id=file)
     if is_late:
         assert shown_as(run, by_name) == [by_name]
-        loop.run(worker.refold_withdrawn(services))
+        fold_withdrawn(loop, services, run)
     end = changed(run, "sources.reinstate", source_id=file)
     if is_late:
         assert shown_as(run, by_name) == [by_email]
-        loop.run(worker.refold_withdrawn(services))
+        fold_withdrawn(loop, services, run)
     assert shown_as(run, by_name) == [by_name]
     assert holds(run, by_name, by_email, start, end)
     assert audited(False) == {}
@@ -99,7 +99,7 @@ def test_a_late_merge_by_rule_leaves_later_changes_as_they_are(
     file, _ = file_of(run, OTHER_ADA)
     start = changed(run, "sources.withdraw", source_id=file)
     last = changed(run, "store", entities=[{**ADA_BY_EMAIL, "town": "London"}])
-    loop.run(worker.refold_withdrawn(services))
+    fold_withdrawn(loop, services, run)
     assert holds(run, by_name, by_email, start)
     assert len(run("entities.query", updated_since=last)["entities"]) == 1
     assert audited(True) == {}
@@ -120,7 +120,7 @@ def test_a_version_counts_a_withdrawal_once_however_late_its_parts_are_folded(
         # What is read is folded first: the other one waits.
         run("entities.get", entity_id=others[0])
     store(run, {**ADA_BY_EMAIL, "town": "London"})
-    loop.run(worker.refold_withdrawn(services))
+    fold_withdrawn(loop, services, run)
     assert shown_as(run, ada, augusta) == [by_email] * 2
     assert audited(True) == {}
 
@@ -133,7 +133,7 @@ def test_a_late_merge_by_rule_counts_what_was_said_of_its_member_since_then(
     file, _ = file_of(run, OTHER_ADA, {**ADA_BY_EMAIL, "town": "Bath"})
     run("sources.withdraw", source_id=file)
     run("entities.correct", entity_id=by_name, field="town", value="London")
-    loop.run(worker.refold_withdrawn(services))
+    fold_withdrawn(loop, services, run)
     assert shown_as(run, by_name) == [by_email]
     assert audited(True) == {}
 
@@ -165,7 +165,7 @@ def test_withdrawals_that_wait_together_make_merges_each_at_its_own_time(
     robert, by_other_email = home_of(run, bob), home_of(run, {**bob, "email": "robert@example.org"})
     files = [file_of(run, item)[0] for item in (OTHER_ADA, {**bob, "email": "robert@example.com"})]
     starts = [changed(run, "sources.withdraw", source_id=file) for file in files]
-    loop.run(worker.refold_withdrawn(services))
+    fold_withdrawn(loop, services, run)
     assert holds(run, ada, by_email, starts[0])
     assert holds(run, robert, by_other_email, starts[1])
     assert audited(True) == {}
@@ -179,7 +179,7 @@ def test_what_was_so_before_a_withdrawal_was_folded_in_is_known_afterwards(
     file, _ = file_of(run, OTHER_ADA)
     start = changed(run, "sources.withdraw", source_id=file)
     end = changed(run, "store", entities=[{**ADA, "email": "third@example.com"}])
-    loop.run(worker.refold_withdrawn(services))
+    fold_withdrawn(loop, services, run)
     assert shown_as(run, by_name) == [by_name]
     assert holds(run, by_name, by_email, start, end)
     assert audited(True) == {}
@@ -192,7 +192,7 @@ def test_a_withdrawal_that_is_undone_before_it_was_folded_in_held_for_a_while(
     by_name, by_email = home_of(run, ADA), home_of(run, ADA_BY_EMAIL)
     file, _ = file_of(run, OTHER_ADA)
     start, end = (changed(run, f"sources.{each}", source_id=file) for each in ("withdraw", "reinstate"))
-    loop.run(worker.refold_withdrawn(services))
+    fold_withdrawn(loop, services, run)
     assert shown_as(run, by_name) == [by_name]
     assert holds(run, by_name, by_email, start, end)
     assert audited(True) == {}

@@ -15,9 +15,9 @@ from graphmem.context import Services
 from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput, NotFound, UnknownField
 from graphmem.mcp import tools
 from graphmem.settings import Limits
-from graphmem.worker import refold_stale
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.worker_pass import fold_stale
 
 MEETING = {
     "entity_type": "event",
@@ -328,7 +328,7 @@ def test_a_schema_says_which_fields_are_times(run: Call, loop: Loop, services: S
     with pytest.raises(NotFound):
         run("timeline.get", event_id=event["id"])
     assert listed(run) == [("Bottled", "2020-01-01")] * 3
-    loop.run(refold_stale(services))
+    fold_stale(loop, services, run)
     assert run("server.check_snapshots")["healthy"]
 
 
@@ -358,7 +358,7 @@ def test_types_too_large_to_fold_at_once_are_named(loop: Loop, services: Service
     assert (page["types_pending"], len(page["events"])) == (["wine"], 1)
     assert "types_pending" not in run("timeline.list", entity_type="task")
     while run("server.stats")["types_pending"]:
-        loop.run(refold_stale(services))
+        fold_stale(loop, services, run)
     page = run("timeline.list")
     assert ("types_pending" in page, len(page["events"])) == (False, 4)
 

@@ -18,6 +18,7 @@ from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
 from tests.support.exclusion_plans import as_difference, difference, listed, planned
 from tests.support.faces import Call, by_runner
+from tests.support.worker_pass import fold_withdrawn
 
 ACME = {"entity_type": "company", "name": "Acme"}
 WORKS = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
@@ -161,7 +162,7 @@ def test_answers_from_indexes_say_what_waits_and_reads_of_a_thing_do_not_wait(
             break
     else:
         pytest.fail(f"the worker of another process was faster each time: {waiting}")
-    loop.run(worker.refold_withdrawn(services))
+    fold_withdrawn(loop, services, run)
     assert "pending" not in run("server.stats")
     assert [each["entity_id"] for each in run("entities.query")["entities"]] == [ada]
     assert is_sound(run)
@@ -242,7 +243,7 @@ def test_each_answer_from_indexes_says_what_waits_and_nothing_once_nothing_waits
             break
     assert unsaid == []
     while run("server.stats").get("pending"):
-        loop.run(worker.refold_withdrawn(services))
+        fold_withdrawn(loop, services, run)
     assert [name for name, call in calls.items() if "pending" in run(name, **call)] == []
 
 

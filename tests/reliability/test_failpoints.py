@@ -377,7 +377,7 @@ def test_work_that_was_cut_short_is_finished_by_the_next(
     doom.dies(f"{place}=exit", worker=work, again=make_work)
     for _ in range(200):
         # Other tests leave work behind in this database, and it is taken in no order.
-        if not loop.run(refold_stale(services)) and not rest("server.stats")["types_pending"]:
+        if not loop.run(refold_stale(services, owner)) and not rest("server.stats")["types_pending"]:
             break
     while loop.run(make_vectors(services, owner)):
         pass

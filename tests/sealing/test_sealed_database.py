@@ -13,12 +13,13 @@ from graphmem.errors import DecryptionFailed, GraphmemError, InvalidInput, Searc
 from graphmem.interpretation import make_passages
 from graphmem.sealing.instance_keys import INSTANCE
 from graphmem.search.search_copies import SearchCopies
-from graphmem.worker import make_vectors, refold_stale
+from graphmem.worker import make_vectors
 from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.examples import LONG
 from tests.support.faces import Call, by_runner
 from tests.support.search_copies import with_copies
+from tests.support.worker_pass import fold_stale
 
 CANARY = "zephyrquartz"
 QUESTIONS = (
@@ -61,7 +62,7 @@ def test_a_sealed_instance_answers_as_another(
     store_rich_example(call)
     while call("server.stats")["types_pending"]:
         # What a changed schema makes stale is said of each list.
-        loop.run(refold_stale(services))
+        fold_stale(loop, services, call)
     before, found_before = all_answers(call), found(call)
     made = plain.create()
     plain.wipe()
