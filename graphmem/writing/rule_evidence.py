@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Final, NamedTuple, TypeVar
 
 from graphmem.database.left_out import Json
@@ -108,6 +108,8 @@ class EvidenceReader:
     _statements: list[Statement] = field(default_factory=list)
     _bearers_of_keys: dict[_Key, set[str]] = field(default_factory=dict)
     """The entities that have or had a key."""
+    _reached: set[str] = field(default_factory=set)
+    """Ids of which the bearers of all shipped kinds of keys were read: most have none."""
     _bearers: dict[str, set[str]] = field(default_factory=dict)
     """What bears or bore an id, of what was read: what a turn folds again has no key of a new rule yet."""
     _asked: set[tuple[_Role, str]] = field(default_factory=set)
@@ -120,16 +122,20 @@ class EvidenceReader:
         for entity_id in sorted(set(entity_ids)):
             self._ask(_Role.PAGE, entity_id)
         while self._agenda:
-            postponed: list[tuple[_Role, str]] = []
-            while self._agenda:
-                question = self._agenda.pop()
-                if not self._go_on(*question):
-                    postponed.append(question)
-            self._agenda = postponed
-            if postponed:
+            await off_loop(len(self._agenda), self._pursue)
+            if self._agenda:
                 await self._read()
                 await asyncio.sleep(0)  # what was read may be much, and so may be what it asks for
         return await off_loop(len(self._statements), self._membership)
+
+    def _pursue(self) -> None:
+        """Answer what is asked by what was read. What has to be read for that stays on the agenda."""
+        postponed: list[tuple[_Role, str]] = []
+        while self._agenda:
+            question = self._agenda.pop()
+            if not self._go_on(*question):
+                postponed.append(question)
+        self._agenda = postponed
 
     def keys(self, entity_id: str) -> frozenset[_Key]:
         known = self._known.get(entity_id)
@@ -227,10 +233,11 @@ class EvidenceReader:
 
     def _look_up(self, kind: str, value: str) -> frozenset[str] | None:
         """Return the entities that have or had a key; ``None`` where these have to be read."""
-        if (kind, value) not in self._bearers_of_keys:
+        bearers = self._bearers_of_keys.get((kind, value))
+        if bearers is None and not (value in self._reached and kind in _shipped()[1]):
             self._wanted_keys.add((kind, value))
             return None
-        return frozenset((self._bearers_of_keys[kind, value] | self._bearers.get(value, set())) - {value})
+        return frozenset(((bearers or set()) | self._bearers.get(value, set())) - {value})
 
     async def _read(self) -> None:
         wanted, keys, kinds = self._wanted, self._wanted_keys, _shipped()[1]
@@ -257,24 +264,29 @@ class EvidenceReader:
         self._wanted, self._wanted_keys, self._joins = set(), set(), joins
         self._known |= dict.fromkeys(wanted - self._known.keys())
         self._bearers_of_keys |= {each: set() for each in keys}
-        self._bearers_of_keys |= {(kind, each): set() for kind in kinds for each in reached}
+        self._reached.update(reached)
         for kind, value, entity_id in bearers:
-            self._bearers_of_keys[kind, value].add(entity_id)
-        for row in entities:
-            self._add(row, rules[row.kind])
-        self._known |= {
-            each: None
-            for row in entities
-            if row.entity_id in wanted
-            for each in row.borne
-            if each not in self._known
-        }
+            self._bearers_of_keys.setdefault((kind, value), set()).add(entity_id)
+        await off_loop(
+            sum(1 + len(row.statements) for row in entities), partial(self._learn, entities, rules, wanted)
+        )
         if self.limit is not None and len(self._statements) > self.limit:
             message = (
                 f"as of a time, who was merged by rule is worked out from at most {self.limit:,} pieces of "
                 "evidence, and this page needs more: give a smaller limit, or ask for single entities by id"
             )
             raise InvalidInput(message, issues=[{"path": "$", "message": message}])
+
+    def _learn(self, rows: list[_EntityRow], rules: Mapping[str, OwnRule | None], wanted: set[str]) -> None:
+        for row in rows:
+            self._add(row, rules[row.kind])
+        self._known |= {
+            each: None
+            for row in rows
+            if row.entity_id in wanted
+            for each in row.borne
+            if each not in self._known
+        }
 
     def _add(self, row: _EntityRow, rule: OwnRule | None) -> None:
         statements: list[Statement] = []
