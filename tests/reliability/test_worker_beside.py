@@ -9,6 +9,7 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem.context import Services
+from graphmem.worker import EMBEDDED_LIMIT
 from tests.support.blocked import until_blocked
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -95,3 +96,23 @@ def test_rules_that_came_meanwhile_are_still_to_be_folded_by(
     assert rows == []
     (row,) = loop.run(services.database.script(head + "RETURN schema.pending AS pending", owner=owner))
     assert row["pending"] == "here"
+
+
+def test_two_workers_seldom_make_the_same_vectors(
+    loop: Loop, services: Services, owner: str, run: Call
+) -> None:
+    things = [{"entity_type": "thing", "name": f"thing {number}"} for number in range(3 * EMBEDDED_LIMIT)]
+    run("store", entities=things, find_duplicates=False)
+    older: LiteralString = "MATCH (meaning:Meaning {owner: $owner}) SET meaning.model = 'another'"
+    loop.run(services.database.script(older, owner=owner))
+    model, reads = services.embedder.model, services.database.reads(None)
+
+    def taken() -> set[str]:
+        waiting = reads.only(
+            "meaning.waiting", list[list[Any]], model=model, only=owner, limit=EMBEDDED_LIMIT
+        )
+        return {each[0] for each in loop.run(waiting)}
+
+    one, other = taken(), taken()
+    assert len(one) == len(other) == EMBEDDED_LIMIT
+    assert len(one & other) < EMBEDDED_LIMIT
