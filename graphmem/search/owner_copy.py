@@ -23,6 +23,10 @@ MEMORY_MOST_BYTES: Final = 64_000_000
 """Memory that a copy in a file takes at most before it is written anew, however large the file is."""
 
 
+LAST: Final = "\uffff"
+"""A text after every id."""
+
+
 class KindKey(NamedTuple):
     """The types and the fields whose values are kept, and the schemas under which they were read."""
 
@@ -154,12 +158,14 @@ class CopiedEntity(NamedTuple):
     thread: str | None = None
 
     def without_damage(self) -> CopiedEntity:
-        """Return the row of an entity without words; of a type that is no text it is not found at all."""
+        """Return the row of an entity without words; of an id or a type that is no text it is not found at
+        all. Its place in the order of ids stays."""
         changed, vectors_changed, at = (
             each if type(each) is int else 0 for each in (self.changed, self.vectors_changed, self.at)
         )
         kind = self.type if isinstance(self.type, str) else None
-        return CopiedEntity(self.id, changed, vectors_changed, kind, at, None, self.model, None)
+        entity_id = self.id if isinstance(self.id, str) else LAST
+        return CopiedEntity(entity_id, changed, vectors_changed, kind, at, None, self.model, None)
 
     @property
     def version(self) -> tuple[int, int]:
@@ -240,7 +246,7 @@ def put(documents: SearchCopy, entities: Iterable[CopiedEntity], model: str, dam
             each.model != model, each.version, each.fields or (), each.thread and each.thread[:200],
         )
         for each in entities
-        if each.type is not None
+        if each.type is not None and each.id != LAST
     )  # fmt: skip
 
 

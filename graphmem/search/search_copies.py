@@ -46,8 +46,6 @@ TOO_LARGE_SECONDS: Final = 3_600.0  # seconds until a copy that did not fit into
 
 _log = structlog.get_logger("graphmem.search.search_copies")
 
-_LAST: Final = "\uffff"  # a text after every id
-
 
 class SearchCopies(FiledCopies):
     """The copies of one process, each of the entities of an owner with the vectors of a model."""
@@ -145,7 +143,7 @@ class SearchCopies(FiledCopies):
         """Read all entities; return why some are not compared, by id."""
         documents, queries, damaged = SearchCopy(), self._database.reads(key[0]), dict[str, str]()
         files = self._files
-        reading = self._page(queries, "", _LAST)
+        reading = self._page(queries, "", owner_copy.LAST)
         state = None
         try:
             while reading is not None:
@@ -213,7 +211,7 @@ class SearchCopies(FiledCopies):
         limit = 0 if copy.mark is None else ROWS_AT_ONCE
         # Only a document that waits for its vector changes without a commit of the writer.
         vectors_limit = limit if copy.documents.pending_count else 0
-        at, vectors_at = (mark.revision, _LAST), (mark.vectors, _LAST)
+        at, vectors_at = (mark.revision, owner_copy.LAST), (mark.vectors, owner_copy.LAST)
         rows: FollowRows | None = None
         while True:
             page = await queries.only(

@@ -106,14 +106,24 @@ def test_the_check_compares_the_value_of_vectors_of_passages(
     assert [each["id"] for each in run("server.check_snapshots")["stale_snapshots"]] == [cv]
 
 
-@pytest.mark.parametrize("node", ["Entity {id", "Meaning {entity_id"])
-def test_others_are_found_where_the_revision_of_an_entity_is_no_number(
-    run: Call, loop: Loop, services: Services, owner: str, node: str
+@pytest.mark.parametrize(
+    ("node", "damage"),
+    [
+        ("Entity {id", "n.changed = 'text'"),
+        ("Meaning {entity_id", "n.changed = 'text'"),
+        ("Entity {id", "n.id = 4949"),
+    ],
+)
+def test_others_are_found_where_the_revision_or_the_id_of_an_entity_is_of_another_type(
+    run: Call, loop: Loop, services: Services, owner: str, node: str, damage: str
 ) -> None:
     names = ("The harbour of Oslo", "A garden with roses")
     places = run("store", entities=[{"entity_type": "place", "name": name} for name in names])["entities"]
-    text: Any = f"MATCH (n:{node}: $id}}) SET n.changed = 'text'"
+    text: Any = f"MATCH (n:{node}: $id}}) SET {damage}"
     put(loop, services, text, id=places[0]["entity_id"])
     answer = in_new_process(loop, services, owner)("entities.query", search="roses")
     assert answer["entities"][0]["entity_id"] == places[1]["entity_id"]
     assert answer.get("exact", True), answer
+    if damage == "n.id = 4949":
+        # The number is one of the whole database.
+        put(loop, services, "MATCH (n:Entity {id: 4949}) DETACH DELETE n")
