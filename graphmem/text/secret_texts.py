@@ -23,6 +23,7 @@ _FORMS: Final = re.compile(
     | \bAGE-SECRET-KEY-1[A-Z0-9]{20,} | \b\d{8,10}:[\w-]{35}(?![\w-])
     | \beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*
     | (?<=://)[^\s/:@]+:[^\s/@]+(?=@)
+    | (?:(?<=\s-u\s)|(?<=\s--user\s))["']?[\w.@-]{1,64}:[^\s"']{4,}
     | (?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[\w/-]{16,}
     | (?<=/api/webhooks/)\d{10,}/[\w-]{20,} | (?<=\.webhook\.office\.com/)webhookb2/[\w@/-]{20,}
     | (?i:\b(?:bearer|basic)\s+)[\w.~+/=-]{16,}
@@ -32,7 +33,7 @@ _FORMS: Final = re.compile(
 """Texts whose form says that they are secrets: keys, JSON Web Tokens, passwords in addresses, webhooks."""
 _NAME: Final = r"""
     (?<![^\W_])[\w-]{0,60}
-    (?:passw(?:or)?[dt]|kennwort|contraseña|mot[ ]de[ ]passe|passphrase|(?<![^\W_])(?:pass|pwd)
+    (?:passw(?:or)?[dt]|kennwort|contraseña|mot[ ]de[ ]passe|passphrase|(?<![^\W_])(?:pass|pwd|pw)
         |secret|(?:api|access|auth|account|private)[-_ ]?(?:key|token)|token)s?
     ["']?"""
 _NAMED: Final = re.compile(
@@ -57,13 +58,19 @@ _PHRASE: Final = re.compile(
     r"(\b(?:pass|seed|recovery|backup)[ -]?phrase\b[\"']?\s*(?::|=|\bis\b|\bist\b)\s*)\w+(?:[ -]\w+){2,23}",
     re.IGNORECASE,
 )
+_CODE: Final = re.compile(
+    r"(\b(?:pin|puk|cvv|cvc|otp|(?:recovery|backup|security|verification|one-time)[ -]?codes?)\b[\"']?\s*"
+    r"(?::|=|\bis\b|\bare\b|\bist\b)\s*)(?:\d{3,8}\b|(?=[\w-]*\d)[\w-]{6,}(?:[ ,]+(?=[\w-]*\d)[\w-]{6,})*)",
+    re.IGNORECASE,
+)
+"""Codes of a few digits, and those that let somebody in again."""
 _CARD: Final = re.compile(r"(?<![\d.-])\d(?:[ -]?\d){12,18}(?![\d-])")
 
 
 def without_secrets(text: str, mark: str) -> tuple[str, int]:
     """Return a text with ``mark``, in brackets, in place of what looks like a secret, and how many were."""
     replaced = 0
-    for pattern in (_FORMS, _PHRASE, _NAMED, _TOLD, _OWN):
+    for pattern in (_FORMS, _PHRASE, _CODE, _NAMED, _TOLD, _OWN):
         text, count = pattern.subn(mark if pattern is _FORMS else rf"\g<1>{mark}", text)
         replaced += count
     secrets = _by_rules(text) | {each[0] for each in _CARD.finditer(text) if _is_card(each[0])}

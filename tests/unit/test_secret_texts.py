@@ -67,6 +67,10 @@ WITHIN = {
     "API_KEY=abcd1234": "abcd1234",
     "DB_PASS=s3cr3t-db": "s3cr3t-db",
     "pwd: Sommer2026": "Sommer2026",
+    "pw: letmein1": "letmein1",
+    "curl -u admin:hunter22 https://example.org": "admin:hunter22",
+    "The PIN is 4821.": "4821",
+    "recovery codes: abcd-efg1-2345, 9bcd-efg1-2345": "abcd-efg1-2345, 9bcd-efg1-2345",
     'the "secret": "a b c d"': '"a b c d"',
     "Passwort ist Geheim1": "Geheim1",
     "Kennwort: Maulwurf": "Maulwurf",
@@ -104,7 +108,8 @@ HARMLESS = [
     "https://discord.com/channels/1/2", "The author is Ada.", "Tom's authority: none", "hf is high frequency",
     "npm install express", "pypi has it", "The rate is 12:30", "AKIA is a prefix.", "AIza is one as well.",
     "SG. is short.", "BEGIN and END", "-----BEGIN CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----",
-    "glad to help", "dapi is a Danish agency", "1 2 3 4 5 6 7", "The passenger is late.",
+    "glad to help", "dapi is a Danish agency", "1 2 3 4 5 6 7", "The passenger is late.", "The PIN is on page 12", "Backup codes are in the safe",
+    "sort -u a:b", "Push the pin: red",
 ]  # fmt: skip
 
 
