@@ -53,7 +53,9 @@ def account(world: World, settings: Settings) -> None:
 def test_subscriptions_and_grants_are_listed_and_ended(tab: Tab, world: World, account: None) -> None:
     world.http.post("/subscribe", json={"delivery_method": "sse", "entity_types": ["task"]})
     world.http.post("/agents/grants", json=GRANT)
-    page = tab.open("/programs")
+    tab.open("/account").get_by_role("link", name="Subscriptions, and grants").click()
+    tab.settle()
+    page = tab.page
     told = page.get_by_role("region", name="Subscriptions").get_by_role("listitem")
     expect(told).to_contain_text("entity types task")
     told.get_by_role("button", name="End the subscription").click()
@@ -75,6 +77,8 @@ def test_a_type_has_its_entities_by_month_and_the_graph_begins_without_a_name(ta
     world.store({"entity_type": "visit", "title": "Another visit"}, observed_at="2026-03-05T09:00:00Z")
     page = tab.open("/entities?type=visit")
     expect(page.get_by_role("img", name="Last observed by month: 2026-01 1, 2026-03 2")).to_be_visible()
+    wide = [(each.bounding_box() or {})["width"] for each in page.locator("header > *").all()]
+    assert (page.locator("header").bounding_box() or {})["height"] < 64, wide  # all views in one line
     page.get_by_role("navigation", name="Views").get_by_role("link", name="Graph").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Graph of")
     expect(page.get_by_role("application", name="Picture of the graph")).to_be_visible()

@@ -134,7 +134,8 @@ def test_an_agent_is_told_whom_a_prompt_names_gets_the_tools_and_its_turn_is_sto
             messages: list[Any] = call_service(local, "entities.query", query)["entities"]
             return sorted(each["snapshot"]["content"] for each in messages)
 
-        wait_for(lambda: contents() == [ANSWER, PROMPT])
+        wait_for(lambda: len(contents()) == 2)
+        assert contents() == [ANSWER, PROMPT]
 
 
 def told_by(model: ScriptedModel, words: list[str], environ: dict[str, str], home: Path) -> None:

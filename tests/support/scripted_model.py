@@ -72,7 +72,7 @@ def gemini() -> list[tuple[str, Any]]:
 
 
 APIS: Final = {
-    "/messages": anthropic, "/responses": responses, "/chat/completions": chat, "GenerateContent": gemini,
+    "/messages": anthropic, "/responses": responses, "/chat/completions": chat, "enerateContent": gemini,
 }  # fmt: skip
 
 
@@ -102,6 +102,8 @@ class _Answering(BaseHTTPRequestHandler):
             return self._send("application/json", b'{"input_tokens": 10, "totalTokens": 10}')
         assert isinstance(self.server, ScriptedModel)
         self.server.prompts.append(body.decode(errors="replace"))
+        if ":generateContent" in self.path:  # Gemini, in one piece
+            return self._send("application/json", json.dumps(events[0][1]).encode())
         lines = (
             (f"event: {name}\n" if name else "")
             + f"data: {data if isinstance(data, str) else json.dumps(data)}"

@@ -175,6 +175,7 @@ export function Account() {
   const done = (/** @type {any} */ what) => { set(what); loaded.reload(); };
   return html`<h1>Account</h1>
     <p>You are <b><bdi>${me.account}</bdi></b> with the scopes ${[...me.scopes].sort().join(', ')}. What you write is recorded as written by <bdi>${me.next_write.written_by}</bdi>: ${me.next_write.why}.</p>
+    <p><a href="#/programs">Subscriptions, and grants of agents</a></p>
     ${deed?.said && !deed.path && html`<p class="done" role="status">${deed.said}</p>`}
     ${deed?.secret && html`<${Secret} key=${deed.secret} ...${deed} />`}
     ${keys && html`<section aria-labelledby="keys"><h2 id="keys">API keys</h2>${keys.error ? html`<${Problem} error=${keys.error} />` : html`<${Keys} keys=${keys.keys} act=${set} />`}<${NewKey} me=${me} done=${done} /></section>`}

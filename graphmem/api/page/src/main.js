@@ -17,7 +17,7 @@ import { Conversations } from './talks.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
-const LINKS = [['/', 'Home'], ['/entities', 'Entities'], ['/graph', 'Graph'], ['/conversations', 'Conversations'], ['/sources', 'Sources'], ['/timeline', 'Timeline'], ['/changes', 'Changes'], ['/schemas', 'Schemas'], ['/writers', 'Writers'], ['/programs', 'Programs'], ['/health', 'Health'], ['/account', 'Account']];
+const LINKS = [['/', 'Home'], ['/entities', 'Entities'], ['/graph', 'Graph'], ['/conversations', 'Conversations'], ['/sources', 'Sources'], ['/timeline', 'Timeline'], ['/changes', 'Changes'], ['/schemas', 'Schemas'], ['/writers', 'Writers'], ['/health', 'Health'], ['/account', 'Account']];
 const THEMES = ['auto', 'light', 'dark'];
 
 /** @returns {Place} the view that the address names */
@@ -85,7 +85,7 @@ function Theme() {
     set(chosen);
   };
   useEffect(() => choose(theme), []);
-  return html`<label class="theme">Theme <select value=${theme} onChange=${(/** @type {any} */ event) => choose(event.target.value)}>${THEMES.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`;
+  return html`<select class="theme" aria-label="Theme" value=${theme} onChange=${(/** @type {any} */ event) => choose(event.target.value)}>${THEMES.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select>`;
 }
 
 /** @param {{failed: any}} props */
