@@ -43,8 +43,9 @@ RECORDED = {
         {**_GEMINI, "hook_event_name": "SessionStart", "source": "startup"},
         {**_GEMINI, "hook_event_name": "BeforeAgent", "prompt": PROMPT},
         {
-            **_GEMINI, "hook_event_name": "AfterAgent", "prompt": PROMPT, "prompt_response": ANSWER,
-            "stop_hook_active": False,
+            **_GEMINI, "hook_event_name": "AfterAgent", "stop_hook_active": False, "prompt_response": ANSWER,
+            # So says Gemini CLI 0.61: what a hook told is a part of the prompt.
+            "prompt": f"<hook_context>From graphmem</hook_context>\n\n{PROMPT}",
         },
         "https://geminicli.com/docs/hooks/reference",
     ),
@@ -70,6 +71,10 @@ TRANSCRIPT = [
     {"type": "user", "uuid": "u0", "message": {"role": "user", "content": "An earlier prompt"}},
     {"type": "assistant", "uuid": "a0", "message": {"content": [{"type": "text", "text": "Earlier"}]}},
     {"type": "user", "uuid": "u1", "message": {"role": "user", "content": PROMPT}},
+    {"type": "user", "uuid": "p1", "isCompactSummary": True, "message": {"content": "This session goes on"}},
+    {"type": "user", "uuid": "p2", "message": {"content": "<local-command-stdout>ls</local-command-stdout>"}},
+    {"type": "user", "uuid": "p3", "message": {"content": "[Request interrupted by user for tool use]"}},
+    {"type": "user", "uuid": "p4", "message": {"content": "<system-reminder>Be brief</system-reminder>"}},
     {"type": "user", "uuid": "u2", "isMeta": True, "message": {"role": "user", "content": "<reminder>"}},
     {"type": "assistant", "uuid": "a1", "message": {"content": [{"type": "tool_use", "name": "Bash"}]}},
     {"type": "user", "uuid": "u3", "message": {"content": [{"type": "tool_result", "content": "ok"}]}},

@@ -56,13 +56,26 @@ def read(agent: str, raw: Mapping[str, Any]) -> HookInput:
     roots = [root for root in raw.get("workspace_roots") or () if isinstance(root, str)]
     hook_input = HookInput(
         agent, text("session_id", "conversation_id"), text("turn_id", "generation_id"),
-        Path(text("cwd") or (roots[0] if roots else _here())), text("hook_event_name"), text("prompt"),
+        Path(text("cwd") or (roots[0] if roots else _here())), text("hook_event_name"), _own(text("prompt")),
         text("last_assistant_message", "prompt_response", "text"),
     )  # fmt: skip
     if agent == "claude-code" and hook_input.event == "Stop":
         turn, prompt, answer = _last_turn(Path(text("transcript_path")))
         return replace(hook_input, turn=turn, prompt=prompt, answer=hook_input.answer or answer)
     return hook_input
+
+
+_OF_PROGRAM = re.compile(
+    r"<(system-reminder|hook_context|local-command-\w+|command-\w+|bash-\w+|task-notification)\b[^>]*>"
+    r".*?(?:</\1>|\Z)|\[Request interrupted by user[^\]\n]{0,80}\]",
+    re.DOTALL,
+)
+"""What an agent's own program says in a prompt, also what it was told by a hook."""
+
+
+def _own(text: str) -> str:
+    """Return what the user wrote of a prompt."""
+    return _OF_PROGRAM.sub("", text).strip() if "<" in text or "[" in text else text
 
 
 def _here() -> str:
@@ -92,7 +105,7 @@ def _last_turn(transcript: Path) -> tuple[str, str, str]:
     prompt, answer = ("", ""), ""
     for line in _lines(transcript):
         text = _text(line)
-        if not text or line.get("isMeta") or line.get("isSidechain"):
+        if not text or any(line.get(each) for each in ("isMeta", "isSidechain", "isCompactSummary")):
             continue
         if line.get("type") == "user":
             prompt, answer = (str(line.get("uuid", "")), text), ""
@@ -116,9 +129,9 @@ def _lines(transcript: Path) -> Iterator[Mapping[str, Any]]:
 def _text(line: Mapping[str, Any]) -> str:
     content = (line.get("message") or {}).get("content")
     if isinstance(content, str):
-        return content
+        return _own(content)
     parts = [part for part in content or () if isinstance(part, dict) and part.get("type") == "text"]
-    return "\n".join(str(part.get("text", "")) for part in parts)
+    return _own("\n".join(str(part.get("text", "")) for part in parts))
 
 
 REDACTED = "[redacted]"
