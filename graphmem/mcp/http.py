@@ -28,13 +28,12 @@ from graphmem.auth.rates import measured, meter
 from graphmem.context import Services
 from graphmem.database.jobs import waited_for
 from graphmem.errors import Forbidden, InvalidInput, MethodNotAllowed
-from graphmem.mcp.protocol import is_id
+from graphmem.mcp.protocol import BATCHED, is_id
 from graphmem.mcp.tools import create_server
 from graphmem.mcp.toolsets import TOOLSETS, all_tools
 
 HEADER = "X-MCP-Tools"
-VERSION_HEADER, BATCHED = "MCP-Protocol-Version", "2025-03-26"
-"""The version that has batches of messages. It has no header of the version yet."""
+VERSION_HEADER = "MCP-Protocol-Version"  # the version that has batches has no such header yet
 BATCH_LIMIT = 100  # messages of a batch; one of more is refused
 PROGRESS_SECONDS = 4.0
 _LIST = re.compile(rb"\s*\[")

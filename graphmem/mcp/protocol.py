@@ -25,6 +25,8 @@ LISTED = Path(__file__).parent / "listed"
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 
+BATCHED = "2025-03-26"
+"""The version that has batches of messages."""
 CALL = "tools/call"
 SUBSCRIBE, UNSUBSCRIBE, LISTEN = "resources/subscribe", "resources/unsubscribe", "subscriptions/listen"
 NAMES = {CALL: "name", "prompts/get": "name", "resources/read": "uri", SUBSCRIBE: "uri", UNSUBSCRIBE: "uri"}
@@ -83,7 +85,7 @@ def recorded(toolset: ToolsetName) -> dict[str, Any]:
 class Protocol:
     def __init__(self, answers: Mapping[str, Any]) -> None:
         self._answers = answers
-        self._version = answers["handshake_versions"][-1]
+        self.version = answers["handshake_versions"][-1]
 
     def answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> Any:
         """Return the result of a request, or the :class:`ForwardedRequest` that the service has to answer.
@@ -91,14 +93,14 @@ class Protocol:
         Refusal: the method or the version is unknown.
         """
         recorded, meta = self._answers, _meta(params)
-        version, has_envelope = meta.get(VERSION_KEY, self._version), VERSION_KEY in meta
+        version, has_envelope = meta.get(VERSION_KEY, self.version), VERSION_KEY in meta
         if not has_envelope and method == "ping":
             return {}
         if not has_envelope and method == "initialize" and isinstance(params.get("clientInfo"), dict):
-            self._version = params.get("protocolVersion")
-            if self._version not in recorded["handshake_versions"]:
-                self._version = recorded["handshake_versions"][-1]
-            return {**recorded["initialize"], "protocolVersion": self._version}
+            self.version = params.get("protocolVersion")
+            if self.version not in recorded["handshake_versions"]:
+                self.version = recorded["handshake_versions"][-1]
+            return {**recorded["initialize"], "protocolVersion": self.version}
         if has_envelope and isinstance(version, str) and version not in recorded["envelope_versions"]:
             data = {"supported": recorded["envelope_versions"], "requested": version}
             raise Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)

@@ -18,12 +18,14 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from graphmem.errors import GraphmemError, InternalError, InvalidInput, ServiceUnreachable
 from graphmem.ingest import own_files
 from graphmem.mcp.protocol import (
+    BATCHED,
     CALL,
     LISTEN,
     SUBSCRIBE,
@@ -63,6 +65,14 @@ def run(settings: Settings, account: str | None = None) -> None:
     client.end()
 
 
+@dataclass(slots=True)
+class _Batch:
+    """A batch of JSON-RPC: how many of its requests are not answered, and the answers."""
+
+    left: int
+    lines: list[bytes] = field(default_factory=list)
+
+
 class StdioClient:
     """The client at the other end of stdin and stdout.
 
@@ -85,6 +95,7 @@ class StdioClient:
         self._writing = threading.Lock()
         self._calls: dict[str, tuple[ForwardedRequest, threading.Thread]] = {}
         """The calls under way by request id. A call that is cancelled is taken out, and not answered."""
+        self._batches: dict[str, _Batch] = {}  # by the ids of their requests that are not answered
         self._subscribed: set[str] = set()
         self._telling: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -97,6 +108,19 @@ class StdioClient:
         except (ValueError, RecursionError):
             self._write(_error(None, PARSE_ERROR, "Parse error"))
             return
+        if isinstance(message, list) and message and self._protocol.version == BATCHED:
+            # Of the messages of a batch, those that are answered; one list has all the answers.
+            asked = {
+                str(each["id"]) for each in message if _is_message(each) and {"id", "method"} <= each.keys()
+            }
+            with self._writing:
+                self._batches |= dict.fromkeys(asked, _Batch(len(asked)))
+            for each in message:
+                self._take(each)
+        else:
+            self._take(message)
+
+    def _take(self, message: Any) -> None:
         if not _is_message(message):
             request_id = message.get("id") if isinstance(message, dict) else None
             self._write(_error(request_id if is_id(request_id) else None, INVALID_REQUEST, "Invalid Request"))
@@ -104,7 +128,9 @@ class StdioClient:
             self._request(message["id"], message["method"], message.get("params") or {})
         elif message.get("method") == "notifications/cancelled":
             with self._writing:
-                call = self._calls.pop(str((message.get("params") or {}).get("requestId")), None)
+                cancelled = str((message.get("params") or {}).get("requestId"))
+                if (call := self._calls.pop(cancelled, None)) is not None:
+                    self._write_answer(cancelled, b"")
             for connection in call[0].connections if call else ():
                 # The service hears that nobody waits.
                 with contextlib.suppress(OSError):
@@ -124,14 +150,14 @@ class StdioClient:
         try:
             answer = self._protocol.answer(request_id, method, params)
         except Refusal as refusal:
-            self._write(_error(request_id, *refusal.args))
+            self._write(_error(request_id, *refusal.args), request_id)
             return
         if isinstance(answer, ForwardedRequest):
             thread = threading.Thread(target=self._call, args=(answer,), daemon=True)
             self._calls[str(request_id)] = answer, thread
             thread.start()
         else:
-            self._write(_line({"jsonrpc": "2.0", "id": request_id, "result": answer}))
+            self._write(_line({"jsonrpc": "2.0", "id": request_id, "result": answer}), request_id)
 
     def _call(self, call: ForwardedRequest) -> None:
         """Let the service answer a call. Faults of its start are told as errors of a tool, or of JSON-RPC."""
@@ -255,13 +281,28 @@ class StdioClient:
         """Write a message about a call that is under way. Its answer is the last one."""
         with self._writing:
             if self._calls.get(str(call.id), (None,))[0] is call:
-                self._write_all(line)
                 if is_answer:
                     del self._calls[str(call.id)]
+                    self._write_answer(call.id, line)
+                else:
+                    self._write_all(line)
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, line: bytes, answered: RequestId | None = None) -> None:
+        """Write a message; ``answered``: the request that it answers."""
         with self._writing:
-            self._write_all(line)
+            self._write_answer(answered, line)
+
+    def _write_answer(self, request_id: RequestId | None, line: bytes) -> None:
+        """Write the answer to a request, an empty one of nothing; of a batch with its last one."""
+        batch = None if request_id is None else self._batches.pop(str(request_id), None)
+        if batch is None:
+            lines = [line] if line else []
+        else:
+            batch.lines += [line] if line else []
+            batch.left -= 1
+            lines = [] if batch.left or not batch.lines else [b"[" + b",".join(batch.lines) + b"]"]
+        for each in lines:
+            self._write_all(each)
 
     def _write_all(self, line: bytes) -> None:
         left = memoryview(line.rstrip(b"\n") + b"\n")

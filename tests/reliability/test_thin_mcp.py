@@ -205,10 +205,8 @@ def test_other_settings_of_a_running_service_are_told_to_the_call(
     assert total(local) == 0
 
 
-def test_a_pipe_of_messages_is_answered_after_its_end(local: Settings, owner: str) -> None:
-    calling.ensure(local)
-    call = {"method": "tools/call", "params": {"name": "store", "arguments": STORE}}
-    messages = [{"jsonrpc": "2.0", "id": i, **m} for i, m in enumerate([opening("2025-06-18"), TOOLS, call])]
+def piped(local: Settings, owner: str, messages: list[Any]) -> list[Any]:
+    """Return what `graphmem mcp` answers to messages, one a line, before its stdin ends."""
     ended = subprocess.run(
         command(owner, "mcp"),
         input="".join(f"{json.dumps(message)}\n" for message in messages),
@@ -218,6 +216,32 @@ def test_a_pipe_of_messages_is_answered_after_its_end(local: Settings, owner: st
         check=True,
         timeout=60,
     )
-    answers = [json.loads(line) for line in ended.stdout.splitlines()]
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+def test_a_pipe_of_messages_is_answered_after_its_end(local: Settings, owner: str) -> None:
+    calling.ensure(local)
+    call = {"method": "tools/call", "params": {"name": "store", "arguments": STORE}}
+    messages = [{"jsonrpc": "2.0", "id": i, **m} for i, m in enumerate([opening("2025-06-18"), TOOLS, call])]
+    answers = piped(local, owner, messages)
     assert [answer["id"] for answer in answers] == [0, 1, 2]
     assert answers[2]["result"]["structuredContent"]["entities_created"] == 1
+
+
+def test_a_batch_is_answered_by_one_list_in_the_version_that_has_it(local: Settings, owner: str) -> None:
+    calling.ensure(local)
+    call = {"method": "tools/call", "params": {"name": "store", "arguments": STORE}}
+    notification = {"method": "notifications/initialized"}
+    sent = [{"id": 1, **call}, notification, {"id": "two", **TOOLS}, {"id": 3, "method": "nothing"}]
+    batch = [{"jsonrpc": "2.0", **each} for each in sent]
+    for version, is_one in (("2025-03-26", True), ("2025-06-18", False)):
+        first, *rest = piped(local, owner, [{"jsonrpc": "2.0", "id": 0, **opening(version)}, batch])
+        assert first["result"]["protocolVersion"] == version
+        if is_one:
+            (answers,) = rest
+            known = {each["id"]: each for each in answers}
+            assert set(known) == {1, "two", 3}
+            assert known[1]["result"]["structuredContent"]["entities_created"] == 1
+            assert (len(known["two"]["result"]["tools"]) > 5, known[3]["error"]["code"]) == (True, -32601)
+        else:
+            assert [each["error"]["code"] for each in rest] == [-32600]

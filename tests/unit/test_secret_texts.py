@@ -108,7 +108,8 @@ HARMLESS = [
     "https://discord.com/channels/1/2", "The author is Ada.", "Tom's authority: none", "hf is high frequency",
     "npm install express", "pypi has it", "The rate is 12:30", "AKIA is a prefix.", "AIza is one as well.",
     "SG. is short.", "BEGIN and END", "-----BEGIN CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----",
-    "glad to help", "dapi is a Danish agency", "1 2 3 4 5 6 7", "The passenger is late.", "The PIN is on page 12", "Backup codes are in the safe",
+    "glad to help", "dapi is a Danish agency", "1 2 3 4 5 6 7", "The passenger is late.",
+    "The PIN is on page 12", "Backup codes are in the safe",
     "sort -u a:b", "Push the pin: red",
 ]  # fmt: skip
 
