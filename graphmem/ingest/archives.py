@@ -21,7 +21,6 @@ DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtime
 """What the library raises for archives that are damaged or packed by a method that it does not know."""
 XML_SUFFIXES = (".xml", ".rels", ".vml")
 DECLARATIONS = tuple("<!ENTITY".encode(encoding) for encoding in ("ascii", "utf-16-le", "utf-16-be"))
-MIMETYPE_BYTES_LIMIT = 200
 MAIN_MEMBERS = (("word/", "docx"), ("xl/", "xlsx"), ("ppt/", "pptx"))
 SIGNATURE = b"PK\x03\x04"
 ZIP = "application/zip"
@@ -45,11 +44,7 @@ def format_of(data: bytes, limits: DocumentLimits) -> str:
     archive = opened(data, limits)
     names = archive.namelist()
     if "mimetype" in names:
-        try:
-            with archive.open("mimetype") as member:
-                media_type = member.read(MIMETYPE_BYTES_LIMIT).decode(errors="replace").strip()
-        except DAMAGE as exc:
-            raise ParseFailed(f"The archive is damaged: {exc}.", "damaged") from None
+        media_type = _head(archive, "mimetype").strip()
         if media_type in OPEN_DOCUMENTS:
             return OPEN_DOCUMENTS[media_type]
         raise ParseFailed(f"No parser reads this kind of file: it is {media_type[:100]}.", "unsupported")

@@ -21,7 +21,7 @@ from graphmem.ingest.format_table import Format
 from graphmem.ingest.links import without_addresses
 from graphmem.ingest.tables import table
 
-NAMES_SHOWN = 10  # names of things whose text is not read that a warning has
+NAMES_SHOWN = 20  # names of things whose text is not read that a warning has
 VALUE_DEPTH_LIMIT = 100
 OF_PROGRAMS = {
     name: re.compile("".join(pieces), re.IGNORECASE) for name, pieces in table("program_values").items()
@@ -82,7 +82,7 @@ class Builder(Warned):
         self.line = 1
         self._parts: list[Part | None] = []
         self._cells = 0
-        self._left_out: dict[str, tuple[int, int, list[str]]] = {}
+        self._left_out: dict[tuple[str, str], tuple[int, int, dict[str, None]]] = {}
 
     def within(self) -> Builder:
         """Return a builder for a text within the document, whose warnings are those of the document."""
@@ -139,14 +139,19 @@ class Builder(Warned):
     def warn(self, *sentences: str) -> None:
         super().warn(*map(normal, sentences))
 
-    def left_out(self, what: str, characters: int | None = None, name: str = "") -> None:
-        """Count something whose text is not read, by what it is; of no characters it is nothing."""
+    def left_out(
+        self, what: str, characters: int | None = None, name: str = "", of: str = "", count: int = 1
+    ) -> None:
+        """Count something whose text is not read, by what it is; of no characters it is nothing.
+
+        ``of`` follows its names: "2 messages (join, leave) of the program itself".
+        """
         if characters is not None and characters <= 0:
             return
-        count, total, names = self._left_out.setdefault(what, (0, 0, []))
-        if name and len(names) < NAMES_SHOWN:
-            names.append(normal(name)[:100])
-        self._left_out[what] = (count + 1, total + (characters or 0), names)
+        known, total, names = self._left_out.get((what, of), (0, 0, dict[str, None]()))
+        if name and len(names) <= NAMES_SHOWN:
+            names[normal(name)[:100]] = None
+        self._left_out[what, of] = (known + count, total + (characters or 0), names)
 
     @property
     def text(self) -> str:
@@ -165,10 +170,11 @@ class Builder(Warned):
 
     def document(self) -> ParsedDocument:
         text, kinds = self.text, list[str]()
-        for what, (count, total, names) in self._left_out.items():
-            listing = f" ({', '.join(names)}{' …' if count > NAMES_SHOWN else ''})" if names else ""
+        for (what, of), (count, total, names) in self._left_out.items():
+            more = " …" if len(names) > NAMES_SHOWN else ""
+            listing = f" ({', '.join([*names][:NAMES_SHOWN])}{more})" if names else ""
             characters = f", {total:,} character{'s' * (total != 1)}" if total else ""
-            kinds.append(f"{count:,} {what}{'s' * (count != 1)}{listing}{characters}")
+            kinds.append(f"{count:,} {what}{'s' * (count != 1)}{listing}{of}{characters}")
         if kinds:
             self.warn(f"TEXT_NOT_READ: {'; '.join(kinds)}.")
         return ParsedDocument(

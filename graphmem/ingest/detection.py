@@ -1,9 +1,7 @@
 """Which format bytes have. The content decides; name and declared type choose among formats of text.
 
-In this order: the signature of a binary format, the members of an archive, the first characters of a
-structured text, the declared type unless it is generic, the suffix of the name, JSON that begins as JSON
-does, plain text. Markdown and tables are text that anything can be: they need a declared type or a suffix.
-Chats of WhatsApp whose times have no comma need the name that it gives them.
+Markdown and tables are text that anything can be: they need a declared type or a suffix. Chats of WhatsApp
+whose times have no comma need the name that it gives them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The instances of an entry of a calendar that repeats, within a horizon.
+"""The instances of an entry of a calendar that repeats, within a horizon that depends on the file alone.
 
-The horizon depends on the file alone: it goes from :data:`HORIZON_DAYS` before a reference to as many days
-after it, or after the first instance where that is later. Of more than :data:`INSTANCES_LIMIT` instances,
-those from the reference on are kept.
+Of more than :data:`INSTANCES_LIMIT` instances, those from the reference on are kept.
 """
 
 from __future__ import annotations

@@ -1,13 +1,4 @@
-"""Tables: where the header is, and how columns are named.
-
-The header is the first row from which on the rows are alike. Lines above that have one cell, a comment behind
-`#`, or labels with a colon and their values are no rows. Nor are narrower lines, where the rows below are
-wider and have values, or no cell of the header. The first row is the header if only its first and its last
-cells may be empty, and none is a number, a date, a time, an e-mail address, a web address, a word such as
-`yes`, or longer than 100 characters above a row of words. Years and dates are names of columns where the row
-below has other values. Otherwise the columns are `column_1`, `column_2` and so on; so are columns without a
-name. A name that comes again gets its number: `name`, `name_2`.
-"""
+"""Tables: where the header is, and how columns are named (docs/files.md, "The header of a table")."""
 
 from __future__ import annotations
 
@@ -230,7 +221,7 @@ def add_row(
         link = addresses[column - 1] if addresses else ""
         span = builder.add(text, link + ("\t" if column < len(texts) else ""))
         cell = address(column, number) if address is not None else None
-        spans.append(place._replace(line=span.line, cell=cell, start=span.start, end=span.end))
+        spans.append(FileSpan(page, span.line, number, cell, None, span.start, span.end))
     place = place._replace(end=builder.position)
     builder.add("", "\n")
     if not header:

@@ -217,7 +217,7 @@ CHAT = """[{"title": "x", "conversation_id": "c", "create_time": 1, "current_nod
         ),
         ("a.vcf", CARD.format("FN:Countess Ada\nLABEL:Quay 3\n"), ["1 FN line, 12 characters; 1 LABEL line"]),
         ("a.vcf", CARD.format("FN:Ada\nPRODID:x\n"), []),
-        ("conversations.json", CHAT, ["members of messages: 1 footnote"]),
+        ("conversations.json", CHAT, ["1 member (footnote) of messages"]),
     ],
 )
 def test_what_a_reader_leaves_out_is_counted_by_name(name: str, text: str, warnings: list[str]) -> None:

@@ -311,7 +311,7 @@ def test_telegram_has_people_mentions_replies_and_edits() -> None:
     old["messages"][0] |= {"text": "Hi", "reactions": [{"emoji": "x"}]}
     document = parsed_here(json.dumps(old).encode(), None, "result.json", DocumentLimits())
     assert propose(document).entities[-1].fields == {"name": "Ada", "telegram_id": "user45"}
-    assert document.warnings == ("TEXT_NOT_READ: members of messages: 1 reactions.",)
+    assert document.warnings == ("TEXT_NOT_READ: 1 member (reactions) of messages.",)
     found = relationships(proposed)
     assert ("REFERS_TO", "telegram:99:5", "Jorun Haugland", {"roles": ["mention"]}) in found
     assert ("REFERENCES", "telegram:99:6", "telegram:99:5", {}) in found

@@ -70,7 +70,7 @@ def test_notes_of_evernote_have_tags_times_and_the_names_of_files() -> None:
         "updated_at": "2024-03-02T08:00:00Z",
     }  # fmt: skip
     assert dues["content"] == "Dues are 312 kr a month. [x] paid [ ] told [encrypted]"
-    assert read("notes.enex")[0].warnings == ("TEXT_NOT_READ: a part of a note is encrypted.",)
+    assert read("notes.enex")[0].warnings == ("TEXT_NOT_READ: 1 encrypted part of a note.",)
 
 
 def test_tasks_and_recognised_texts_in_a_note_of_evernote_are_not_lost() -> None:

@@ -139,9 +139,8 @@ def test_formulas_without_values_and_errors_are_left_out_with_a_warning() -> Non
     assert "#REF!" not in document.text
     assert "#7" in document.text
     assert document.warnings == (
-        "TEXT_NOT_READ: 1 cell of the sheet Boats (C2), formulas that no program has calculated: "
-        "save the file with one.",
-        "TEXT_NOT_READ: 1 cell of the sheet Boats (C3), errors in place of values.",
+        "TEXT_NOT_READ: 1 cell (C2) of the sheet Boats with formulas that no program has calculated (save the"
+        " file with one); 1 cell (C3) of the sheet Boats with errors in place of values.",
     )
 
 

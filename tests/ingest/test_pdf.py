@@ -189,4 +189,4 @@ def test_what_a_program_fills_in_is_no_metadata(info: str, metadata: dict[str, s
 
 def test_a_page_without_text_is_said_to_be_a_scan() -> None:
     [warning] = parsed(pdf("")).warnings
-    assert warning == "TEXT_NOT_READ: 1 of 1 pages have no text (perhaps they are scans): 1."
+    assert warning == "TEXT_NOT_READ: 1 page (1) without text (perhaps scans)."

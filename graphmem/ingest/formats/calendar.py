@@ -1,10 +1,7 @@
-"""Calendars (ICS): events, tasks and journal entries with their people and times.
+"""Calendars (ICS): events, tasks and journal entries with their people and times (see docs/files.md).
 
-The text has one line per property. Times are ISO 8601: with their offset, without one where the file has
-none or its zone is not known, and a date alone for a whole day. `end` of whole days is the last of them.
-`rule` is the recurrence as the file has it, and `instances` are the times at which the entry takes place
-beside its start, within a horizon; see :mod:`graphmem.ingest.recurrence`. Of several states of an entry the
-newest one is read.
+The text has one line per property. `rule` is the recurrence as the file has it; `instances` are the times
+at which the entry takes place beside its start (:mod:`graphmem.ingest.recurrence`).
 """
 
 from __future__ import annotations

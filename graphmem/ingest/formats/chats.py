@@ -1,22 +1,16 @@
-"""Exports of chats, such as `conversations.json`: conversations and messages as parts, times as ISO 8601.
+"""Exports of assistants and chats of WhatsApp: conversations and messages as parts, times as ISO 8601.
 
-ChatGPT has a list of conversations, each with a tree of messages. They stand in the order of the tree, depth
-first. A message that a later edit replaced is on a branch that the conversation does not show: its field
-`current` is false. One that the program does not show, such as the instructions of the user, has the field
-`hidden`. What a model thinks before it answers is in the text alone: nobody said it. Open WebUI has such
-trees too. Claude has a list of conversations, each with its messages in order. The files may come in the
-archive of the export.
+Messages of a tree stand in its order, depth first; ``current`` is false of one that a later edit replaced,
+and ``hidden`` true of one that the program does not show.
 
-WhatsApp exports a chat as text: messages with sender and time; lines of the app are left out. The file says
-neither the order of day and month nor the time zone. The order is the one in which all dates exist and follow
-each other; times are read as UTC. The language of the telephone says what stands between date and time: a
-comma, nothing, or a word. It is the same in all lines.
+WhatsApp says neither the order of day and month nor the time zone. The order is the one in which all dates
+exist and follow each other; times are read as UTC. The language of the telephone says what stands between
+date and time. It is the same in all lines.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -223,13 +217,10 @@ class Conversations:
         paths = [layout["sender"], layout["sent"], layout.get("id", ""), layout.get("inside", "")]
         paths += [*layout.get("texts", ()), *layout["files"], *layout["message"].values()]
         read = {path.partition("/")[0] for places in paths for path in places.split("|")}
-        filled = Counter(name for each in objects(messages) for name, value in each.items() if value)
-        counts = {
-            name: count for name, count in filled.items() if name not in {*read, *layout["same"].split()}
-        }
-        if counts:
-            listed = ", ".join(f"{count:,} {name[:40]}" for name, count in counts.items())
-            self.builder.warn(f"TEXT_NOT_READ: members of messages: {listed[:400]}.")
+        read |= {*layout["same"].split()}
+        for name in (name for each in objects(messages) for name, value in each.items() if value):
+            if name not in read:
+                self.builder.left_out("member", None, name, " of messages")
 
     def thought(self, text: str) -> None:
         if text.strip():

@@ -1,10 +1,6 @@
-"""Contacts (vCard): one part per contact. The text has one line per property; pictures and keys are left
-out. The levels of an organisation are its name, which may be empty, and its units. A contact without a
-formatted name has its given, additional and family name as its name. A property that is in no table has its
-own name, and all of several values. Days are ISO 8601; one without a year begins with `--`.
+"""Contacts (vCard): one part per contact, a line per property (docs/files.md says what labels become).
 
-A value with a kind or a label stands a second time under the name that these give it: `mobile phone`,
-`work fax`, `Boat club email`. A relative and a day stand under their label alone: `brother`, `anniversary`.
+The levels of an organisation are its name, which may be empty, and its units.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """JSON, JSON Lines, and the `memory.jsonl` of the MCP memory server: one record per object.
 
-The text is that of the file, with letters beyond ASCII in place of their escapes. A record of an object has
-one field per member; a record of anything else has one field, `value`. A list at the top is one record per
-element. The library decodes values; this module only steps over the top two levels, because the library does
-not tell where a value stands.
-
-A broken element or line is left out, and a warning names its line. Reading goes on where the next one begins.
-A file of which nothing is whole is a failure.
+A record of anything but an object has one field, `value`. The library decodes values; this module only
+steps over the top two levels, because the library does not tell where a value stands. A broken element or
+line is left out, a warning names its line, and reading goes on where the next one begins.
 """
 
 from __future__ import annotations
@@ -15,7 +11,7 @@ import bisect
 import json
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from graphmem.ingest.building import Builder, json_value, normal
@@ -56,19 +52,14 @@ def parse_lines(builder: Builder, data: bytes, name: str) -> None:
     _sequence(builder, _whole(builder, data), 0)
 
 
-def value_of(builder: Builder, data: bytes, lists: Collection[str] = ()) -> Any:
-    """Return the value of a JSON file, which stands nowhere in the document.
-
-    Args:
-        lists: members whose value is a list, or an object with one: of one that is broken, the elements that
-            are whole are read, and so are those of a list at the top.
-    """
+def value_of(builder: Builder, data: bytes) -> Any:
+    """Return the value of a JSON file, which is no part of the document; of a broken one what is whole."""
     text, _ = _text(builder, data)
     try:
         return json.loads(text)
     except ValueError:
         walk = Walk(text)
-        value, _ = walk.rescue(walk.skip(0), lists)
+        value, _ = walk.rescue(walk.skip(0))
         builder.warn(*walk.warnings)
         return value
 
@@ -135,10 +126,8 @@ def _object(builder: Builder, walk: Walk, start: int) -> int:
         walk.leave_out(start, exc)
     fields, name, place = walk.fields, walk.name, walk.place
     if name is not None and walk.text.startswith("[", place):
-        elements, end = walk.objects(place)
-        if elements:
-            values = [{field.name: field.value for field in record.fields} for record in elements]
-            fields[name] = PartField(name, values, walk.span(place, end))
+        values, end = walk.rescue(place)
+        fields |= {name: PartField(name, values, walk.span(place, end))} if values else {}
     if fields:
         _add(builder, walk, start, len(walk.text), list(fields.values()))
     return len(walk.text)
@@ -200,23 +189,23 @@ class Walk:
                 if position == len(self.text):
                     return position
 
-    def rescue(self, position: int, lists: Collection[str], is_open: bool = True) -> tuple[Any, int]:
-        """Return the value at an offset, and its end; of one that is ``is_open``, what is whole of it."""
+    def rescue(self, position: int) -> tuple[Any, int]:
+        """Return the value at an offset, and its end; of a broken list or object what is whole of it."""
         try:
             value, end = self.value(position)
             self.fields = value if isinstance(value, dict) else {}
             return value, end
         except ParseFailed as exc:
             mark = self.text[position : position + 1]
-            if exc.code != "damaged" or not is_open or mark not in ("[", "{"):
+            if exc.code != "damaged" or mark not in ("[", "{"):
                 raise
         if mark == "{":
-            fields, end = self.members(position, lists)
+            fields, end = self.members(position, is_broken=True)
             return {field.name: field.value for field in fields}, end
         values: list[Any] = []
 
         def read(start: int) -> int:
-            value, end = self.rescue(start, lists)
+            value, end = self.rescue(start)
             values.append(value)
             return end
 
@@ -286,11 +275,8 @@ class Walk:
             raise ParseFailed(f"The file has a number that cannot be read: {exc}.", "damaged") from None
         return json_value(value), end
 
-    def members(self, position: int, lists: Collection[str] | None = None) -> tuple[list[PartField], int]:
-        """Return the members of the object at an offset as fields, and its end.
-
-        ``lists``: as for :func:`value_of`; then the end of the text may be the end of the object.
-        """
+    def members(self, position: int, is_broken: bool = False) -> tuple[list[PartField], int]:
+        """Return the members of the object at an offset as fields, and the end of it, if it has one."""
         fields = self.fields = {}
         self.name = None
         position = self.skip(position + 1)
@@ -304,13 +290,13 @@ class Walk:
             if not self.text.startswith(":", end):
                 raise self.error("a colon is missing", end)
             self.name, self.place = name, (start := self.skip(end + 1))
-            value, end = self.value(start) if lists is None else self.rescue(start, lists, name in lists)
+            value, end = self.rescue(start) if is_broken else self.value(start)
             if name in fields:
                 self.warnings.append(f"An object has {name[:100]} more than once: the last one counts.")
             fields[name] = PartField(name, value, self.span(start, end))
             end = self.skip(end)
             self.name, mark = None, self.text[end : end + 1]
-            if mark == "}" or (lists is not None and not mark):
+            if mark == "}" or (is_broken and not mark):
                 if not mark:
                     self.warnings.append(
                         f"The text ends in line {self.line(end)}, before its last value ends."

@@ -1,8 +1,7 @@
 """E-mail and mailboxes: headers, people, and the text of the body. Other attachments are named, not read.
 
-The text has the decoded headers, an empty line and the body: of alternatives the plain text, else the text
-of the HTML. `date` is the header as it stands, `sent_at` the same time in ISO 8601. A message that is an
-attachment is a part of its own after the one that holds it, whose `level` is one less.
+`date` is the header as it stands, `sent_at` the same time in ISO 8601. A message that is an attachment is a
+part of its own after the one that holds it, whose `level` is one less.
 """
 
 from __future__ import annotations

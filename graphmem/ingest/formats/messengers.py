@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -21,15 +20,15 @@ from graphmem.ingest.formats.chats import Conversations, as_json
 from graphmem.ingest.links import address_after
 from graphmem.ingest.tables import object_of, objects, texts_of, value_at, values_at
 
-TELEGRAM_LISTS = ("chats", "left_chats", "contacts", "list", "messages")
+OF_PROGRAM = " of the program itself"
 MARKUP = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
 """People, channels and links in a text of Slack."""
 
 
 def parse_telegram(builder: Builder, data: bytes, name: str) -> None:
-    chats, left_out = Conversations(builder), Counter[str]()
+    chats = Conversations(builder)
     for file in exported(data, builder).values():
-        value = object_of(json_values.value_of(builder, file, TELEGRAM_LISTS))
+        value = object_of(json_values.value_of(builder, file))
         rooms = [value, *values_at(value, "chats/list/*"), *values_at(value, "left_chats/list/*")]
         rooms = [room for room in objects(rooms) if isinstance(room.get("messages"), list)]
         if file is data and not rooms:
@@ -48,9 +47,8 @@ def parse_telegram(builder: Builder, data: bytes, name: str) -> None:
                 if message.get("type", "message") == "message":
                     _add_telegram(chats, message)
                 else:
-                    left_out[str(message.get("action"))] += 1
+                    builder.left_out("message", None, str(message.get("action")), OF_PROGRAM)
             chats.end()
-    _warn(builder, left_out)
 
 
 def _add_telegram(chats: Conversations, message: dict[str, Any]) -> None:
@@ -78,7 +76,7 @@ def _telegram_user(key: Any) -> str | None:
 
 
 def parse_slack(builder: Builder, data: bytes, name: str) -> None:
-    chats, left_out = Conversations(builder), Counter[str]()
+    chats = Conversations(builder)
     lists: dict[str, list[dict[str, Any]]] = {}
     days: dict[str, list[dict[str, Any]]] = {}
     for path, file in exported(data, builder, SLACK).items():
@@ -111,9 +109,8 @@ def parse_slack(builder: Builder, data: bytes, name: str) -> None:
             if message.get("subtype") in (None, *chats.layout["said"]):
                 _add_slack(chats, message, names)
             else:
-                left_out[str(message["subtype"])] += 1
+                builder.left_out("message", None, str(message["subtype"]), OF_PROGRAM)
         chats.end()
-    _warn(builder, left_out)
 
 
 def _add_slack(chats: Conversations, message: dict[str, Any], names: Mapping[str, str]) -> None:
@@ -162,7 +159,7 @@ def _slack_text(text: str, names: Mapping[str, str]) -> str:
 def parse_messenger(builder: Builder, data: bytes, name: str) -> None:
     """Add a conversation of Facebook or Instagram, the earliest message first."""
     chats = Conversations(builder)
-    value = object_of(json_values.value_of(builder, data, ("messages",)))
+    value = object_of(json_values.value_of(builder, data))
     if not isinstance(value.get("messages"), list):
         as_json(builder, data, name)
         return
@@ -178,9 +175,3 @@ def parse_messenger(builder: Builder, data: bytes, name: str) -> None:
         message = {**message, "sent": at}
         chats.message(message, {}, chats.text(message))
     chats.end()
-
-
-def _warn(builder: Builder, left_out: Mapping[str, int]) -> None:
-    if left_out:
-        kinds = ", ".join(f"{count} {kind[:40]}" for kind, count in left_out.items())
-        builder.warn(f"TEXT_NOT_READ: messages of the program itself: {kinds[:400]}.")

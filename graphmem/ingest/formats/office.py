@@ -12,6 +12,7 @@ from typing import IO
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest import archives
+from graphmem.ingest.archives import PIECE_BYTES
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.formats.office_text import Relation, Walk, letters, local
@@ -109,6 +110,16 @@ class Package:
     def opened(self, name: str) -> IO[bytes]:
         """Open a member that is too large for a tree."""
         return self._archive.open(name)
+
+    def has(self, name: str, pattern: re.Pattern[bytes]) -> bool:
+        """Return whether a place in a member matches, without all of it in memory."""
+        tail = b""
+        with self.opened(name) as member:
+            while piece := member.read(PIECE_BYTES):
+                if pattern.search(tail + piece):
+                    return True
+                tail = piece[-30:]
+        return False
 
     def relations(self, name: str) -> dict[str, Relation]:
         """Return the relationships of a member by their ids; those of the package are of an empty name."""

@@ -11,15 +11,13 @@ from graphmem.ingest.document import PartField
 from graphmem.ingest.links import address_after
 from graphmem.ingest.tabular import TableRow, add_rows
 
-CELLS_SHOWN = 20  # cells that a warning names
-
 
 @dataclass
 class SheetMarks:
-    """Cells of a sheet whose values are not known, by their names, and the last rows of merged cells."""
+    """What a sheet says beside the values of its cells."""
 
-    uncalculated: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
+    builder: Builder
+    title: str
     above: dict[int, tuple[int, Any]] = field(default_factory=dict)
     """The last row and the value of the merged cells that reach into the next row, by their columns."""
 
@@ -27,19 +25,28 @@ class SheetMarks:
         self, number: int, values: dict[int, Any], merged: Mapping[int, int], links: Mapping[int, str]
     ) -> TableRow:
         """Return a row of values by columns; ``merged`` are the last rows of cells that begin here."""
-        above = {column: cell for column, cell in self.above.items() if cell[0] >= number}
-        values = {column: value for column, (_, value) in above.items()} | values
-        self.above = above | {at: (last, values[at]) for at, last in merged.items() if at in values}
+        if self.above or merged:
+            above = {column: cell for column, cell in self.above.items() if cell[0] >= number}
+            values = {column: value for column, (_, value) in above.items()} | values
+            self.above = above | {at: (last, values[at]) for at, last in merged.items() if at in values}
         cells = [values.get(column) for column in range(1, max(values, default=0) + 1)]
         texts = ["" if value is None else _cell_text(value) for value in cells]
-        addresses = [address_after(text, links.get(at, "")) for at, text in enumerate(texts, 1)]
-        return TableRow(number, texts, cells, addresses if links else ())
+        linked = enumerate(texts, 1) if links else ()
+        return TableRow(number, texts, cells, [address_after(text, links.get(at, "")) for at, text in linked])
+
+    def leave_out(self, cell: str, why: str) -> None:
+        self.builder.left_out("cell", None, cell, f" of the sheet {self.title} with {why}")
+
+    def error(self, cell: str) -> None:
+        self.leave_out(cell, "errors in place of values")
+
+    def uncalculated(self, cell: str) -> None:
+        self.leave_out(cell, "formulas that no program has calculated (save the file with one)")
 
 
 def add_sheet(
-    builder: Builder, title: str, page: int, rows: Iterator[TableRow], marks: SheetMarks,
-    below: Iterable[str],
-) -> None:  # fmt: skip
+    builder: Builder, title: str, page: int, rows: Iterator[TableRow], below: Iterable[str]
+) -> None:
     """Add a sheet: its name, its rows, and the lines below them, such as comments."""
     builder.check_page(page)
     span = builder.add(title, "\n")._replace(page=page)
@@ -48,14 +55,6 @@ def add_sheet(
     for line in below:
         builder.add(line, "\n")
     builder.add("", "\n")
-    for cells, reason in (
-        (marks.uncalculated, "formulas that no program has calculated: save the file with one"),
-        (marks.errors, "errors in place of values"),
-    ):
-        if cells:
-            names = ", ".join(cells[:CELLS_SHOWN]) + (" …" if len(cells) > CELLS_SHOWN else "")
-            count = f"{len(cells):,} cell{'s' * (len(cells) > 1)}"
-            builder.warn(f"TEXT_NOT_READ: {count} of the sheet {title} ({names}), {reason}.")
 
 
 def cell_name(column: int, row: int) -> str:

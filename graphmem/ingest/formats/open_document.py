@@ -44,12 +44,12 @@ def parse_sheets(builder: Builder, data: bytes, name: str) -> None:
     hidden = {attribute(each.getparent(), "name") for each in styles if attribute(each, "display") == "false"}
     sheets = builder.metadata["sheets"] = list[str]()
     for number, sheet in enumerate(body.iterfind("{*}table"), 1):
-        title, walk, marks, below = attribute(sheet, "name"), _Text(sheet, {}), SheetMarks(), list[str]()
+        title, walk, below = attribute(sheet, "name"), _Text(sheet, {}), list[str]()
         if attribute(sheet, "style-name") in hidden:
             builder.warn(f"The sheet {title} is hidden.")
-        rows = _sheet_rows(builder, walk, marks, below)
+        rows = _sheet_rows(builder, walk, SheetMarks(builder, title), below)
         below += filter(None, map(walk.line, sheet.iterfind("{*}shapes")))
-        add_sheet(builder, title, number, rows, marks, below)
+        add_sheet(builder, title, number, rows, below)
         sheets.append(title)
     package.warn_of_rest()
 
@@ -96,9 +96,9 @@ def _cell_value(cell: etree._Element, text: str, name: str, marks: SheetMarks) -
     """Return the JSON value of a cell, None if it is empty or an error."""
     kinds = [value for key, value in cell.attrib.items() if local(key) == "value-type"]
     if "error" in kinds or ERROR.fullmatch(text):
-        marks.errors.append(name)
+        marks.error(name)
     elif not text and not kinds and attribute(cell, "formula"):
-        marks.uncalculated.append(name)
+        marks.uncalculated(name)
     elif "date" in kinds:
         return attribute(cell, "date-value").removesuffix("T00:00:00") or None
     elif "boolean" in kinds:

@@ -32,18 +32,13 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     builder.metadata |= {
         key: metadata[name] for name, key in table("field_names")["pdf"].items() if metadata.get(name)
     }
-    empty, count = [], 0
-    files: dict[str, None] = {}
+    count, files = 0, dict[str, None]()
     for count, text in enumerate(_pages(document, builder, files), 1):
         span = builder.add(text.strip("\n"), "\n\n")
         builder.part("page", span._replace(page=count))
         if not text.strip():
-            empty.append(count)
+            builder.left_out("page", None, str(count), " without text (perhaps scans)")
     builder.metadata["pages"] = count
-    if empty:
-        pages = ", ".join(str(number) for number in empty[:20]) + (" …" if len(empty) > 20 else "")
-        scans = f"{len(empty):,} of {count:,} pages have no text (perhaps they are scans)"
-        builder.warn(f"TEXT_NOT_READ: {scans}: {pages}.")
     if document.get_formtype() == FORMTYPE_XFA_FULL:
         builder.left_out("XFA form")
     _add_files(builder, document, files)

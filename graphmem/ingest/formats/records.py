@@ -65,7 +65,7 @@ def parse_keep(builder: Builder, data: bytes, name: str) -> None:
 
 def parse_tasks(builder: Builder, data: bytes, name: str) -> None:
     """Add the tasks of Google Tasks, each with the name of its list, and the task that it is a part of."""
-    for group in objects(object_of(json_values.value_of(builder, data, ("items",))).get("items")):
+    for group in objects(object_of(json_values.value_of(builder, data)).get("items")):
         for task in objects(group.get("items")):
             other: dict[str, Any] = {day: str(task.get(day) or "")[:10] for day in ("due", "completed")}
             other["status"] = TASK_STATES.get(str(task.get("status")), task.get("status"))
@@ -131,7 +131,7 @@ def parse_notes(builder: Builder, data: bytes, name: str) -> None:
 
 def _note_text(builder: Builder, content: str) -> str:
     if "<en-crypt" in content:
-        builder.warn("TEXT_NOT_READ: a part of a note is encrypted.")
+        builder.left_out("encrypted part", of=" of a note")
         content = re.sub(r"(<en-crypt[^<>]*>)[^<]*", r"\1 [encrypted] ", content)
     for pattern, shown in NOTE_MARKUP:
         content = pattern.sub(shown, content)

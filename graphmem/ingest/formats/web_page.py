@@ -22,6 +22,8 @@ CHARSET_BYTES = 2_048
 LEFT_OUT, UNREAD, UNSEEN_INPUTS, HEADINGS, BLOCKS, METADATA = (
     {*each.split()} for each in table("web_page").values()
 )
+LINKS = {"a", "area"}
+SKIPPED, INLINE, STRUCTURE = LEFT_OUT | UNREAD, LINKS | {"img", "input"}, BLOCKS | HEADINGS | {"br"}
 ATTRIBUTES_LIMIT = 1_000  # attributes of one element: the library compares each with all others
 _ATTRIBUTE = r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"?+|'[^']*+'?+|[^\s>"'][^\s>]*+)?+)?+"""
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
@@ -111,11 +113,12 @@ class PageText:
         for event, element in etree.iterwalk(root, events=("start", "end")):
             tag = element.tag if isinstance(element.tag, str) else ""
             if event == "start":
-                if skipped is None and (tag in LEFT_OUT or tag in UNREAD):
+                if skipped is None and tag in SKIPPED:
                     skipped = element
-                if skipped is None:
-                    self._start(tag)
-                    if tag in ("a", "area", "img", "input"):
+                elif skipped is None:
+                    if tag in STRUCTURE:
+                        self._start(tag)
+                    elif tag in INLINE:
                         self._start_inline(element, tag)
                     self._words.append(element.text or "")
             elif skipped is element:
@@ -125,7 +128,10 @@ class PageText:
                     self._builder.left_out(f"{tag} element", len(text.strip()))
                 self._words.append(element.tail or "")
             elif skipped is None:
-                self._end(tag)
+                if tag in STRUCTURE:
+                    self._end(tag)
+                elif tag in LINKS and self._links:
+                    self._end_link()
                 self._words.append(element.tail or "")
         self._flush()
 
@@ -150,7 +156,7 @@ class PageText:
         self._preformatted += tag == "pre"
 
     def _start_inline(self, element: etree._Element, tag: str) -> None:
-        if tag in ("a", "area"):
+        if tag in LINKS:
             address = element.get("href", "")
             address = urljoin(self._base, address) if self._base and address[:1] != "#" else address
             self._links.append((address, self._words, len(self._words)))
@@ -171,9 +177,7 @@ class PageText:
             self._flush()
 
     def _end(self, tag: str) -> None:
-        if tag in ("a", "area") and self._links:
-            self._end_link()
-        row = self._row
+        row = self._row if self._tables else None
         if row is not None and row.cells is not None and tag in ("td", "th"):
             row.cells.append(" ".join("".join(self._words).split()))
             self._words = []
@@ -205,7 +209,7 @@ class PageText:
 
     def _flush(self) -> None:
         """Add what was collected as one block, unless it is within a row."""
-        if self._row is not None:
+        if self._tables and self._row is not None:
             self._words.append(" ")
             return
         words, self._words = "".join(self._words), []

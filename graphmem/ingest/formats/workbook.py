@@ -1,9 +1,7 @@
 """Excel: sheets and rows. Cells have their address (`B7`); formulas have the value that the program stored.
 
-The text of a sheet is its name and then one line per row, with tabs. Numbers are numbers, dates are ISO
-8601. A number that the sheet shows with zeros before it, as a postal code, is a text. A line with one cell
-above a wider row is a title, not a row. A merged cell gives its value to each of its rows. Comments and the
-texts of drawings stand below the rows of their sheet.
+A number that the sheet shows with zeros before it, as a postal code, is a text. Comments and the texts of
+drawings stand below the rows of their sheet.
 """
 
 from __future__ import annotations
@@ -33,6 +31,7 @@ from graphmem.ingest.tabular import TableRow
 ZEROS = re.compile("0{2,20}")  # the format of a number of which a sheet shows so many digits
 _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MARKS = tuple(_SHEET + name for name in ("row", "mergeCell", "hyperlink"))
+_MARKED = re.compile(rb"<(?:\w+:)?(?:f[ >/]|mergeCell |hyperlink )")
 _WITHOUT_VALUE = etree.XPath("s:c[s:f][not(@t = 'str')][not(s:v/text())]/@r", namespaces={"s": _SHEET[1:-1]})
 _WITH_LINK = etree.XPath("s:c[s:f[contains(., 'HYPERLINK(')]]", namespaces={"s": _SHEET[1:-1]})
 _LINKED = re.compile(r'HYPERLINK\(\s*"([^"]+)"')
@@ -68,11 +67,14 @@ class _Marks(SheetMarks):
             self.links[row][column] = address
 
 
-def _marks(package: Package, name: str) -> _Marks:
-    marks, relations = _Marks(), package.relations(name)
+def _read_marks(marks: _Marks, package: Package, name: str) -> None:
+    relations = package.relations(name)
+    if not package.has(name, _MARKED):
+        return
     for _, element in etree.iterparse(package.opened(name), tag=_MARKS, resolve_entities=False):
         if element.tag == _MARKS[0]:
-            marks.uncalculated += _WITHOUT_VALUE(element)
+            for cell in _WITHOUT_VALUE(element):
+                marks.uncalculated(cell)
             for cell in _WITH_LINK(element):
                 link = _LINKED.search("".join(cell.itertext()))
                 marks.link(cell.get("r", ""), link[1] if link else "")
@@ -85,14 +87,16 @@ def _marks(package: Package, name: str) -> _Marks:
                 marks.merged[row][column] = last
         elif (relation := relations.get(attribute(element, "id"))) is not None and relation.is_external:
             marks.link(element.get("ref", ""), relation.target)
-    return marks
 
 
 def _add_sheet(builder: Builder, sheet: Any, page: int, package: Package) -> None:
     # The size that a sheet claims is not believed.
     sheet.reset_dimensions()
-    marks, below = _marks(package, sheet._worksheet_path), _lines_below(package, sheet._worksheet_path)
-    add_sheet(builder, sheet.title, page, _rows(builder, sheet, marks), marks, below)
+    marks = _Marks(builder, sheet.title)
+    _read_marks(marks, package, sheet._worksheet_path)
+    add_sheet(
+        builder, sheet.title, page, _rows(builder, sheet, marks), _lines_below(package, sheet._worksheet_path)
+    )
 
 
 def _lines_below(package: Package, name: str) -> Iterator[str]:
@@ -130,7 +134,7 @@ def _value(cell: Any, marks: _Marks) -> Any:
     """Return the JSON value of a cell, None if it is empty or an error."""
     value = cell.value
     if cell.data_type == "e" or (isinstance(value, str) and value in ERROR_CODES):
-        marks.errors.append(cell_name(cell.column, cell.row))
+        marks.error(cell_name(cell.column, cell.row))
         return None
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat()

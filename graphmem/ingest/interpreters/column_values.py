@@ -1,9 +1,7 @@
 """Dates and amounts as the columns of a table write them: ``31/08/2026``, ``28.02.26``, ``1.284,50``.
 
-One cell often says neither whether the day or the month comes first, nor whether a sign is one of decimals or
-of thousands. The column does: a number above 12 is a day, dots stand behind days, other columns of the table
-write alike, and of two signs in one cell the first is one of thousands. A column that leaves it open stays as
-it is written.
+One cell often leaves the order of day and month and the sign of decimals open; its column tells them, or
+other columns of the table. A column that leaves it open stays as it is written.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""Calendars: events, tasks and journal entries, and their people by their addresses.
+"""Calendars: events, tasks and journal entries, and their people by their addresses (docs/files.md).
 
-An entry refers to its organiser and its attendees, with their roles; rooms are locations. Its UID identifies
-it, and a changed instance of one that repeats is identified by its first time beside the UID. The newest
-revision counts: a later one clears what it leaves out, and one that is cancelled has no time any more. An
-answer to an invitation says what one attendee does, and nothing of the entry.
+The newest revision counts. An answer to an invitation says what one attendee does, and nothing of the entry.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Exports of chats: conversations and their messages.
+"""Exports of chats: conversations and their messages (docs/files.md).
 
 A conversation that has an id is identified by it, and its title is its canonical name: many have the same
-title. A message, and a conversation without a title, is called by the beginning of its text.
-
-Exports of messengers name the senders: each is a person, by the name or the phone number that stands there,
-or by the id that the export gives. Two people of one name stay two. A message refers to whom it mentions, and
-references the message that it answers.
+title. A message, and a conversation without a title, is called by the beginning of its text. Two people of
+one name stay two.
 """
 
 from __future__ import annotations

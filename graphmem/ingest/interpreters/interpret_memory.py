@@ -1,9 +1,4 @@
-"""The `memory.jsonl` of the MCP memory server, as the toolset memory stores what it gets.
-
-An entity has the fields `name` and `observations`, which may be empty; one that comes again under its name
-adds its texts. A spelling of its type that is not the type's own is the field `entity_type_text`. A relation
-is a relationship whose metadata `relation_types` has the spellings.
-"""
+"""The `memory.jsonl` of the MCP memory server, as the toolset memory stores what it gets (docs/agents.md)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Rows of tables and records of JSON: one entity each, one field per column or member.
+"""Rows of tables and records of JSON: one entity each, one field per column or member (docs/files.md).
 
-``docs/files.md`` says of what type an entity is, which JSON objects are lists of rows, and what dates and
-amounts are (:mod:`graphmem.ingest.interpreters.column_values`). The names of a sheet and of a file that are
-not the type of a row are its fields `sheet` and `file`. The interpreter `tables` does the same with the
-tables that stand in a text.
+The interpreter `tables` does the same with the tables that stand in a text.
 """
 
 from __future__ import annotations
@@ -155,12 +152,13 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
                     f"Dates of the column {name[:60]}, such as {value}, stay as they are: nothing says "
                     "whether the day or the month comes first."
                 )
-            bookings = not names and number is None and are_bookings(values, table)
-            people = bool(names) or are_people(known)
-            types = replace(types, are_people=people, are_bookings=bookings, number=number, proposed=proposed)
             whole = Counter(identity.fold_text(whole_name(each.fields, names)) for each in parts if number)
-            repeated = frozenset(name for name, count in whole.items() if count > 1)
-            types = replace(types, renamed=names, forms=forms, repeated=repeated)
+            types = replace(
+                types, number=number, proposed=proposed, renamed=names, forms=forms,
+                are_people=bool(names) or are_people(known),
+                are_bookings=not names and number is None and are_bookings(values, table),
+                repeated=frozenset(name for name, count in whole.items() if count > 1),
+            )  # fmt: skip
         for part in parts:
             if kind == "sheet":
                 sheet = next((field for field in part.fields if field.name == "name"), None)

@@ -1,8 +1,7 @@
 """What the columns of a row say together: lists, people of address books, and a name where no column is one.
 
-Address books of Google and Outlook have several values of one kind in numbered columns, or in one cell with
-` ::: ` between them. The first value is the field (`email`), all of several are another (`emails`). Of
-people, a column that says of which kind a number or an address is, as `mobile_phone`, is a field as well.
+The first of several values is the field (`email`), all of several are another (`emails`). Of people, a
+column that says of which kind a number or an address is, as `mobile_phone`, is a field as well.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from graphmem import tables
 from graphmem.ingest.document import PartField
@@ -176,21 +174,6 @@ def names_person(columns: tuple[str, ...]) -> bool:
     return any(needed & spelled for needed in PEOPLE_COLUMNS)
 
 
-@lru_cache(maxsize=1_000)
-def _may_name(entity_type: str, columns: tuple[str, ...]) -> bool:
-    """Return whether columns are more than those that name nothing: the values decide then."""
-    own = {name for names in identity.own_rule(entity_type) for name in names}
-    spelled = {identity.spelled(column) for column in columns}
-    is_special = entity_type in identity.PEOPLE or entity_type in numbers.NUMBERED
-    return is_special or bool(spelled & {*NAMING, *own} or own & {*columns})
-
-
-def _names(entity_type: str, filled: Mapping[str, Any]) -> bool:
-    read = identity.read_fields(entity_type, filled)
-    naming = (*((name,) for name in NAMING), *identity.own_rule(entity_type))
-    return any(all(name in read for name in names) for names in naming)
-
-
 def number_of_rows(
     rows: Sequence[Sequence[PartField]], columns: Sequence[str]
 ) -> tuple[str | None, str | None]:
@@ -272,7 +255,8 @@ def name_of_row(entity_type: str, members: Mapping[str, PartField], number: str 
         if name in members and not is_empty(members[name].value):
             return None
     filled = {name: member.value for name, member in members.items() if not is_empty(member.value)}
-    if not filled or (_may_name(entity_type, tuple(filled)) and _names(entity_type, filled)):
+    who = identity.identify("", entity_type, filled)
+    if not filled or not {*who.basis.split("+")} <= {identity.CONTENT, *IDS}:
         return None
     called = filled.get(entity_type)
     if isinstance(called, str) and {("name",), ("title",)} & set(identity.own_rule(entity_type)):
