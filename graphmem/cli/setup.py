@@ -22,6 +22,8 @@ from graphmem.errors import ConfigurationInvalid
 
 ANSWER_SECONDS = 20.0  # seconds that a server of MCP may take for its first answer
 
+CLIENT_SECONDS = 60.0  # seconds that an agent's own command may take
+
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -47,7 +49,9 @@ def checked(agents: Sequence[Agent], start: Launch) -> list[dict[str, Any]]:
             row = {"agent": agent.name, "scope": scope}
             if server is None or (scope == "project" and not server.path.exists()):
                 continue
-            rows.append({**row, "file": str(server.path), **_state(server, answers)})
+            state = _state(server, answers)
+            asked = agent.row.get("ask", ()) if state.get("answers") == "yes" and scope == "user" else ()
+            rows.append({**row, "file": str(server.path), **state, **_said(asked)})
             if agent.has_hooks:
                 hooks = agent.hooks(scope, root, start)
                 state = _state(hooks, None)
@@ -71,6 +75,25 @@ def _state(file: AgentFile, answers: dict[str, str] | None) -> dict[str, Any]:
     if key not in answers:
         answers[key] = _answer(line)
     return {**state, "answers": answers[key]}
+
+
+def _said(ask: Sequence[str]) -> dict[str, str]:
+    """Return whether the agent itself has graphmem, by its own command; nothing where that is not there."""
+    program = shutil.which(ask[0]) if ask else None
+    if program is None:
+        return {}
+    try:
+        done = subprocess.run(
+            [program, *ask[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=CLIENT_SECONDS, text=True, errors="replace",
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        return {"client": f"no: {type(exc).__name__}"}
+    text = re.sub(r"\x1b\[[\d;]*m", "", done.stdout)
+    fault = re.search(r"^.*(?:fail|disabled|✗).*$", text, re.IGNORECASE | re.MULTILINE)
+    if done.returncode == 0 and "graphmem" in text and fault is None:
+        return {"client": "yes"}
+    return {"client": f"no: {' '.join((fault[0] if fault else text[-200:]).split())[:200]}"}
 
 
 def _line(entry: Any) -> list[str] | str:

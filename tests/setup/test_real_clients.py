@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 import graphmem.cli.setup
+from graphmem.cli.agents.agent_table import Launch, agents
 from graphmem.service import calling
 from graphmem.settings import Settings
 from tests.setup.conftest import Run
@@ -124,6 +125,10 @@ def test_an_agent_is_told_whom_a_prompt_names_gets_the_tools_and_its_turn_is_sto
         call_service(local, "store", {"entities": [ada]})
         client.configure(home, model.url)
         version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split()[-1]
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        (row,) = graphmem.cli.setup.checked([agents()[name]], launched(home))[:1]
+        # Gemini CLI starts no program of a folder that it does not trust, and says so.
+        assert (row["answers"], row["client"][:3]) == ("yes", "no:" if name == "gemini-cli" else "yes")
         figures(f"{client.package}: {version}")
         told_by(model, [str(program), *client.words], client.environ(model.url), home)
         assert any("Analytical Engines" in each for each in model.prompts), model.prompts
@@ -133,10 +138,15 @@ def test_an_agent_is_told_whom_a_prompt_names_gets_the_tools_and_its_turn_is_sto
             query = {"entity_type": "message", "sort_by": "snapshot.sent_at"}
             messages: list[Any] = call_service(local, "entities.query", query)["entities"]
             # `opencode run` puts a message of several words in quotation marks.
-        return sorted(each["snapshot"]["content"].strip('"') for each in messages)
+            return sorted(each["snapshot"]["content"].strip('"') for each in messages)
 
         wait_for(lambda: len(contents()) == 2)
         assert contents() == [ANSWER, PROMPT]
+
+
+def launched(home: Path) -> Launch:
+    """Return how agents start the program of the test."""
+    return Launch((str(home / "graphmem"), "--data-dir", str(home / "data")), None, None)
 
 
 def told_by(model: ScriptedModel, words: list[str], environ: dict[str, str], home: Path) -> None:

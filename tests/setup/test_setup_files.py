@@ -314,6 +314,29 @@ def test_check_says_what_is_set_up_and_whether_it_answers(home: Path, run: Run) 
     os.close(handle)
 
 
+def test_check_asks_the_agent_itself_where_its_program_is_there(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    occupied = place(Settings())
+    make_folder(occupied)
+    handle = lock(occupied)  # so that `graphmem mcp` starts no service
+    program = home / "bin/opencode"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    run("setup", "opencode")
+    for said, expected in (
+        ("graphmem connected", "yes"),
+        ("no servers", "no: no servers"),
+        ("✗ graphmem \\033[90mfailed", "no: ✗ graphmem failed"),
+    ):
+        program.write_text(f"#!/bin/sh\nprintf '{said}\\n'\n")
+        program.chmod(0o755)
+        rows = json.loads(run("setup", "check", "opencode", "--json").output)["agents"]
+        assert [row["client"] for row in rows if row["scope"] == "user"] == [expected]
+    assert handle is not None
+    os.close(handle)
+
+
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
 def test_every_agent_has_its_files_under_the_home_directory_on_every_platform(
     home: Path, monkeypatch: pytest.MonkeyPatch, platform: str

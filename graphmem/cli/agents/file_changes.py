@@ -60,7 +60,8 @@ def print_files(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _draw(rows: Sequence[Mapping[str, Any]]) -> None:
-    columns = ["agent", "result", "file", *(["answers"] if any("answers" in row for row in rows) else [])]
+    more = [name for name in ("answers", "client") if any(name in row for row in rows)]
+    columns = ["agent", "result", "file", *more]
     console.print(List(columns, ([str(row.get(column, "")) for column in columns] for row in rows)))
     for row in rows:
         if row.get("diff"):
