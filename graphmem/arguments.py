@@ -49,6 +49,7 @@ EXAMPLE_KEY_ID = "key_0123456789abcdef"
 EXAMPLE_CONNECTION_ID = "con_0123456789abcdef"
 EXAMPLE_GRANT_ID = "agr_0123456789abcdef"
 EXAMPLE_SUBSCRIPTION_ID = "sub_0123456789abcdef"
+EXAMPLE_RECEIPT_ID = "rcp_0123456789abcdef0123456789abcdef"
 """The ids in examples. The tests that call each example put real ids in their place."""
 
 

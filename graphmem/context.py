@@ -18,6 +18,7 @@ from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.database.typed_rows import typed
 from graphmem.embedding.meaning import Embedder
 from graphmem.objects import ObjectStore
+from graphmem.receipts.recording import Receipts
 from graphmem.sealing import InstanceKeys
 from graphmem.settings import LIMITS, Limits, Settings
 from graphmem.writing import Writers
@@ -48,6 +49,7 @@ class Services:
     credentials: CredentialCache
     objects: ObjectStore
     agent_grants: AgentGrants
+    receipts: Receipts
     from_above: Mapping[type[Any], Any]
     keys: InstanceKeys | None = None  # None: the instance is not sealed
     limits: Limits = LIMITS

@@ -45,6 +45,7 @@ from graphmem.fresh import read_fresh
 from graphmem.model import membership, times
 from graphmem.model.attribution import writers_of
 from graphmem.observability import logs
+from graphmem.receipts.collected import COLLECTED, Collected
 from graphmem.settings import Settings, TierName
 from graphmem.writing.state import WrittenSpan
 
@@ -99,6 +100,7 @@ class Operation(Generic[A]):
         people: arguments that the command line adds when it prints a table for people.
         statements: the most that its example, and a page of 100, runs, however much its owner has.
         leaves_out: the member of its answer that lists damaged entities; empty if it has none.
+        asked_by: the arguments that may be its question, if it tells what is known: it leaves receipts.
     """
 
     name: str
@@ -127,6 +129,7 @@ class Operation(Generic[A]):
     result: TypeAdapter[Any] = field(repr=False)
     answer_members: frozenset[str] = frozenset()
     leaves_out: str = ""
+    asked_by: tuple[str, ...] = ()
 
     @property
     def description(self) -> str:
@@ -214,19 +217,39 @@ class Operation(Generic[A]):
                 await _check_quarantine(services, actor, self.name)
         if not self.typed:
             await services.agent_grants.check(actor, self.name, self.scope)
-        arguments = read(self.arguments, self.name, asking_something(self.arguments, raw, actor))
-        if self.scope is Scope.READ and named_types(arguments):
-            arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
+        arguments = await self.read(services, actor, raw)
         named = arguments if self.typed else None
         if named:
             await services.agent_grants.check(actor, self.name, self.scope, named)
-        begin = time.monotonic()
-        answer = await self._answer(Context(actor, services), arguments)
+        begin, receipts = time.monotonic(), services.receipts
+        collected = Collected() if self.asked_by and receipts.leaves(_FACES[face]) else None
+        text = await self.answered(Context(actor, services), arguments, face, collected)
         if self.scope is Scope.READ and time.monotonic() - begin > CHECK_SECONDS:
             await services.agent_grants.check_again(actor, self.name, named)
+        if collected is not None:
+            parts = arguments, getattr(arguments, "filters", None)
+            words = [getattr(part, name, None) for part in parts for name in self.asked_by]
+            receipts.add(collected, actor, self.name, _FACES[face], [*filter(None, words), ""][0], raw, text)
+        return text
+
+    async def read(self, services: Services, actor: Actor, raw: Mapping[str, Any]) -> A:
+        """Return the arguments of a call, with the types of today."""
+        arguments = read(self.arguments, self.name, asking_something(self.arguments, raw, actor))
+        if self.scope is Scope.READ and named_types(arguments):
+            return with_types(arguments, await services.type_aliases.of(actor.owner))
+        return arguments
+
+    async def answered(self, context: Context, arguments: A, face: Face, into: Collected | None) -> bytes:
+        """Run the function, and return the answer as JSON; ``into`` gets what it may tell."""
+        token = COLLECTED.set(into)
+        try:
+            answer = await self._answer(context, arguments)
+        finally:
+            COLLECTED.reset(token)
         text = orjson.dumps(reworded_answer(answer, face))
         # To look for them in each answer takes longer than to write it.
-        if b'"relationship_type"' in text and await services.vocabulary.show(actor.owner, answer):
+        vocabulary, owner = context.services.vocabulary, context.actor.owner
+        if b'"relationship_type"' in text and await vocabulary.show(owner, answer):
             text = orjson.dumps(reworded_answer(answer, face))
         return text
 

@@ -25,6 +25,7 @@ from graphmem.neo4j_local import InstanceLogin, Progress
 from graphmem.objects import new_object_store
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import NO_TRACES, Tracer
+from graphmem.receipts.recording import Receipts
 from graphmem.registry import REGISTRY
 from graphmem.sealing import InstanceKeys, keys_of
 from graphmem.sealing.sealed_rows import RowSealer
@@ -125,15 +126,16 @@ async def services_over(
         ),
         PassageCopies(database, settings.search_memory * 500_000, embedder.model),
     )
-    aliases = TypeAliases(database)
+    aliases, receipts = TypeAliases(database), Receipts(database, settings)
     try:
         yield Services(
             database, availability, vocabulary, aliases, PendingRefolds(database), writers, settings,
-            embedder, Guard(database), CredentialCache(), objects, AgentGrants(database, aliases),
+            embedder, Guard(database), CredentialCache(), objects, AgentGrants(database, aliases), receipts,
             {type(each): each for each in above}, keys,
         )  # fmt: skip
     finally:
         await availability.close()
+        await receipts.close()
         for each in above:
             await each.close()
         await writers.close()

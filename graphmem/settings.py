@@ -295,6 +295,12 @@ class Settings(BaseSettings):
     """Seconds that a client may take to send a body."""
     shutdown_seconds: values.Seconds = 20.0
     """Seconds that running requests may take to finish once the service is told to stop."""
+    receipts: Literal["off", "mcp", "all"] = "off"
+    """Receipts of what contexts, searches and look-ups tell: off, mcp (to agents, hooks too) or all."""
+    receipts_days: values.Count = 90
+    """Days for which receipts are kept."""
+    receipts_mb: values.Count = 200
+    """Megabytes of receipts of one owner; beyond it the oldest are dropped."""
     offline: bool = False
     """Run commands in their own process, without the local service."""
     update_index: str = "https://pypi.org"

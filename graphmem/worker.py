@@ -210,5 +210,6 @@ KINDS: Final = (
     WorkKind("deliver", deliver),
     WorkKind("sandbox", look_after),
     WorkKind("reseal", seal_anew),
+    WorkKind("receipts", lambda services: services.receipts.drop(), batch_size=1),
 )
 """All kinds of work; a service does them at the same time."""

@@ -29,7 +29,7 @@ from graphmem.api.headers import SANDBOX_HEADER, BrowserHeaders, HostCheck, Sent
 from graphmem.api.limits import RateLimits, RequestMeter
 from graphmem.api.refusals import challenged, refusal
 from graphmem.api.rest_routes import is_public, is_stream
-from graphmem.auth import Actor, Method, public_actor
+from graphmem.auth import HOOK_HEADER, Actor, Method, public_actor
 from graphmem.auth import Scope as AuthScope
 from graphmem.auth.authenticator import Authenticate, Caller
 from graphmem.auth.message_signatures import HEADERS as SIGNATURE_HEADERS
@@ -40,6 +40,7 @@ from graphmem.model import times
 from graphmem.observability.logs import new_trace_id
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import Tracer
+from graphmem.receipts.collected import BY_HOOK
 from graphmem.settings import Settings
 
 PLACES: Final = 8  # requests that run at once while several accounts are present
@@ -157,6 +158,7 @@ class Gate:
             scope.setdefault("state", {})["actor"] = actor
             lasts = is_stream(scope["path"], headers.get("mcp-method"))
             times.ZONE.set(_preferred_zone(headers))
+            BY_HOOK.set(headers.get(HOOK_HEADER.lower()) is not None)
             receive = inflated(scope, body.receive, headers.get("content-encoding", ""))
             if self._turns is None or not actor.account or lasts:
                 await self._app(scope, receive, answer.send)

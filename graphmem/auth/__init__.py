@@ -17,6 +17,7 @@ from graphmem.model import attribution
 from graphmem.settings import DEFAULT_OWNER, LOCAL_ACCOUNT, TierName
 
 CLIENT_NAME_LIMIT = 100  # characters of a client's name that are kept
+HOOK_HEADER = "X-Graphmem-Hook"  # says that a hook of an agent asks, so that what it tells leaves a receipt
 ACCOUNT_HEADER = "X-Graphmem-Account"
 """The account as which a request over the Unix socket acts, percent-encoded. Over TCP it is refused."""
 FIRST_CREDENTIAL = (

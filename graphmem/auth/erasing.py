@@ -148,7 +148,10 @@ async def erase_facts(database: Database, owner: str, progress: Progress = lambd
     async def erase_names(limit: int) -> bool:
         return bool(await writes.only("owner.erase_names", int, limit=limit))
 
-    for step in (erase_transactions, erase_relationships, erase_entities, erase_names):
+    async def erase_receipts(limit: int) -> bool:
+        return bool(await writes.only("receipt.erase", int, limit=limit))
+
+    for step in (erase_receipts, erase_transactions, erase_relationships, erase_entities, erase_names):
         limit = BATCH
         while limit:
             limit = await _tried(step, limit)

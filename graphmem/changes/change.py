@@ -15,10 +15,11 @@ KINDS: Final = (
     "entity.merged", "entity.unmerged", "entity.split", "relationship.created", "relationship.changed",
     "relationship.ended", "relationship.deleted", "relationship.restored", "source.stored",
     "source.interpreted", "source.withdrawn", "source.reinstated", "writing.withdrawn", "writing.reinstated",
-    "schema.registered", "schema.changed", "database.restored", "observation.created",
+    "schema.registered", "schema.changed", "database.restored", "observation.created", "receipt.affected",
 )  # fmt: skip
-"""The kinds of changes. Those of observations repeat what others say: they are told on request alone."""
-ON_REQUEST: Final = frozenset({"observation.created"})
+"""The kinds of changes. Those of observations and receipts repeat what others say: they are told on request
+alone."""
+ON_REQUEST: Final = frozenset({"observation.created", "receipt.affected"})
 
 
 Fields = Mapping[str, Winner]

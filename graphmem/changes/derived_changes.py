@@ -33,6 +33,8 @@ from graphmem.model.schema.changes import FIRST_VERSION
 _PLAIN_KINDS: Final = frozenset(kind.name for kind in facts.TABLE if kind.has_values and kind.live is None)
 
 
+AFFECTED: Final = "receipt.affected"
+AFFECTED_FROM: Final = 1_000_000  # the first index of such changes among those of their transaction
 _Subjects = tuple[list[Known], list[str], list[tuple[str, Json]]]
 """Entities, subjects that were observed before, and the schema document of each type."""
 
@@ -64,7 +66,26 @@ async def changes_of(
         return [], []
     deriver = _Deriver(context, transactions, is_whole)
     kept = await deriver.read(read_alone)
-    return [change for each in kept for change in await deriver.changes(each)], kept
+    changes = [change for each in kept for change in await deriver.changes(each)]
+    return await _with_receipts(context, changes), kept
+
+
+async def _with_receipts(context: Context, changes: list[Change]) -> list[Change]:
+    """Return changes, with one more for each that withdraws or corrects what somebody was told before."""
+    if context.services.receipts.mode == "off":
+        return changes
+    taken = [e for e in changes if e.before and (e.transaction.withdrawals or e.kind == "entity.corrected")]
+    joined = [",".join(winner.observation_id for winner in each.before.values()) for each in taken]
+    told = [
+        [sorted({*ids.split(",")}), each.transaction.recorded_at]
+        for ids, each in zip(joined, taken, strict=True)
+    ]
+    counts = await context.graph.only("receipt.told", list[int], told=told) if told else []
+    affected = [
+        replace(each, kind=AFFECTED, index=AFFECTED_FROM + each.index, details={"receipts": str(count)})
+        for each, count in zip(taken, counts, strict=True) if count
+    ]  # fmt: skip
+    return sorted([*changes, *affected], key=lambda each: (each.transaction.sequence, each.index))
 
 
 class _Deriver:

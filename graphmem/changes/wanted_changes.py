@@ -26,7 +26,8 @@ class ChangeAnswer(TypedDict):
     """A change.
 
     ``event_id`` is the same whenever the change is read, ``cursor`` is the place after it. ``fields_changed``
-    are the names of ``fields``. A relationship has its ends in place of an entity. ``timestamp`` is when it
+    are the names of ``fields``. A relationship has its ends in place of an entity. ``receipts`` counts those
+    of answers with what a withdrawal or a correction takes back. ``timestamp`` is when it
     was recorded.
     """
 
@@ -54,6 +55,7 @@ class ChangeAnswer(TypedDict):
     subject: NotRequired[str]
     subject_kind: NotRequired[str]
     version: NotRequired[str]
+    receipts: NotRequired[int]
     fields_changed: list[str]
     fields: NotRequired[Mapping[str, ChangedField]]
     transaction_id: str
@@ -124,6 +126,8 @@ def answer(owner: str, node_key: str, change: Change, *, values: bool = False) -
         members["observation_id"] = observation.id
         if observation.source_id:
             members["source_id"] = observation.source_id
+    if "receipts" in change.details:
+        members["receipts"] = int(change.details["receipts"] or 0)
     members["fields_changed"] = change.fields
     if change.fields:
         members["fields"] = {
@@ -149,6 +153,8 @@ def answer(owner: str, node_key: str, change: Change, *, values: bool = False) -
 
 def _subject(change: Change) -> dict[str, Any]:
     noun = change.kind.partition(".")[0]
+    if noun == "receipt":
+        noun = "relationship" if ":" in change.subject else "entity"
     if noun == "relationship":
         members: dict[str, Any] = {
             "relationship_key": change.subject, "relationship_type": change.subject.partition(":")[0]

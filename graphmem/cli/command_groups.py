@@ -141,8 +141,11 @@ def groups() -> Mapping[str, str]:
     return tables.read("cli/command_table")["groups"]
 
 
-SHORT: Mapping[str, tuple[str, ...]] = {"ask": ("context",), "search": ("entities", "search")}
+SHORT: Mapping[str, tuple[str, ...]] = {
+    "ask": ("context",), "search": ("entities", "search"), "receipts": ("receipts", "list"),
+}  # fmt: skip
 """Short words for commands. What follows ``search`` may also be a command of the group of that name."""
+_BARE: Final = frozenset({"receipts"})  # those that need nothing behind them
 
 
 class _Commands(dict[str, Any]):
@@ -234,7 +237,8 @@ def group_of(*words: str) -> type[TyperGroup]:
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
             inner = self.commands.get(args[0]) if args[0] in SHORT and not words else None
-            if isinstance(inner, TyperGroup) and args[1:] and args[1] not in (*inner.commands, "--help"):
+            follows = args[1:2] or ["--help"] * (args[0] not in _BARE)
+            if isinstance(inner, TyperGroup) and not {*follows} & {*inner.commands, "--help"}:
                 return args[0], operation_command(args[0], listed()[SHORT[args[0]]]), args[1:]
             try:
                 return super().resolve_command(ctx, args)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import typer
 
@@ -39,6 +39,7 @@ class Choices:
     at_login: bool | None = None
     agents: list[str] | None = None
     me: str | None = None
+    receipts: str | None = None
 
 
 def init(
@@ -53,6 +54,7 @@ def init(
     no_agents: bool = False,
     hooks: bool = False,
     me: str | None = None,
+    receipts: Literal["off", "mcp", "all"] | None = None,
     encrypt: bool = False,
     key_place: KeyPlace = "file",
     yes: bool = False,
@@ -61,7 +63,7 @@ def init(
     login = {"neo4j_username": neo4j_username, "neo4j_database": neo4j_database}
     choices = Choices(
         data_dir, EMBEDDED if embedded else neo4j_uri, {n: v for n, v in login.items() if v is not None},
-        at_login, [] if no_agents else agent, me,
+        at_login, [] if no_agents else agent, me, receipts,
     )  # fmt: skip
     if not yes:
         if not sys.stdin.isatty():
@@ -99,6 +101,9 @@ def _completed(choices: Choices, current: Settings) -> Choices:
             'Your name, whom "my" means (Enter: none)', default="", show_default=False, err=True
         )
         choices = replace(choices, me=answer.strip() or None)
+    question, kept = "Keep receipts of what agents are told?", current.receipts
+    if choices.receipts is None and typer.confirm(question, default=kept != "off", err=True):
+        choices = replace(choices, receipts=kept.replace("off", "mcp"))
     return choices
 
 
@@ -143,6 +148,8 @@ def _database(session: Session, choices: Choices) -> tuple[str, str]:
         _on_database(trial, lambda database: database.verify())
         values = {variable(name): getattr(trial, name) for name in names}
         values[variable("neo4j_password")] = trial.neo4j_password.get_secret_value()
+    if choices.receipts is not None:
+        values[variable("receipts")] = choices.receipts
     path = current.data_path / environment_file.FILE
     with used_as_data(current.data_path), changing(path):
         before = path.read_text("utf-8") if path.exists() else None

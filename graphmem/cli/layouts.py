@@ -315,6 +315,10 @@ LAYOUTS: dict[str, Layout] = {
         "started": lambda row: time_text(row["started_at"])[:10], "error": "error_message",
     }, "started", "source", "error"),
     "observations.query": _layout(_observations, "observations"),
+    "receipts.list": _list("receipts", {
+        "id": "receipt_id", "when": _time("created_at"), "by": lambda row: short(row["provenance"]["client"]),
+        "face": "face", "operation": "operation", "question": lambda row: short(row["question"]),
+    }, "operation", "face"),
     "relationship_types.list": _list("relationship_types", {
         "relationship": "relationship_type", "inverse": "inverse", "origin": "origin",
         "count": "relationship_count", "description": lambda row: row["description"],

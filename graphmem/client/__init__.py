@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import httpx
 
+from graphmem.auth import HOOK_HEADER
 from graphmem.client.logins import Login, Logins, canonical_address
 from graphmem.errors import AuthInvalid, GraphmemError, ServiceUnreachable
 from graphmem.model import canonical
@@ -27,12 +28,13 @@ RENEWAL_SECONDS: Final = 30  # an access token that expires in fewer seconds is 
 class Client:
     def __init__(
         self, base_url: str, token: str | None, name: str = "client", *, login: Login | None = None,
-        agent: AgentSigner | None = None,
+        agent: AgentSigner | None = None, by_hook: bool = False,
     ) -> None:  # fmt: skip
         """Make the connection; nothing is sent yet.
 
         Without a token it sends that of ``login``, else of the login that `graphmem auth login` keeps for the
         address, and renews it. An ``agent`` signs each request, by default that of ``GRAPHMEM_AGENT_KEY``.
+        ``by_hook``: a hook of an agent asks.
 
         Raises:
             ServiceUnreachable: the address does not begin with http:// or https://.
@@ -45,6 +47,7 @@ class Client:
                 base_url=base_url[:200],
             )
         sent = {"X-Client-Name": name} | ({"Authorization": f"Bearer {token}"} if token else {})
+        sent |= {HOOK_HEADER: "1"} if by_hook else {}
         self._base = base_url.rstrip("/")
         self._login = None if token else login or _kept(base_url)
         auth = KeptBearer(Logins(), self._login) if self._login else None

@@ -25,6 +25,7 @@ from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import MaxCharacters, size
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
+from graphmem.receipts.collected import tell
 from graphmem.registry import Scope, operation
 from graphmem.search.context import context_page
 from graphmem.search.context import context_ranking as lines_of
@@ -77,7 +78,7 @@ class RetrieveContext(Arguments):
 
 @operation(
     "context.retrieve", "POST /retrieve_context", tool="retrieve_context", command="context",
-    scope=Scope.READ, statements=73, heavy=True, errors=(NotFound,),
+    scope=Scope.READ, statements=73, heavy=True, errors=(NotFound,), asked_by=("question", "entity_id"),
     example={"question": "where does Ada work", "budget": 1000},
 )  # fmt: skip
 async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:
@@ -125,13 +126,17 @@ async def _page(
 
     def fit(budget: int, unit: Unit) -> ContextPage:
         passages = context_page.fitting(beside.passages, budget, unit, alone=not lines)
+        about: AboutSearch = subjects.about
         if arguments.format == "fields":
-            about: AboutSearch = {**subjects.about, "passages": passages} if passages else subjects.about
-            return fitted(lines, skip, FieldsSheet(View(focus.around, with_ids)), budget, unit, query, about)
-        texts = list(map(context_page.as_text, passages))
-        above, below = (texts, []) if are_first else ([], texts)
-        sheet = TextSheet(View(focus.around, with_ids, above, below))
-        return fitted(lines, skip, sheet, budget, unit, query, subjects.about)
+            about = {**about, "passages": passages} if passages else about
+            sheet: FieldsSheet | TextSheet = FieldsSheet(View(focus.around, with_ids))
+        else:
+            texts = list(map(context_page.as_text, passages))
+            above, below = (texts, []) if are_first else ([], texts)
+            sheet = TextSheet(View(focus.around, with_ids, above, below))
+        page = fitted(lines, skip, sheet, budget, unit, query, about)
+        tell(lambda collected: context_page.facts_of(sheet.told, passages, collected))
+        return page
 
     # The tokens of a large answer are counted beside the event loop.
     in_thread = arguments.budget > BUDGET_IN_LOOP

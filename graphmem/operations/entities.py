@@ -30,7 +30,7 @@ class GetEntity(Sized):
 
 @operation(
     "entities.get", "GET /entities/{entity_id}", tool="retrieve_entity", scope=Scope.READ, typed=True,
-    errors=(NotFound,), example={"entity_id": EXAMPLE_ENTITY_ID},
+    errors=(NotFound,), asked_by=("entity_id",), example={"entity_id": EXAMPLE_ENTITY_ID},
 )  # fmt: skip
 @within_budget()
 @shaped()
@@ -63,7 +63,7 @@ class Snapshot(OneEntity):
 
 @operation(
     "entities.snapshot", "POST /get_entity_snapshot", tool="retrieve_entity_snapshot", scope=Scope.READ,
-    statements=3, typed=True, errors=(NotFound,),
+    statements=3, typed=True, errors=(NotFound,), asked_by=("entity_id",),
     example={"entity_id": EXAMPLE_ENTITY_ID, "at": "2026-06-01T00:00:00Z"},
     people={"expand_provenance": True},
 )  # fmt: skip

@@ -86,7 +86,7 @@ class RelationshipPage(AsOf, pages.IndexedPageEnvelope, Shaped):
 @operation(
     "relationships.list", "POST /list_relationships", "GET /relationships",
     "GET /entities/{entity_id}/relationships", tool="list_relationships", scope=Scope.READ, statements=10,
-    heavy=True, errors=(NotFound,), example={"entity_id": EXAMPLE_ENTITY_ID},
+    heavy=True, errors=(NotFound,), asked_by=("entity_id",), example={"entity_id": EXAMPLE_ENTITY_ID},
     people={"expand_entities": True},
 )  # fmt: skip
 @within_budget("relationships", is_page=True)

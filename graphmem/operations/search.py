@@ -54,7 +54,7 @@ class FoundEntities(LookupHits, AsOf, IndexedPageEnvelope):
 
 @operation(
     "entities.find", "POST /retrieve_entity_by_identifier", tool="retrieve_entity_by_identifier",
-    command="entities search", scope=Scope.READ, statements=5, heavy=True,
+    command="entities search", scope=Scope.READ, statements=5, heavy=True, asked_by=("identifier",),
     example={"identifier": "Ada Lovelace", "entity_type": "person"},
 )  # fmt: skip
 @within_budget("entities", is_page=True)

@@ -24,6 +24,7 @@ from graphmem.reading.shared_rows import (
     refuse_stale,
     refuse_stale_relationships,
 )
+from graphmem.receipts.collected import note
 
 Fields = dict[str, Any]
 T = TypeVar("T")
@@ -232,6 +233,7 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
     check_whole(row)
     if row.is_stale:
         raise Stale([row.id])
+    note(row.id, row)
     last_observation_at = when(row.last_observation_at)
     answer: Entity = {
         "entity_id": row.id,
@@ -294,6 +296,7 @@ def relationship(row: RelationshipRow) -> Relationship:
     check_whole(row)
     if row.refold:
         raise Stale([], [row.key])
+    note(row.key, row)
     snapshot, provenance = snapshot_parts(row, None)
     return {
         **of_row(Relationship, row),

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from pydantic import SecretStr
 
 from graphmem import __version__
-from graphmem.auth import ACCOUNT_HEADER
+from graphmem.auth import ACCOUNT_HEADER, HOOK_HEADER
 from graphmem.errors import ConfigurationInvalid, GraphmemError, ServiceUnreachable
 from graphmem.service import greeting, wire
 from graphmem.service.place import Place, is_locked, make_folder, place
@@ -198,18 +198,19 @@ def account_headers(account: str | None) -> dict[str, str]:
 
 def call(
     settings: Settings, route: tuple[str, str], raw: Mapping[str, Any], client: str, tell: Tell | None = None,
-    account: str | None = None, *, timeout: float | None = None, starts: bool = True,
+    account: str | None = None, *, timeout: float | None = None, starts: bool = True, by_hook: bool = False,
 ) -> bytes:  # fmt: skip
     """Return an operation's answer as JSON.
 
     ``route``: method and path of the operation. ``client``: the name of the calling program. ``account``: the
     name of the account that acts, by default the local one. ``timeout`` and ``starts``: as of :func:`send`.
+    ``by_hook``: a hook of an agent asks.
 
     Raises:
         GraphmemError: the error that the service answered, or what :func:`ensure` raises.
         ServiceUnreachable: the service ended before it answered.
     """
-    headers = {"X-Client-Name": client, **account_headers(account)}
+    headers = {"X-Client-Name": client, **account_headers(account), **({HOOK_HEADER: "1"} if by_hook else {})}
     request = wire.request_of(route, raw)
     status, body = send(settings, request, headers, tell, timeout=timeout, starts=starts)
     if status == 200:

@@ -80,7 +80,8 @@ class WithdrawalResult(Budgeted):
     first, and lists, counts and searches may still show them as before.
 
     A dry run has null in place of ids and time, and answers what would change: entities by id, then
-    relationships by key. ``counts`` says of how many observations, entities and relationships.
+    relationships by key. ``counts`` says of how many observations, entities and relationships, and how many
+    receipts are of answers with what these say.
     """
 
     success: bool
@@ -149,8 +150,8 @@ async def _plan(
             place = cursors.decode(query, arguments.cursor, {"of": str, "after": str})
             phase, after = place["of"], place["after"]
         window = {"subjects": [each.subject for each in request.changes], "limit": arguments.limit}
-        entities, more, observations, entity_count, relationship_count = await context.graph.only(
-            "exclusion.touched", tuple[list[str], bool, int, int, int],
+        entities, more, observations, entity_count, relationship_count, receipts = await context.graph.only(
+            "exclusion.touched", tuple[list[str], bool, int, int, int, int],
             after=after if phase == "entity" else cursors.LAST, **window,
         )  # fmt: skip
         more_entities, keys = more, list[str]()
@@ -175,6 +176,7 @@ async def _plan(
                 "observations": observations,
                 "entities": entity_count,
                 "relationships": relationship_count,
+                "receipts": receipts,
             },
             "entities": changed,
             "relationships": relationships,

@@ -7,6 +7,7 @@ route and every tool that reads is asked.
 from __future__ import annotations
 
 import base64
+import functools
 import itertools
 import json
 import uuid
@@ -26,6 +27,7 @@ from graphmem.context import Services
 from graphmem.mcp.toolsets import TOOLSETS, all_tools
 from graphmem.registry import REGISTRY
 from tests.access.conftest import Application, Instance
+from tests.faces.example_data import told
 from tests.support import surface
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
@@ -143,8 +145,12 @@ def stored(loop: Loop, services: Services) -> Iterator[Stored]:
     owner = str(uuid.uuid4())
     http = instance.application(always(full_actor(owner)), **unlimited)
     ids = store(http)
+    run = instance.by_owner(owner)
+    hostile = {"question": ORDER, "entity_id": ids["entity_id"]}
+    asked = functools.partial(run, "context.retrieve", **hostile)
+    ids["receipt_id"] = told(loop, instance.services, asked, lambda name, each: run(name, **each))
     # Else a worker of another test would fold the registered type between two reads.
-    fold_all(loop, services, instance.by_owner(owner))
+    fold_all(loop, services, run)
     yield Stored(http, ids)
     instance.end()
 

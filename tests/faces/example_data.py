@@ -53,8 +53,21 @@ def stored_examples(
     known["$transaction"] = stored["transaction_id"]
     known["$twin"] = stored["entities"][0]["entity_id"]
     known["$split"] = run("entities.split", {**SPLIT, "source_entity_id": known["$twin"]})["split_id"]
+    known["$receipt"] = told(loop, services, lambda: run("context.retrieve", {"entity_id": ada}), run)
     known["$event"] = run("timeline.list", {"entity_id": ada})["events"][0]["id"]
     return known
+
+
+def told(
+    loop: Loop, services: Services, ask: Callable[[], object],
+    run: Callable[[str, dict[str, Any]], dict[str, Any]],
+) -> str:  # fmt: skip
+    """Ask something that leaves a receipt, and return its id."""
+    before, services.receipts.mode = services.receipts.mode, "all"
+    ask()
+    services.receipts.mode = before
+    loop.run(services.receipts.flush())
+    return run("receipts.list", {"limit": 1})["receipts"][0]["receipt_id"]
 
 
 def filled(value: Any, known: dict[str, str]) -> Any:

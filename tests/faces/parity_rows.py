@@ -23,6 +23,7 @@ STORED = {
     arguments.EXAMPLE_CONNECTION_ID: "$connection",
     arguments.EXAMPLE_GRANT_ID: "$grant",
     arguments.EXAMPLE_SUBSCRIPTION_ID: "$subscription",
+    arguments.EXAMPLE_RECEIPT_ID: "$receipt",
     EXAMPLE_INTERPRETATION_ID: "$interpretation",
     EXAMPLE_SPLIT_ID: "$split",
 }
@@ -344,6 +345,12 @@ SPECIAL = [
     Row("subscriptions.add", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
     Row("subscriptions.remove", {"subscription_id": "$subscription"}),
     Row("subscriptions.remove", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
+    # Who asks over HTTP is another caller there: tests/faces/test_receipts.py has what each face answers.
+    Row("receipts.list", {"since": "2100-01-01"}),
+    Row("receipts.list", {"of": "nobody", "include_total_count": True}),
+    Row("receipts.list", {"since": "soon"}, "VALIDATION_INVALID_FORMAT", True),
+    Row("receipts.get", {"receipt_id": "rcp_0"}, "RESOURCE_NOT_FOUND"),
+    Row("receipts.replay", {"receipt_id": "rcp_0"}, "RESOURCE_NOT_FOUND"),
     # The service of these tests is no sandbox.
     Row("sandbox.terms", {}, "RESOURCE_NOT_FOUND"),
     Row("sandbox.report", {**REGISTRY["sandbox.report"].example}, "RESOURCE_NOT_FOUND"),

@@ -25,6 +25,7 @@ from graphmem.observability.logs import FILE
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings
 from tests.contract.command_list import example_line
+from tests.faces.example_data import told
 from tests.support.actors import full_actor
 from tests.support.commands import environment
 from tests.support.event_loop import Loop
@@ -63,7 +64,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def odd_ids(run: Call) -> list[str]:
+def odd_ids(run: Call, loop: Loop, services: Services) -> list[str]:
     """The ids of entities, a relationship and an event of which every text tries to steer a terminal."""
     odd = {"entity_type": "thing", "name": ODD, ODD: ODD, "x": [ODD, {ODD: ODD}], f"{ODD} date": "2026-01-31"}
     links = [{"relationship_type": "OWNS", "source_index": 0, "target_index": 1, "metadata": {ODD: ODD}}]
@@ -79,7 +80,10 @@ def odd_ids(run: Call) -> list[str]:
     new = {"entity_type": "thing", "canonical_name": ODD}
     moved = {"field": "y", "value": ODD}
     split = run("entities.split", source_entity_id=one, observation_field_equals=moved, new_entity=new)
-    return [*ids(answer), *names, reading["interpretation_id"], split["split_id"]]
+    receipt = told(
+        loop, services, lambda: run("entities.get", entity_id=one), lambda name, each: run(name, **each)
+    )
+    return [*ids(answer), *names, reading["interpretation_id"], split["split_id"], receipt]
 
 
 ENDS = {"relationship_type": "OWNS", "source_entity_id": "$one", "target_entity_id": "$two"}
@@ -134,6 +138,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "interpretations.run": {"source_id": "$source"},
     "interpretations.withdraw": {"interpretation_id": "$interpretation", "reason": ODD},
     "interpretations.reinstate": {"interpretation_id": "$interpretation", "reason": ODD},
+    "receipts.list": {},
+    "receipts.get": {"receipt_id": "$receipt"},
+    "receipts.replay": {"receipt_id": "$receipt"},
     "sources.list": {},
     "sources.search": {"search": ODD},
     "sources.get": {"source_id": "$source"},
@@ -159,7 +166,7 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 def words(name: str, odd_ids: list[str]) -> list[str]:
-    names = "$one", "$two", "$key", "$link", "$event", "$source", "$interpretation", "$split"
+    names = "$one", "$two", "$key", "$link", "$event", "$source", "$interpretation", "$split", "$receipt"
     known: dict[str, str] = dict(zip(names, odd_ids, strict=True))
 
     def fill(value: Any) -> Any:

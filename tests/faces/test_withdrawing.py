@@ -301,7 +301,7 @@ def test_a_dry_run_answers_what_would_change_and_writes_nothing(run: Call) -> No
 
     answer = run("sources.withdraw", source_id=source_id, dry_run=True)
     assert answer == run("sources.withdraw", source_id=source_id, commit=False)
-    assert answer["counts"] == {"observations": 3, "entities": 2, "relationships": 1}
+    assert answer["counts"] == {"observations": 3, "entities": 2, "relationships": 1, "receipts": 0}
     assert (answer["state"], answer["observations"], answer["dry_run"]) == ("withdrawn", 3, True)
     changes = {each["entity_id"]: each for each in answer["entities"]}
     assert changes[acme]["change"] == "disappears"

@@ -111,6 +111,8 @@ SUBSCRIPTIONS = {
 """tests/access/test_webhooks.py has deliveries that end in the middle, and go on elsewhere."""
 LEASES = {"before:owner.lease", "after:owner.lease"}
 """tests/faces/test_jobs.py kills a process that holds a lease; another goes on once it has run out."""
+RECEIPTS = {f"{side}:receipt.{step}" for step in ("drop", "store") for side in ("before", "after")}
+"""tests/reliability/test_receipts.py has a service that is killed; a statement is done as a whole or not."""
 SECRETS = {"before:secret.make", "after:secret.make"}
 """tests/faces/test_database_schema.py has them."""
 COVERED = {
@@ -443,7 +445,7 @@ def test_there_is_no_step_that_writes_at_which_nothing_died() -> None:
     steps = [failpoints.step_of(name) for name in names if cypher.query(name).mode == "write"]
     steps += [failpoints.COMMIT, failpoints.SCRIPT]
     places = {f"{side}:{step}" for step in steps for side in ("before", "after")} | {"before:answer"}
-    assert places <= COVERED | MIGRATES | UNTRIED | SUBSCRIPTIONS | LEASES
+    assert places <= COVERED | MIGRATES | UNTRIED | SUBSCRIPTIONS | LEASES | RECEIPTS
     assert set(failpoints.places()) >= COVERED
 
 

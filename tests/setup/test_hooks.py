@@ -232,7 +232,8 @@ def test_a_token_goes_to_the_service_that_is_set_and_to_none_that_a_folder_names
     made: list[tuple[str, str | None]] = []
 
     class Fake:
-        def __init__(self, base_url: str, token: str | None, name: str) -> None:
+        def __init__(self, base_url: str, token: str | None, name: str, *, by_hook: bool) -> None:
+            assert by_hook
             made.append((base_url, token))
 
         def __enter__(self) -> Fake:

@@ -149,7 +149,7 @@ def test_a_terminal_is_asked_and_enter_takes_what_is_shown(
     assert (refused.exit_code, "--yes" in refused.stderr) == (6, True)
     monkeypatch.setattr("typer.testing._NamedTextIOWrapper.isatty", lambda *_: True, raising=False)
     (home / ".codex").mkdir()
-    answer = init(run, stdin="\n\n\n\n\n")
+    answer = init(run, stdin="\n\n\n\n\n\n")
     assert [row["result"] for row in answer["agents"]] == ["added"]
     assert ("login" in answer, "me" in answer, answer["settings"]) == (False, False, "written")
 

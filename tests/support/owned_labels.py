@@ -7,6 +7,7 @@ from typing import Final
 from graphmem.model import fact_table
 
 _DERIVED: Final = {
+    "receipt.erase": ("Receipt",),
     "owner.erase_transactions": ("Agent",),
     "owner.erase_relationships": ("Relationship", "History"),
     "owner.erase_entities": (

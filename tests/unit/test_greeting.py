@@ -36,7 +36,7 @@ def test_what_changes_answers_is_shared_with_a_service() -> None:
         "neo4j_username", "objects_bucket", "objects_encryption", "objects_endpoint", "objects_kms_key",
         "objects_path_style", "objects_prefix", "objects_region", "phone_region", "sandbox", "time_zone",
     }  # fmt: skip
-    assert len(marks) == 95
+    assert len(marks) == 98
 
 
 def test_a_rule_that_is_switched_off_for_a_command_alone_is_named(tmp_path: Path) -> None:

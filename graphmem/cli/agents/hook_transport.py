@@ -106,12 +106,12 @@ class Reach:
 
         return call(
             self._settings(), ROUTES[operation], arguments, self.client, account=self.account,
-            timeout=self.seconds, starts=False,
+            timeout=self.seconds, starts=False, by_hook=True,
         )  # fmt: skip
 
     def _remote(self, base_url: str, operation: str, arguments: Mapping[str, Any]) -> bytes:
         from graphmem.client import Client
 
         token = os.environ.get("SERVICE_BEARER_TOKEN") if self.sends_token else None
-        with Client(base_url, token or None, self.client) as client:
+        with Client(base_url, token or None, self.client, by_hook=True) as client:
             return client.call(ROUTES[operation], arguments)

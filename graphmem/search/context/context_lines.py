@@ -323,6 +323,7 @@ def _fields(
             _words(entity.name, *texts), contested=_contests(others, current),
             since=had[-1].observed_at if past is not None else None,
             earlier=context_rows.values_for_line(had[:-1])[:EARLIER_LIMIT] if is_whole else (),
+            set_by=winners,
         )  # fmt: skip
         lines += [line] if value != "null" else []
         lines += context_rows.former_lines(line, had[:-1]) if past is not None else []
@@ -350,6 +351,7 @@ def _relationship(
         related.last_observation_at, related.observation_id, _relationship_words(about, related),
         direction=related.direction, metadata=metadata, ended=ending.ended(metadata, now), since=since,
         until=until, related=About(related.entity_id, related.entity_type, related.entity_name),
+        set_by=",".join(sorted({*related.winners})), key=related.relationship_key,
     )  # fmt: skip
 
 

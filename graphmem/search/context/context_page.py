@@ -6,10 +6,11 @@ from typing import Any, Final, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from graphmem.model import canonical
+from graphmem.model import canonical, times
 from graphmem.reading import cursors
 from graphmem.reading.as_of import AsOf
 from graphmem.reading.pages import Indexed
+from graphmem.receipts.collected import Collected, Fact, cut, of_passages
 from graphmem.search import passage_search
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_ranking import Focus, Line
@@ -144,6 +145,24 @@ def fitted(
             return cast("ContextPage", page)
         sheet.remove_last()
         count -= 1
+
+
+def facts_of(lines: Sequence[Line], passages: Sequence[FoundPassage], collected: Collected) -> list[Fact]:
+    """Return what lines and passages tell; of the names of entities, who set them."""
+    facts = of_passages(passages)
+    for about in (about for line in lines for about in (line.about, line.related)):
+        if about is not None and about.id in collected.rows:
+            facts += collected.of(about.id, (), about.name, {})
+    for line in lines:
+        beside = [each.observation_id for each in (*line.contested, *line.earlier)]
+        key = line.about.id, line.field, "" if line.until is None else times.render(line.until)
+        value = line.value
+        if line.related is not None:
+            key, fields = (line.key, "", ""), {name: canonical.decode(each) for name, each in line.metadata}
+            told = [line.field, line.direction, line.related.id, fields, line.ended]
+            value = canonical.encode(told)
+        facts.append(Fact(*key, cut(value), (line.set_by or line.observation_id).split(","), beside))
+    return facts
 
 
 def with_hint(page: ContextPage, hint: str) -> ContextPage:

@@ -100,6 +100,7 @@ class Line:
     ``since`` and ``until`` say when the value held, as far as that is known and of use; a value of a field
     with ``until`` is an earlier one. ``earlier`` are the latest values that a field had before. ``is_then``
     tells that the line answers a question for the past, and ``note`` what a reader has to know of it.
+    ``set_by`` has all observations of the value, with commas; ``key`` is that of the relationship.
     """
 
     place: int
@@ -122,6 +123,8 @@ class Line:
     earlier: tuple[Observed, ...] = ()
     is_then: bool = False
     note: str = ""
+    set_by: str = ""
+    key: str = ""
 
     @property
     def is_over(self) -> bool:

@@ -47,6 +47,7 @@ class RelatedRow(NamedTuple):
     matches: int
     refold: int | None
     text: str | None = None
+    winners: Sequence[str] = ()
 
     def compared(self, words: Sequence[str]) -> RelatedRow:
         """Return the row with its number of matches, as ``context/gather.cypher`` counts them."""
@@ -130,7 +131,7 @@ async def _related_then(context: Context, entity_id: str, clocks: Clocks) -> lis
         if (other := others.get(other_id)) is not None:
             related.append(RelatedRow(
                 row.key, row.type, direction, other.id, other.type, other.name, row.last_observation_at,
-                max(row.winners, default=""), metadata, 0, None,
+                max(row.winners, default=""), metadata, 0, None, None, row.winners,
             ))  # fmt: skip
     return related
 
@@ -165,7 +166,7 @@ def former_lines(line: Line, values: Sequence[Observed]) -> list[Line]:
     return [
         replace(
             line, value=each.text, observed_at=each.observed_at, observation_id=each.observation_id,
-            since=each.observed_at, until=each.until, contested=(), earlier=(),
+            since=each.observed_at, until=each.until, contested=(), earlier=(), set_by="",
         )
         for each in values_for_line(values)
     ]  # fmt: skip

@@ -87,6 +87,10 @@ class TextSheet:
         self._begun[self._facts.pop()[0].about.id] -= 1
 
     @property
+    def told(self) -> list[Line]:
+        return [line for line, _ in self._facts]
+
+    @property
     def members(self) -> dict[str, Any]:
         """The lines, that of the most useful fact first."""
         by_entity: dict[str, list[tuple[Line, str]]] = {}
@@ -171,17 +175,20 @@ class FieldsSheet:
     def __init__(self, view: View) -> None:
         self._view = view
         self._parts: list[tuple[dict[str, Any], list[Mentioned]]] = []
+        self.told: list[Line] = []
         self._numbers: dict[str, int] = {}
 
     def add(self, line: Line, limit: int, unit: Unit) -> int:
         """Return the cost of a line and of the entities that come with it, with a comma before each."""
         answer, mentioned = _parts(line, self._view, limit, self._numbers)
         self._parts.append((answer, mentioned))
+        self.told.append(line)
         self._numbers |= {entity["entity_id"]: entity["entity"] for entity in mentioned}
         return cost(answer, unit) + 1 + sum(cost(entity, unit) + 1 for entity in mentioned)
 
     def remove_last(self) -> None:
         _, mentioned = self._parts.pop()
+        self.told.pop()
         for entity in mentioned:
             del self._numbers[entity["entity_id"]]
 

@@ -26,7 +26,7 @@ HEAVY = {
     "changes.list", "entities.contested",
     "context.retrieve", "entities.duplicates", "entities.find", "entities.history", "entities.query",
     "entities.related", "files.parse", "graph.neighborhood", "interpretations.list", "observations.query",
-    "relationships.list", "schemas.analyze",
+    "receipts.get", "receipts.list", "receipts.replay", "relationships.list", "schemas.analyze",
     "schemas.recommend", "search.explain", "server.check_snapshots", "sources.list", "sources.search",
     "sources.url",
 }  # fmt: skip

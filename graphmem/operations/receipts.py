@@ -1,0 +1,207 @@
+"""Receipts: what was told to whom, what became of it, and whether it would be told the same today."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal, NotRequired
+
+import orjson
+from pydantic import Field
+
+from graphmem.arguments import EXAMPLE_RECEIPT_ID, Arguments, EntityId, Moment
+from graphmem.context import Context
+from graphmem.database.left_out import Json
+from graphmem.errors import GraphmemError, NotFound
+from graphmem.model import canonical, ids, times
+from graphmem.model.attribution import writer_key
+from graphmem.reading import answers, cursors
+from graphmem.reading.budgets import Budgeted, within_budget
+from graphmem.reading.pages import Paged, PageEnvelope, newest_page, newest_window
+from graphmem.reading.receipt_states import AnswerDifference, Behind, became, differences
+from graphmem.reading.writer_filters import Name
+from graphmem.receipts import recording
+from graphmem.receipts.collected import Collected, Fact
+from graphmem.registry import REGISTRY, Face, Scope, operation
+
+_ID: Final = re.compile(r"(obs|src|int|txn|spl|ent|wrt)_|\S+:ent_\w+:ent_")
+_REASON: Final = "what was answered is for people and programs that look into it; agents list receipts"
+_Row = tuple[str, int, str, str, str, int, str, int, str, str, Json | None]
+"""A row of ``receipt/_row.cypher``: columns of :class:`ReceiptSummary`, with those of who asked."""
+
+
+class ListReceipts(Paged):
+    by: Annotated[Name | None, Field(description="Only asked by this agent, program, key or account.")] = None
+    since: Annotated[Moment | None, Field(description="Asked from this time on.")] = None
+    about: Annotated[EntityId | None, Field(description="Only answers with something of it.")] = None
+    of: Annotated[Name | None, Field(description="Only with something of this id, or by this writer.")] = None
+
+    @property
+    def subjects(self) -> list[str]:
+        """The ids of what is to be behind the receipts; a name stands for all that it wrote."""
+        named = [each for each in (self.about, self.of) if each is not None]
+        keys = [key for each in named if not _ID.match(each) for key in _keys(each)]
+        return [each for each in named if _ID.match(each)] + [
+            ids.writing_id(e, 0, times.LATEST) for e in keys
+        ]
+
+
+def _keys(name: str) -> list[str]:
+    return [writer_key(kind, name) for kind in ("agent", "client", "key", "account")]
+
+
+class ReceiptSummary(Budgeted):
+    """A receipt: what was asked, how, when, and as ``provenance`` by whom.
+
+    ``face`` is mcp, hook, rest or cli. ``sequence`` is the number of the owner's last transaction then,
+    ``ranking`` the version of what chose and ordered the answer. ``observations`` counts what is behind it.
+    """
+
+    receipt_id: str
+    created_at: str
+    operation: str
+    question: str
+    face: str
+    sequence: int
+    ranking: str
+    observations: int
+    provenance: answers.Writer
+
+
+class ReceiptPage(PageEnvelope):
+    """A page of receipts, newest first."""
+
+    receipts: list[ReceiptSummary]
+
+
+@operation(
+    "receipts.list", "GET /receipts", tool="list_receipts", scope=Scope.READ, sandbox=False, heavy=True,
+)  # fmt: skip
+@within_budget("receipts", is_page=True)
+async def list_receipts(context: Context, arguments: ListReceipts) -> ReceiptPage:
+    """List what was answered to whom: receipts of contexts, searches and look-ups, newest first.
+
+    They are kept where GRAPHMEM_RECEIPTS says so. A caller sees its own; with the scope admin, those of all
+    who asked. `of` takes the id of an observation, a file, a transaction or the like, or a writer's name.
+    """
+    query = cursors.fingerprint(context, "receipts.list", arguments)
+    window = newest_window(arguments, query) | {
+        "asker": _asker(context), "writers": [] if arguments.by is None else _keys(arguments.by),
+        "since": times.EARLIEST if arguments.since is None else arguments.since,
+    }  # fmt: skip
+    if subjects := arguments.subjects:
+        del window["counted"]
+        receipts, total = await context.graph.only(
+            "receipt.page_of", tuple[list[_Row], int], subjects=subjects, **window
+        )
+    else:
+        receipts, total = await context.graph.only("receipt.page", tuple[list[_Row], int], **window)
+    page = newest_page(arguments, receipts, total, lambda row: (row[1], row[0]))
+    return {"receipts": [_summary(row) for row in page.items], **page.envelope(arguments, query)}
+
+
+def _asker(context: Context) -> str | None:
+    return None if context.actor.may(Scope.ADMIN) else recording.asker(context.actor)
+
+
+def _summary(row: _Row) -> ReceiptSummary:
+    _, at, operation, question, face, sequence, ranking, observations, agent, client, by = row
+    return {
+        "receipt_id": row[0], "created_at": times.render(at), "operation": operation, "question": question,
+        "face": face, "sequence": sequence, "ranking": ranking, "observations": observations,
+        "provenance": answers.writer(agent, client, by),
+    }  # fmt: skip
+
+
+class NameReceipt(Arguments):
+    receipt_id: Annotated[str, Field(max_length=100, description="Id of a receipt (rcp_…).")]
+
+
+class GetReceipt(NameReceipt):
+    format: Annotated[Literal["json", "prov-json"], Field(description="prov-json: also as an activity.")] = (
+        "json"
+    )
+
+
+class Receipt(ReceiptSummary):
+    """A receipt with the arguments, the answer to the byte, and each value of it with its observations."""
+
+    arguments: dict[str, Any]
+    answer: str
+    behind: list[Behind]
+    prov_json: NotRequired[dict[str, Any]]
+
+
+@operation(
+    "receipts.get", "GET /receipts/{receipt_id}", command="receipts show", scope=Scope.READ,
+    heavy=True, sandbox=False, reason=_REASON, errors=(NotFound,),
+    example={"receipt_id": EXAMPLE_RECEIPT_ID},
+)  # fmt: skip
+async def get_receipt(context: Context, arguments: GetReceipt) -> Receipt:
+    """Return what was answered, to the byte, and what became of each observation behind it."""
+    row, (sent, facts, text) = await _read(context, arguments.receipt_id)
+    behind, _, _ = await became(context, facts, [], row[1])
+    answer: Receipt = {**_summary(row), "arguments": sent, "answer": text.decode(), "behind": behind}
+    return answer if arguments.format == "json" else {**answer, "prov_json": _prov_json(answer, behind)}
+
+
+async def _read(context: Context, receipt_id: str) -> tuple[_Row, recording.Kept]:
+    """Return a receipt, and what it keeps; NotFound: the caller sees no such receipt."""
+    stored = await context.graph.one(
+        "receipt.get", tuple[_Row, tuple[str, bytes]], id=receipt_id, asker=_asker(context)
+    )
+    if stored is None:
+        message = f"there is no receipt {receipt_id} that this caller may see: GET /receipts lists them"
+        raise NotFound(message, receipt_id=receipt_id)
+    return stored[0], recording.unpacked(stored[1][1])
+
+
+def _prov_json(receipt: ReceiptSummary, behind: Sequence[Behind]) -> dict[str, Any]:
+    activity, agent = f"graphmem:{receipt['receipt_id']}", f"graphmem:{receipt['provenance']['agent']}"
+    used = sorted({f"graphmem:{each['observation_id'] or each['source_id']}" for each in behind})
+    return {
+        "prefix": {"graphmem": "urn:graphmem:"},
+        "activity": {activity: {"prov:endTime": receipt["created_at"], "prov:type": receipt["operation"]}},
+        "agent": {agent: {"graphmem:client": receipt["provenance"]["client"]}},
+        "entity": {name: {} for name in used},
+        "used": {f"_:u{i}": {"prov:activity": activity, "prov:entity": each} for i, each in enumerate(used)},
+        "wasAssociatedWith": {"_:a": {"prov:activity": activity, "prov:agent": agent}},
+    }
+
+
+class Replay(ReceiptSummary):
+    """The question of a receipt asked again: the answer or the error of now, whether it is the same to the
+    byte, and each value that is another one."""
+
+    same: bool
+    answer: str
+    differences: list[AnswerDifference]
+
+
+@operation(
+    "receipts.replay", "POST /receipts/{receipt_id}/replay", scope=Scope.READ, statements=80, heavy=True,
+    sandbox=False, reason=_REASON, errors=(NotFound,), example={"receipt_id": EXAMPLE_RECEIPT_ID},
+)  # fmt: skip
+async def replay_receipt(context: Context, arguments: NameReceipt) -> Replay:
+    """Ask the question of a receipt again, and name each difference and its cause. It leaves no receipt.
+
+    Where no observation and no schema says why, it is another ranking; else the time, if the question is
+    about a time or a state, or nothing was recorded since; else new facts.
+    """
+    row, (sent, facts, text) = await _read(context, arguments.receipt_id)
+    summary, collected, now = _summary(row), Collected(), list[Fact]()
+    asked, face = REGISTRY[summary["operation"]], {"mcp": Face.MCP, "rest": Face.REST}
+    try:
+        again = await asked.read(context.services, context.actor, sent)
+        answer = await asked.answered(context, again, face.get(summary["face"], Face.CLI), collected)
+        now = collected.facts(canonical.decode(answer))
+    except GraphmemError as exc:
+        if exc.status >= 500:
+            raise
+        # What it is about may be gone.
+        answer = canonical.encode({"error_code": exc.code, "message": str(exc)}).encode()
+    _, whys, sequence = await became(context, facts, now, row[1])
+    read = [orjson.loads(each).get("understood") or () for each in (text, answer)]
+    is_timed = any({"time", "states"} & {*each} for each in read) or sequence == summary["sequence"]
+    otherwise = "time" if is_timed else "new_facts"
+    otherwise = otherwise if recording.ranking() == summary["ranking"] else "ranking"
+    listed = differences(facts, now, whys, otherwise, is_other=answer != text)
+    return {**summary, "same": answer == text, "answer": answer.decode(), "differences": listed}
