@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from graphmem.ingest.document import FileSpan
+
+BOOKING: Final = "transaction"  # the entity type of bookings of an account
 
 
 class InterpretationFailed(Exception):

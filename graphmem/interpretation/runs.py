@@ -14,6 +14,7 @@ from graphmem.context import Context, Services
 from graphmem.database.jobs import renewed
 from graphmem.errors import GraphmemError, NotFound, StoreRefused
 from graphmem.ingest.document import LEFT_OUT
+from graphmem.ingest.proposal import BOOKING
 from graphmem.interpretation import interpretation_queue, readings, source_passages, writing
 from graphmem.model import canonical, times
 from graphmem.reading import answers, source_answers
@@ -295,7 +296,8 @@ async def _understood(context: Context, row: source_answers.InterpretationRow) -
             understood["relationships_created"] = row.relationships_created
             understood["entities_by_type"] = dict(types)
             understood["passages"] = passages
-            if total:
+            # Another statement of an account lacks bookings of earlier months, and is no version of that.
+            if total and [*dict(types)] != [BOOKING]:
                 names = ", ".join(name[:60] for _, name in missing)
                 understood["warnings"] = [
                     *row.warnings,

@@ -136,6 +136,7 @@ def test_bookings_of_camt_have_the_other_side_and_the_parts_of_a_sum() -> None:
     "file_name, text, named",
     [
         ("a.xml", "<?xml version='1.0'?>\n<boats><boat>Tern</boat></boats>", "XML"),
+        ("a.txt", "<!-- of 2026 -->\n<boats><boat>Tern</boat></boats>", "XML"),
         ("a.opml", "<opml version='2.0'><head><title>x</title></head></opml>", "XML"),
         ("a", "@book{tern,\n title = {Tern}\n}", "BibTeX"),
         ("a.txt", "TY  - JOUR\nTI  - Tern\nER  - \n", "RIS"),

@@ -60,6 +60,14 @@ BODIES = {
         ),
         "The mast is twelve metres.\n",
     ),
+    "a deleted end of a paragraph": (
+        "<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr>"
+        + run("Sails ")
+        + "</w:p>"
+        + paragraph(run("and ropes."))
+        + paragraph(run("Next.")),
+        "Sails and ropes.\nNext.\n",
+    ),
     "a moved text": (
         paragraph(f"<w:moveFrom {BY}>{run('Sails first.')}</w:moveFrom>")
         + paragraph(run("Ropes."), f"<w:moveTo {BY}>{run(' Sails first.')}</w:moveTo>"),

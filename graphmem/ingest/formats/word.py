@@ -39,6 +39,8 @@ class _Document:
         self._builder = builder
         self._package = package
         self._main = main
+        self._begun = ""
+        """The text of a paragraph whose end was deleted."""
         self._styles = {
             attribute(style, "styleId"): attribute(style_name, "val").lower()
             for relation in package.related(main, "styles")
@@ -62,6 +64,7 @@ class _Document:
     def add_body(self) -> None:
         walk = self._package.walk(self._main)
         self._add_blocks(walk, walk.root)
+        add_paragraph(self._builder, self._begun, None, 0)
         for text in self._package.drawing_texts(self._main):
             add_paragraph(self._builder, text, None, 0)
         for kind, notes in self._notes.items():
@@ -93,7 +96,13 @@ class _Document:
         if numbering is not None or style.startswith("list"):
             level = child(numbering, "ilvl") if numbering is not None else None
             depth = 1 + max(0, int(attribute(level, "val") or 0) if level is not None else 0)
-        add_paragraph(self._builder, walk.text(paragraph), heading, depth)
+        text, self._begun = self._begun + walk.text(paragraph), ""
+        mark = None if properties is None else child(properties, "rPr")
+        if mark is not None and child(mark, "del") is not None:
+            # Its end was deleted: it goes on in the next paragraph.
+            self._begun = text
+        else:
+            add_paragraph(self._builder, text, heading, depth)
 
     def _add_note(self, kind: str, key: str) -> None:
         """Add a note, unless it stands in the text already."""

@@ -39,12 +39,11 @@ from graphmem.ingest.interpreters.row_columns import (
     whole_name,
 )
 from graphmem.ingest.interpreters.text_places import place
-from graphmem.ingest.proposal import Proposal
+from graphmem.ingest.proposal import BOOKING, Proposal
 from graphmem.ingest.tables import table
 from graphmem.model import identity, numbers
 
 GENERAL_TYPE = "record"
-BOOKING = "transaction"
 JSON_FORMATS = ("json", "jsonl")
 TYPE_COLUMN = "entity_type"
 LOOSE_TYPE_COLUMN = "type"
