@@ -14,6 +14,7 @@ from graphmem.ingest.links import parted
 HEADER_CHARACTERS_LIMIT = 100
 LABEL = re.compile(r"([^:]{2,40}):\s*(\S.*)")
 LABEL_CELLS = 2  # cells of a line above a table that is a label and its value
+LETTERS = re.compile(r"[^\W\d_]{2}|[\u2e80-\uffff]")  # "n/a" and "-" are no names
 HEAD_ROWS = 20  # among so many rows the header is looked for
 COMMENTS_LIMIT = 500  # rows at the beginning that may be comments
 T = TypeVar("T")
@@ -108,7 +109,8 @@ def _is_title(rows: Sequence[Sequence[str]]) -> bool:
     header, others = next(iter(rows[1:]), ()), [*filter(any, rows[2:])]
     columns = [[row[place] for row in others if row[place:]] for place in range(len(header))]
     typed = sum(bool(any(cells) and all(map(NO_NAME.fullmatch, filter(None, cells)))) for cells in columns)
-    return len(others) > 1 and 1 < typed >= len(header) / 2 and is_header(header, others[0])
+    are_names = len({*header}) == len(header) and all(map(LETTERS.search, filter(None, header)))
+    return len(others) > 1 and 1 < typed >= len(header) / 2 and are_names and is_header(header, others[0])
 
 
 def _is_above(rows: Sequence[Sequence[str]], place: int) -> bool:

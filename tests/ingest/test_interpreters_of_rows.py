@@ -214,6 +214,12 @@ def test_equal_bookings_are_as_many_as_the_file_has() -> None:
     rows = ["28.12.2025;-1.000,00;Rent", "Neuer Kontostand;2.417,08 EUR;", "27.12.2025;-3,20;Tea"]
     rent, tea = types_and_fields(proposal_of("a.csv", "\n".join(["Tag;Betrag;Text", *rows]) + "\n"))
     assert (rent[1]["betrag"], tea[1]["tag"]) == (-1000.0, "2025-12-27")
+    # Names that come again are those of who was paid; others name things of their own.
+    rows = ["2026-01-05,Kiosk,-3.20", "2026-01-05,Kiosk,-3.20", "2026-01-06,Ferry,-41.00"]
+    paid = proposal_of("may.csv", "\n".join(["Date,Name,Amount", *rows]) + "\n").entities
+    assert [entity.fields.get("occurrence") for entity in paid] == [None, 2, None]
+    plans = proposal_of("plans.csv", "\n".join(["Date,Name,Amount", *rows[1:]]) + "\n").entities
+    assert {entity.entity_type for entity in plans} == {"plans"}
     # A list of something else has no bookings: equal rows are one.
     proposed = proposal_of("towns.csv", "Town,Country\nOslo,Norway\nOslo,Norway\n")
     assert "are one entity" in proposed.warnings[0]

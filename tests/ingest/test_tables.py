@@ -170,6 +170,7 @@ VALUES = "time;temp;wind\n2026-03-01;3,5;2\n2026-03-02;4,5;1\n"
         ("", "Day;How often " + "did you see the sea " * 6 + "?\n2026-03-01;often\n2026-03-02;once\n"),
         ("", FEW),
         ("Auszug;Auszug;Auszug\n", VALUES),
+        ("", "Product;Price;Stock\nOars;n/a;-\nTea;3.20;7\nRye;4.10;8\n"),
         (
             "Club 2026;Secretary: Bo;Page 1\n",
             "Name;E-mail;Since\nAda;a@x.example;2019\nBob;b@x.example;2020\n",

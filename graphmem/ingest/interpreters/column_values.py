@@ -116,7 +116,13 @@ def is_sum(values: Iterable[Any]) -> bool:
 
 
 def are_bookings(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> bool:
-    """Return whether a table lists bookings: most rows are some, and a column is called as amounts are."""
+    """Return whether a table lists bookings: most rows are some, and a column is called as amounts are.
+
+    A column of names that all differ names other things.
+    """
+    names = [row["name"] for row in rows if row.get("name")]
+    if len(names) > 1 and len({*map(str, names)}) == len(names):
+        return False
     named = {word for column in columns for word in (column, *column.split("_"))}
     bookings = sum(is_booking(row.values()) for row in rows)
     return 2 * bookings > len(rows) and not named.isdisjoint(_LABELS["amounts"])

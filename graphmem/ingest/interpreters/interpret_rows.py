@@ -227,7 +227,7 @@ def _add(
     also = types.places(entity_type)
     if types.account is not None and is_booking(member.value for member in own.values()):
         own.setdefault("account", types.account)
-    if not _NAMING & set(members):
+    if entity_type == BOOKING or not _NAMING & set(members):
         count = draft.occurrence(entity_type, own.values())
         if count > 1 and is_booking(member.value for member in own.values()):
             own[OCCURRENCE] = PartField(OCCURRENCE, count)
