@@ -210,7 +210,9 @@ def test_connections_to_the_database_are_told(services: Services, loop: Loop) ->
     assert max(loop.run(work())) >= 2
 
 
-def test_what_the_worker_does_is_counted(loop: Loop, services: Services, counted: Counted) -> None:
+def test_what_the_worker_does_is_counted(
+    loop: Loop, services: Services, counted: Counted, owner: str
+) -> None:
     looks: list[int] = []
 
     class Enough(BaseException):
@@ -228,7 +230,7 @@ def test_what_the_worker_does_is_counted(loop: Loop, services: Services, counted
 
     loop.run(work())
     assert counted("graphmem_worker_done_total", work="fold") == 3
-    loop.run(worker.make_vectors(services))
+    loop.run(worker.make_vectors(services, owner))
     assert 'graphmem_worker_backlog{work="vector"}' in services.metrics.text().decode()
 
 
