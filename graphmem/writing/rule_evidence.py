@@ -280,13 +280,8 @@ class EvidenceReader:
     def _learn(self, rows: list[_EntityRow], rules: Mapping[str, OwnRule | None], wanted: set[str]) -> None:
         for row in rows:
             self._add(row, rules[row.kind])
-        self._known |= {
-            each: None
-            for row in rows
-            if row.entity_id in wanted
-            for each in row.borne
-            if each not in self._known
-        }
+        for each in (each for row in rows if row.entity_id in wanted for each in row.borne):
+            self._known.setdefault(each, None)
 
     def _add(self, row: _EntityRow, rule: OwnRule | None) -> None:
         statements: list[Statement] = []
