@@ -73,11 +73,12 @@ def without_secrets(text: str, mark: str) -> tuple[str, int]:
     for pattern in (_FORMS, _PHRASE, _CODE, _NAMED, _TOLD, _OWN):
         text, count = pattern.subn(mark if pattern is _FORMS else rf"\g<1>{mark}", text)
         replaced += count
-    secrets = _by_rules(text) | {each[0] for each in _CARD.finditer(text) if _is_card(each[0])}
-    for secret in sorted(secrets, key=len, reverse=True):  # a shorter one may be a part of it
+    for secret in sorted(_by_rules(text), key=len, reverse=True):  # a shorter one may be a part of it
         replaced += text.count(secret)
         text = text.replace(secret, mark)
-    return text, replaced
+    cards = sum(_is_card(each) for each in _CARD.findall(text))
+    # In one pass: a long list of numbers may have thousands that could be cards.
+    return _CARD.sub(lambda each: mark if _is_card(each[0]) else each[0], text), replaced + cards
 
 
 def _by_rules(text: str) -> set[str]:

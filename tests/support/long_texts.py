@@ -123,7 +123,13 @@ _BY_FORM: Final[dict[str, Callable[[str], object]]] = {
 }
 
 
+OWN: Final = ("mark",)
+"""Arguments that no caller gives: what stands in the place of what is taken out is a word of the product."""
 NO_TEXTS: Final = ("int", "Builder", "DocumentLimits", "Issues", "Kind")
+
+
+def _mark(_: str) -> str:
+    return "[taken out]"
 
 
 def _written(annotation: object) -> str:
@@ -250,9 +256,13 @@ def _ways(name: str, function: Callable[..., object]) -> Iterator[Case]:
         for value in inspect.signature(function).parameters.values()
         if value.default is value.empty and value.kind is value.POSITIONAL_OR_KEYWORD
     ]
-    forms = [_form(_written(value.annotation)) for value in asked]
+    forms = [_mark if value.name in OWN else _form(_written(value.annotation)) for value in asked]
     known = [form for form in forms if form is not None]
-    places = [place for place, each in enumerate(asked) if _written(each.annotation) not in NO_TEXTS]
+    places = [
+        place
+        for place, each in enumerate(asked)
+        if _written(each.annotation) not in NO_TEXTS and each.name not in OWN
+    ]
     if not places or len(known) < len(forms):
         return
     for place in places if len(places) > 1 else ():
