@@ -109,6 +109,7 @@ bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round t
 	@$(BIN)/python -m tests.bench.watchers
 	@$(BIN)/python -m tests.bench.retrieval
 	@$(BIN)/python -m tests.bench.hooks
+	@$(BIN)/python -m tests.bench.receipts
 	@$(BIN)/python -m tests.bench.encodings
 
 lock: ## Pin the dependencies anew (needs uv)

@@ -3,6 +3,7 @@ import { html, useState } from '../vendor/preact.js';
 import { Dismiss } from './actions.js';
 import { get, isOffered, post, withQuery } from './api.js';
 import { Details, Dialog, Entity as Link, InBrowser, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, ordered, quietly, spelled, takeReport, useLoad, useTitle, view, words, writer } from './parts.js';
+import { ToldTo } from './receipts.js';
 import { Turns } from './talks.js';
 
 /** @typedef {import('./parts.js').Place} Place */
@@ -47,6 +48,7 @@ export function EntityView({ place, id }) {
       <section aria-labelledby="around"><h2 id="around">Relationships</h2><${Around} entity=${entity} answer=${relationships} current=${current} clocks=${clocks} /></section>
     </div>
     ${!isPast && entity.state === 'live' && html`<${Duplicates} entity=${entity} done=${done} after=${deed?.pairs} />`}
+    ${!isPast && isOffered('GET /receipts') && html`<${ToldTo} key=${entity.entity_id} of=${entity.entity_id} />`}
     <${Deeds} deed=${deed} set=${set} entity=${entity} done=${done} count=${relationships?.total} />
     <${Json} answers=${{ [`POST /get_entity_snapshot ${JSON.stringify(asked)}`]: entity, [`GET ${around}`]: relationships, [`GET ${past}`]: history }} />`;
 }

@@ -11,6 +11,7 @@ import { Home, Search } from './home.js';
 import { Changes, Entities, Timeline } from './lists.js';
 import { Closed, Problem, words } from './parts.js';
 import { Programs } from './programs.js';
+import { Receipt } from './receipts.js';
 import { Schema, Schemas } from './schemas.js';
 import { Source, Sources } from './sources.js';
 import { Conversations } from './talks.js';
@@ -48,6 +49,7 @@ function View({ place }) {
   if (name === 'graph' && known) return html`<${Graph} key=${known} place=${place} id=${known} />`;
   if (name === 'sources') return html`<${Sources} place=${place} />`;
   if (name === 'source' && known) return html`<${Source} key=${known} place=${place} id=${known} />`;
+  if (name === 'receipt' && known) return html`<${Receipt} key=${known} id=${known} />`;
   if (name === 'timeline') return html`<${Timeline} place=${place} />`;
   if (name === 'changes') return html`<${Changes} place=${place} />`;
   if (name === 'schemas') return html`<${Schemas} place=${place} />`;

@@ -3,6 +3,7 @@ import { html, useEffect, useRef, useState } from '../vendor/preact.js';
 import { get, isOffered, withQuery } from './api.js';
 import { Drop, Interpret, Withdraw } from './files.js';
 import { Entity, Json, Pager, Time, Waiting, count, many, quietly, useLoad, useTitle, view, words, writer } from './parts.js';
+import { ToldTo } from './receipts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
@@ -61,6 +62,7 @@ export function Source({ place, id }) {
       <section class="panel"><h2>Text</h2><${Passage} place=${place} document=${text.data.document} start=${start} end=${end} /></section>
       <section class="panel"><h2>What was read from it</h2>${read.data ? html`<${Read} ...${read.data} place=${place} act=${act} />` : html`<${Waiting} loaded=${read} />`}</section>
     </div>
+    ${isOffered('GET /receipts') && html`<${ToldTo} key=${id} of=${id} />`}
     ${deed?.interpret && html`<${Interpret} id=${id} close=${close} done=${renewed} />`}
     ${deed?.path && html`<${Withdraw} ...${deed} close=${close} done=${() => { close(); renewed(); }} />`}
     <${Json} answers=${{ [`GET ${path}`]: text.data, 'GET /observations': read.data?.observations, 'GET /interpretations': read.data?.interpretations }} />`;
