@@ -16,15 +16,15 @@ import stat
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphmem.cli.agents.jsonc_edit import JsonEntry, pruned
+from graphmem.cli.agents.jsonc_edit import BOM, JsonEntry, merged, pruned
 from graphmem.cli.agents.kept_files import data_folder, keep, kept
 from graphmem.errors import ConfigurationInvalid
 
 RECORDS = "setup.json"
-BOM = "\ufeff"  # which some editors write at the beginning of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,9 @@ def plan(path: Path, edits: Sequence[Edit]) -> FileChange:
         text, record = _read(path), kept(RECORDS).get(str(path.resolve()))
         if text is not None and all(edit.value_in(text) == edit.value for edit in edits):
             return FileChange(path, text, text, record)
-        base = _without(text, record, edits)
+        # An entry that somebody wrote by hand is there again after an undo.
+        is_by_hand = record is None and all(isinstance(edit, JsonEntry | TomlEntry) for edit in edits)
+        base = text if is_by_hand else _without(text, record, edits)
         made = [path for edit in edits if isinstance(edit, JsonEntry) for path in edit.missing(base or "")]
         # What is there already is changed where it stands.
         after, splices = text if base is not None and text is not None else "", []
@@ -278,7 +280,8 @@ class TomlEntry:
         import tomlkit
         from tomlkit.items import InlineTable
 
-        if self.value_in(text) == self.value:
+        value = merged(before := self.value_in(text), self.value)
+        if before == value:
             return text
         document = tomlkit.parse(text.removeprefix(BOM))
         above: Any = document
@@ -290,7 +293,7 @@ class TomlEntry:
                 raise ValueError(f"{name} in it is no table")
         is_inline = isinstance(above, InlineTable)
         table = tomlkit.inline_table() if is_inline else tomlkit.table()
-        table.update(self.value)
+        table.update(value)
         if not is_inline:
             # A blank line before the table that follows.
             table.add(tomlkit.nl())
@@ -310,8 +313,19 @@ class TomlEntry:
         above: Any = document
         for name in self.path[:-1]:
             above = above[name]
+        table = above[self.path[-1]]
         del above[self.path[-1]]
-        return self._checked(text, text[: text.startswith(BOM)] + tomlkit.dumps(document))
+        after = text[: text.startswith(BOM)] + tomlkit.dumps(document)
+        # Comments behind the last value are about what follows.
+        lines = table.as_string().rstrip().split("\n")
+        behind = list(
+            takewhile(lambda line: not line.strip() or line.lstrip().startswith("#"), reversed(lines))
+        )
+        head = re.search(rf"^\[{re.escape('.'.join(self.path))}\]", text, re.MULTILINE)
+        if head and behind:
+            comments = "\n".join(reversed(behind)).lstrip("\r\n") + "\n"
+            after = after[: head.start()] + comments + after[head.start() :]
+        return self._checked(text, after)
 
     def _checked(self, before: str, after: str) -> str:
         """Return ``after`` if nothing but the table differs.

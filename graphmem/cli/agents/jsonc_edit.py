@@ -12,6 +12,8 @@ _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _STRINGS_AND_COMMENTS = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _STRINGS_AND_LAST_COMMAS = re.compile(rf"({_STRING})|,(?=\s*[}}\]])")
 _COMMENT_ON_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)?")
+BOM = "\ufeff"  # which some editors write at the beginning of a file
+STARTED_BY = {"type", "command", "args", "url", "httpUrl", "serverUrl", "headers"}
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
@@ -39,6 +41,8 @@ class JsonEntry:
 
         Raises ValueError: it is no JSON.
         """
+        if _is_empty(text):
+            return None
         plain = _checked(text)
         part = self._part(plain)
         return None if part is None else json.loads(plain[part.value : part.end])
@@ -48,9 +52,10 @@ class JsonEntry:
 
         Raises ValueError: it is no JSON, or has no room for it.
         """
-        if not text.strip("\ufeff \t\r\n"):
-            newline = "\r\n" if "\r\n" in text else "\n"
-            text = f"{text[:1]}{{}}{newline}" if text.startswith("\ufeff") else f"{{}}{newline}"
+        newline = "\r\n" if "\r\n" in text else "\n"
+        if _is_empty(text):
+            comments = text.rstrip(" \t\r\n")
+            text = f"{comments}{newline if comments.strip(BOM) else ''}{{}}{newline}"
         plain = _checked(text)
         start = _skip(plain, 0)
         for depth, name in enumerate(self.path):
@@ -65,22 +70,23 @@ class JsonEntry:
         part = next((each for each in _parts(plain, start) if self.is_of(each, plain)), None)
         if part is None:
             return _inserted(text, plain, start, self.key, self.value)
-        if self.is_default or json.loads(plain[part.value : part.end]) == self.value:
+        before = json.loads(plain[part.value : part.end])
+        wanted = self.value if self.key is None else merged(before, self.value)
+        if self.is_default or before == wanted:
             return text
         # In the layout of the text, for a line that has the indentation of the entry.
-        newline = "\r\n" if "\r\n" in text else "\n"
-        indented = json.dumps(self.value, indent=_unit(text), ensure_ascii=False)
+        indented = json.dumps(wanted, indent=_unit(text), ensure_ascii=False)
         rendered = indented.replace("\n", newline + _indent_at(text, part.begin))
         return text[: part.value] + rendered + text[part.end :]
 
     def missing(self, text: str) -> list[tuple[str, ...]]:
         """Return the paths of the members that :meth:`put` has to make for the entry, the shortest first."""
-        plain = _checked(text) if text.strip("\ufeff \t\r\n") else "{}"
+        plain = "{}" if _is_empty(text) else _checked(text)
         paths = [self.path[: depth + 1] for depth in range(len(self.path))]
         return [path for path in paths if _start(plain, path) is None]
 
     def removed(self, text: str) -> str:
-        if self.is_default or not text.strip("\ufeff \t\r\n"):
+        if self.is_default or _is_empty(text):
             return text
         plain = _checked(text)
         start, part = _start(plain, self.path), self._part(plain)
@@ -97,6 +103,21 @@ class JsonEntry:
         if start is None or plain[start] != ("[" if self.key is None else "{"):
             return None
         return next((each for each in _parts(plain, start) if self.is_of(each, plain)), None)
+
+
+def merged(before: Any, value: Any) -> Any:
+    """Return an entry with what somebody added to it by hand, such as ``env``."""
+    if not isinstance(before, dict) or not isinstance(value, dict):
+        return value
+    own = {name: each for name, each in before.items() if name not in value and name not in STARTED_BY}
+    return value | own | ({"env": before["env"]} if before.get("env") and value.get("env") == {} else {})
+
+
+def _is_empty(text: str) -> bool:
+    """Return whether a file has nothing but white space and comments."""
+    return not _STRINGS_AND_COMMENTS.sub(lambda each: each[0] if each[0][0] == '"' else "", text).strip(
+        f"{BOM} \t\r\n"
+    )
 
 
 def pruned(text: str, paths: Sequence[Sequence[str]]) -> str:
