@@ -295,14 +295,12 @@ class StdioClient:
     def _write_answer(self, request_id: RequestId | None, line: bytes) -> None:
         """Write the answer to a request, an empty one of nothing; of a batch with its last one."""
         batch = None if request_id is None else self._batches.pop(str(request_id), None)
-        if batch is None:
-            lines = [line] if line else []
-        else:
+        if batch is not None:
             batch.lines += [line] if line else []
             batch.left -= 1
-            lines = [] if batch.left or not batch.lines else [b"[" + b",".join(batch.lines) + b"]"]
-        for each in lines:
-            self._write_all(each)
+            line = b"" if batch.left or not batch.lines else b"[" + b",".join(batch.lines) + b"]"
+        if line:
+            self._write_all(line)
 
     def _write_all(self, line: bytes) -> None:
         left = memoryview(line.rstrip(b"\n") + b"\n")
