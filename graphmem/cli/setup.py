@@ -79,8 +79,7 @@ def _state(file: AgentFile, answers: dict[str, str] | None) -> dict[str, Any]:
 
 def _said(ask: Sequence[str]) -> dict[str, str]:
     """Return whether the agent itself has graphmem, by its own command; nothing where that is not there."""
-    program = shutil.which(ask[0]) if ask else None
-    if program is None:
+    if not ask or (program := shutil.which(ask[0])) is None:
         return {}
     try:
         done = subprocess.run(

@@ -151,10 +151,6 @@ async def _run(context: Context, row: source_answers.InterpretationRow) -> None:
     await _write(context, source, interpretation, reading)
 
 
-def is_harmless(warning: str) -> bool:
-    return not warning.startswith(LEFT_OUT)
-
-
 async def _write(
     context: Context,
     source: source_answers.SourceRow,
@@ -162,12 +158,13 @@ async def _write(
     reading: readings.Reading,
 ) -> None:
     """Write what was read, and end the interpretation: completed, or failed if that cannot be stored."""
+    # What does not come in is told first, as further warnings are not kept.
+    warnings = tuple(sorted(reading.warnings, key=lambda each: not each.startswith(LEFT_OUT)))
     interpretation = replace(
         interpretation,
         parser=reading.reader.parser,
         model=reading.reader.model,
-        # What does not come in is told first, as further warnings are not kept.
-        warnings=tuple(sorted(reading.warnings, key=is_harmless)[: writing.WARNINGS_LIMIT]),
+        warnings=warnings[: writing.WARNINGS_LIMIT],
     )
     await source_passages.store_at_once(context, source.source_id, reading.document)
     try:

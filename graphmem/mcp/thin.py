@@ -288,7 +288,6 @@ class StdioClient:
                     self._write_all(line)
 
     def _write(self, line: bytes, answered: RequestId | None = None) -> None:
-        """Write a message; ``answered``: the request that it answers."""
         with self._writing:
             self._write_answer(answered, line)
 

@@ -317,10 +317,8 @@ class TomlEntry:
         del above[self.path[-1]]
         after = text[: text.startswith(BOM)] + tomlkit.dumps(document)
         # Comments behind the last value are about what follows.
-        lines = table.as_string().rstrip().split("\n")
-        behind = list(
-            takewhile(lambda line: not line.strip() or line.lstrip().startswith("#"), reversed(lines))
-        )
+        lines = reversed(table.as_string().rstrip().split("\n"))
+        behind = list(takewhile(lambda line: not line.strip() or line.lstrip().startswith("#"), lines))
         head = re.search(rf"^\[{re.escape('.'.join(self.path))}\]", text, re.MULTILINE)
         if head and behind:
             comments = "\n".join(reversed(behind)).lstrip("\r\n") + "\n"
