@@ -96,7 +96,7 @@ MADE: Final = {
     ),
 }  # fmt: skip
 """Commands that make what an id of an example stands for, and where their answers have the id."""
-KEY: Final = "auth keys create tests --scopes read --scopes write --scopes admin".split()
+KEY: Final = ["auth", "keys", "create", "tests", "--scopes", "read", "--scopes", "write", "--scopes", "admin"]
 CACHE: Final = Path.home() / ".cache/graphmem"
 ADA, OTHER = "ent_0123456789abcdef01234567", "ent_76543210fedcba9876543210"
 
