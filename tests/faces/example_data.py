@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from graphmem.auth import local_actor
 from graphmem.context import Services
+from graphmem.receipts import recording
 from graphmem.registry import REGISTRY
 from tests.faces.parity_rows import AT, FILE, SPLIT, STORE, with_stored_ids
 from tests.support.actors import CONNECTION, DISABLED_ACCOUNT, SUBSCRIPTION
@@ -54,6 +56,10 @@ def stored_examples(
     known["$twin"] = stored["entities"][0]["entity_id"]
     known["$split"] = run("entities.split", {**SPLIT, "source_entity_id": known["$twin"]})["split_id"]
     known["$receipt"] = told(loop, services, lambda: run("context.retrieve", {"entity_id": ada}), run)
+    # Callers without the scope admin see their own receipts alone: it is that of the open local account.
+    query = "MATCH (receipt:Receipt {id: $id}) SET receipt.asker = $asker"
+    asker = recording.asker(local_actor("test"))
+    loop.run(services.database.script(query, id=known["$receipt"], asker=asker))
     known["$event"] = run("timeline.list", {"entity_id": ada})["events"][0]["id"]
     return known
 

@@ -345,7 +345,9 @@ SPECIAL = [
     Row("subscriptions.add", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
     Row("subscriptions.remove", {"subscription_id": "$subscription"}),
     Row("subscriptions.remove", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
-    # Who asks over HTTP is another caller there: tests/faces/test_receipts.py has what each face answers.
+    Row("receipts.get", {"receipt_id": "$receipt"}),
+    Row("receipts.replay", {"receipt_id": "$receipt"}),
+    # Each face leaves no receipt of its own there, and who asks over HTTP may see those of its own alone.
     Row("receipts.list", {"since": "2100-01-01"}),
     Row("receipts.list", {"of": "nobody", "include_total_count": True}),
     Row("receipts.list", {"since": "soon"}, "VALIDATION_INVALID_FORMAT", True),
