@@ -66,6 +66,7 @@ EXPECTED: Final = {
     r".*backup create graphmem.dump --without-files": 2,  # the file is there
     r"graphmem auth mcp-token": 6,  # the instance is not sealed
     r".*relationship-types rename": 2,  # there is no such type
+    r"graphmem receipts (show|replay)": 4,  # receipts are off, so there is none
     r"graphmem undo --transaction-id": 4,
     r"graphmem (withdraw|reinstate) --by-key": 4,  # the key wrote nothing
     r"graphmem instructions check": 1,  # before `instructions install`, or after --undo
