@@ -27,8 +27,7 @@ class ChangeAnswer(TypedDict):
 
     ``event_id`` is the same whenever the change is read, ``cursor`` is the place after it. ``fields_changed``
     are the names of ``fields``. A relationship has its ends in place of an entity. ``receipts`` counts those
-    of answers with what a withdrawal or a correction takes back. ``timestamp`` is when it
-    was recorded.
+    of answers with what a withdrawal or a correction takes back. ``timestamp`` is when it was recorded.
     """
 
     event_id: str

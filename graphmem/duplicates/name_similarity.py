@@ -20,10 +20,10 @@ from typing import Literal
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
+from graphmem import tables
 from graphmem.duplicates import TABLES
 from graphmem.model.identity import fold_text, index_key, words
 from graphmem.model.near_names import are_forms_of_one_name
-from graphmem.model.person_names import HONORIFICS
 from graphmem.text.identifiers import one_spelling
 from graphmem.text.words import is_emoji, word_set
 
@@ -44,7 +44,7 @@ SAME_WORD = 0.8  # least similarity of two words that count as the same word
 
 _FORMS = word_set(TABLES["words"]["legal_forms"])
 _ATTACHED_FORMS = tuple(TABLES["words"]["attached_forms"].split())
-_HONORIFICS = word_set(HONORIFICS)
+_HONORIFICS = word_set(tables.read("model/names_of_people")["honorifics"])
 _GENERATION_WORDS: dict[Kind, dict[str, str]] = {
     "person": TABLES["generations"], "company": {}, "other": {},
 }  # fmt: skip

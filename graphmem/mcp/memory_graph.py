@@ -248,7 +248,7 @@ def spellings(row: Row) -> list[str]:
 
 def ended_by(row: Row) -> list[str]:
     metadata = [(name, canonical.encode(value)) for name, value in row["snapshot"].items()]
-    return ending.ending_fields(metadata, times.now())
+    return [name for name, _ in ending.ends(metadata, times.now())]
 
 
 async def stored_as(

@@ -42,15 +42,15 @@ class Ending(NamedTuple):
 
 def ended(metadata: Iterable[tuple[str, str]], now: int) -> str | None:
     """Return the value (JSON) that says that a relationship ended before a time (microseconds), if it did."""
-    ends = [end for _, end in _ends(metadata, now)]
-    return min(ends).value if ends else None
+    moments = [end for _, end in ends(metadata, now)]
+    return min(moments).value if moments else None
 
 
 def validity(metadata: Iterable[tuple[str, str]]) -> tuple[int | None, int | None]:
     """Return when a relationship began, and the first instant after it, as far as its metadata says so."""
     fields = list(metadata)
-    ends = [end for _, end in _ends(fields, times.LATEST)]
-    return max(_starts(fields), default=None), min(ends).at if ends else None
+    moments = [end for _, end in ends(fields, times.LATEST)]
+    return max(_starts(fields), default=None), min(moments).at if moments else None
 
 
 def periods(metadata: Iterable[tuple[str, str]]) -> list[list[tuple[str, str]]]:
@@ -62,19 +62,15 @@ def periods(metadata: Iterable[tuple[str, str]]) -> list[list[tuple[str, str]]]:
     return [[(name, canonical.encode(value)) for name, value in each.items()] for each in listed]
 
 
-def ending_fields(metadata: Iterable[tuple[str, str]], now: int) -> list[str]:
-    return [name for name, _ in _ends(metadata, now)]
-
-
-def _ends(metadata: Iterable[tuple[str, str]], now: int) -> list[tuple[str, Ending]]:
+def ends(metadata: Iterable[tuple[str, str]], now: int) -> list[tuple[str, Ending]]:
     """Return the fields that say that a relationship ended before a time, each with that end. An end that
     lies before the start is that of an earlier time: who left and came back is there."""
     fields = list(metadata)
-    ends = ((name, _end(name, value)) for name, value in fields)
+    every = ((name, _end(name, value)) for name, value in fields)
     last_start = max(_starts(fields), default=times.EARLIEST)
     return [
         (name, end)
-        for name, end in ends
+        for name, end in every
         if end is not None and end.at <= now and (end.at > last_start or end.at == times.EARLIEST)
     ]
 

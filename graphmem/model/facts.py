@@ -59,6 +59,7 @@ RULE_VERSION: Final = "rule_version"
 """The field of a merge with the version of the rule by which it folds; the first where it has none."""
 NAME_FROM: Final = "name_from"
 """The field of a merge that says whose name is shown: ``source`` means the merged entity, else the target."""
+RENAMED: Final = "2-renamed"  # in place of the version, where a rule merged a company that was renamed
 
 
 def separated(fields: Mapping[str, str]) -> list[str]:

@@ -307,7 +307,7 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
     contact point, an explicit id, the type with the beginning of the id.
     """
     snapshot = read_fields(entity_type, snapshot, with_id=True)
-    if entity_type == "company" and (names := renamed(_plain_text(snapshot.get("name")))):
+    if entity_type in numbers.COMPANIES and (names := renamed(_plain_text(snapshot.get("name")))):
         snapshot["name"] = names[0]
     own = [names for names in own_rule(entity_type) if names[0] != numbers.CUSTOMER]
     for names in (*_NAMES, *own, *_CONTACT, *_EXPLICIT):

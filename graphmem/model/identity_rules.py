@@ -56,7 +56,7 @@ def alternatives(entity_type: str, registered: Alternatives | None) -> Alternati
     own = identity.merging(entity_type) if registered is None else registered
     if registered is None and ("title", "date_start") in own:
         own = (own[0], ("title", INSTANT), *own[CALLED_LEVEL:])
-    if registered is None and entity_type == "company":
+    if registered is None and entity_type in numbers.COMPANIES:
         own = (*own[:CALLED_LEVEL], ("name", identity.FORMER), *own[CALLED_LEVEL:])
     return () if own == identity.GENERAL[:-1] else own
 
@@ -187,7 +187,7 @@ class OwnRule:
     @cached_property
     def level_of_names(self) -> int:
         """The level whose ids ``Identified.called`` are."""
-        return CALLED_LEVEL + self.tells_former
+        return self.alternatives.index(("name",)) if self.tells_former else CALLED_LEVEL
 
     @cached_property
     def is_dated(self) -> bool:
@@ -242,13 +242,15 @@ class OwnRule:
         if level == 0 and ("title", INSTANT) in self.alternatives:
             called = self._twins(entity_id, evidence)
             level = CALLED_LEVEL if called else level
+        # From this level on, a name alone made the company.
+        level_of_names = self.level_of_names if self.tells_former else CALLED_LEVEL + 1
         is_off = level is not None and (
             level - self.first in self.off or self._is_abbreviated(entity_id, level, evidence)
         )
         same = number if number and level == CONTENT_LEVEL else self._same(entity_id, level, evidence)
         return Identified(
             level, evidence, is_off, None if is_part else same, number, level_of_number, is_part,
-            *((called, former) if level in (0, CALLED_LEVEL) else ()),
+            *((called, former) if level is not None and level < level_of_names else ()),
         )  # fmt: skip
 
     def _names_of_company(self, evidence: Evidence) -> tuple[frozenset[str], frozenset[str]]:

@@ -10,7 +10,6 @@ from itertools import chain
 from typing import Final
 
 from graphmem import tables
-from graphmem.model.identity import is_abbreviated
 
 WORDS_LIMIT: Final = 4
 LENGTH_LIMIT: Final = 100  # a name of more words or characters, or one with digits, is near no other
@@ -83,11 +82,6 @@ def is_form_of(word: str, other: str) -> bool:
     """Return whether two words of names may be one: one given name, an initial, or one slip apart."""
     is_short_form = not _OTHER_FORMS.get(word, frozenset()).isdisjoint(_OTHER_FORMS.get(other, ()))
     return is_short_form or _distance(word, other) < _FAR
-
-
-def is_short_for(folded: str, other: str) -> bool:
-    """Return whether a name has initials and is near a longer one."""
-    return are_near(folded, other) and is_abbreviated(folded) and not is_abbreviated(other)
 
 
 def _distance(word: str, other: str) -> int:

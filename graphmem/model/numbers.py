@@ -53,6 +53,7 @@ def _numbered(entity_type: str, group: Mapping[str, Any], fields: Mapping[str, s
         for field, others in (*fields.items(), *numbers.items())
         for name in (field, *others.split())
     }
+    names |= {f"{name}.": field for name, field in names.items() if name.endswith(("nr", "no"))}
     names |= {squeezed(name): "date" for name in group.get("dates", "").split()}
     names["date"] = "date" if "dates" in group else ""
     first, *_ = numbers
@@ -68,6 +69,7 @@ def _numbered(entity_type: str, group: Mapping[str, Any], fields: Mapping[str, s
 
 
 NUMBERED: Final[Mapping[str, Numbered]] = _read()  # the types that have numbers of their own
+COMPANIES: Final = frozenset(each for each, numbered in NUMBERED.items() if "vat_number" in numbered.numbers)
 FIELDS: Final = frozenset(number for each in NUMBERED.values() for number in each.numbers)
 _EVERY = [(each, name, field) for each in NUMBERED.values() for name, field in each.names.items()]
 VENDORS: Final = frozenset(name for _, name, field in _EVERY if field == VENDOR)

@@ -10,11 +10,6 @@ from typing import Final, NamedTuple
 from graphmem.model import identity, near_names
 
 FIELDS: Final = (identity.CANONICAL_NAME, "name", "full_name")
-HONORIFICS: Final = (
-    "mr mrs ms miss mx dr prof professor sir dame rev herr frau mme mlle monsieur madame signor signora dott "
-    "dottore señor señora senor senora sra phd esq dipl господин госпожа 先生 様 氏"
-)
-"""What stands before or behind the name of a person and is no part of it: words."""
 LIMIT: Final = 200  # texts of one group; with more of them, nobody in it is merged by the name alone
 _OWN: Final = "own"
 _OTHER: Final = "other"
@@ -91,8 +86,6 @@ def near(names: Iterable[PersonName], known: Known, id_of: Callable[[int, str], 
 
 def is_short_for_another(name: str, names: Iterable[str], meant: Collection[str]) -> bool:
     """Return whether a name has initials, which stand for a given name that is not meant."""
-    return any(
-        near_names.is_short_for(name, longer)
-        and not any(longer == each or near_names.are_near(longer, each) for each in meant)
-        for longer in names
-    )
+    longer = [each for each in names if near_names.are_near(name, each) and not identity.is_abbreviated(each)]
+    others = (other for other in longer if not any(near_names.are_near(other, each) for each in meant))
+    return identity.is_abbreviated(name) and any(other not in meant for other in others)

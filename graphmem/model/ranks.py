@@ -65,7 +65,3 @@ def rank(
         parts.append(str(usual if sources is None else sources.get(observation_source or "", 0)))
     parts.append(time_rank(observed_at))
     return ".".join(parts)
-
-
-def plain_rank(correction: bool, observed_at: int) -> str:
-    return f"{int(correction)}.{time_rank(observed_at)}"

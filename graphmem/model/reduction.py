@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from graphmem.model import canonical, facts, membership, merged_arrays, ranks
-from graphmem.model.identity import CANONICAL_NAME, NAME_FIELDS, identity_value
+from graphmem.model import canonical, facts, membership, merged_arrays, numbers, ranks
+from graphmem.model.identity import CANONICAL_NAME, NAME_FIELDS, company_names, identity_value
 from graphmem.model.rules import PLAIN, Rules
 
 
@@ -154,7 +154,7 @@ def greatest(holder: Winner | None, challenger: Winner) -> Winner:
 
 def merge_rule_of(entity_type: str, *, by_rule: bool) -> str | None:
     """Return the version by which a merge by rule folds: a renamed company shows its new name."""
-    return "2" if by_rule and entity_type == "company" else None
+    return facts.RENAMED if by_rule and entity_type in numbers.COMPANIES else None
 
 
 def merged_fold(
@@ -163,7 +163,8 @@ def merged_fold(
     """Return the fold that a survivor shows, if some of its members were merged by rule version 2.
 
     By version 2, the null of an entity does not clear the value of another, and the name of the target stays,
-    or that of the source where the merge says so. By version 1 the greatest winner decides.
+    or that of the source where the merge says so. Of companies that a rule merged, the name of the one that
+    says a former name stays. By version 1 the greatest winner decides.
 
     Args:
         folds: by entity, made under the same rules.
@@ -182,10 +183,16 @@ def merged_fold(
             if rule is None:
                 fold |= {name: greatest(fold.get(name), winner) for name, winner in more.items()}
             else:
-                fold = _joined(fold, more) if rule == "2" else _joined(more, fold)
+                stays = _says_former(fold) or not _says_former(more) if rule == facts.RENAMED else rule == "2"
+                fold = _joined(fold, more) if stays else _joined(more, fold)
         return fold
 
     return folded(survivor_id)
+
+
+def _says_former(fold: Fold) -> bool:
+    """Return whether a company says what it was called before."""
+    return bool(company_names({name: canonical.decode(winner.value) for name, winner in fold.items()})[1])
 
 
 def _joined(named: Fold, other: Fold) -> dict[str, Winner]:

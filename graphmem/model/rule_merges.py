@@ -182,7 +182,7 @@ def _possible_merge(merges: Merges, entity_id: str) -> RuleMerge | None:
     if merges.survivor(entity_id, level) != entity_id:
         # A merge that is a fact beats the rule.
         return None
-    if entity.called:
+    if entity.called and level == CALLED_LEVEL:
         return _with_called(merges, entity_id, entity)
     same = merges.identified(entity.same) if entity.same else None
     if same and entity.number and in_conflict(entity.evidence, same.evidence):
@@ -254,7 +254,13 @@ def _newest(merges: Merges, entity_id: str, entity: Identified) -> str | None:
     }
     if not later:
         newest = {n: each for n, each in fitting.items() if each.called & entity.called} | {entity_id: entity}
-    strongest = {n: each for n, each in newest.items() if each.level == 0}
+    strongest = {n: each for n, each in newest.items() if each.level != CALLED_LEVEL}
+    if entity.former and not later and not strongest:
+        # A number, say, made the company of a former name.
+        nameless = frozenset(pair for pair in entity.evidence if pair[0] not in person_names.FIELDS)
+        reached = {each: merges.identified(each) for each in _connected(merges, entity_id)}
+        known = {n: each for n, each in reached.items() if each and not in_conflict(nameless, each.evidence)}
+        strongest = {n: each for n, each in known.items() if each.level != CALLED_LEVEL}
     survivors = {merges.survivor(each, CALLED_LEVEL) for each in strongest or newest}
     is_one = not strongest and newest and frozenset.intersection(*(each.called for each in newest.values()))
     if len(survivors) != 1 and not is_one:

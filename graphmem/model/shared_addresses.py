@@ -11,20 +11,20 @@ accents, script, the order of the words and one slip; so do a name and that of t
 Daniela, senior and junior, and, where no given name is known, Mr and Mrs. Another family name with the same
 given name contradicts nothing: people marry. Birthdays contradict each other where both are full days, and
 are not each other with day and month exchanged. At an address of a role, such as ``info@``, every other name
-is another part.
+is another part. Forms of one record, which its own id names, are those of one person, whatever they say.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain, combinations, product
 from typing import Any, Final, NamedTuple
 
 from graphmem import tables
-from graphmem.model import canonical, dates, identity, ids, near_names, person_names
+from graphmem.model import canonical, dates, identity, ids, near_names
 from graphmem.model.numbers import NUMBERED
 
 EMAIL: Final = "email"
@@ -34,15 +34,9 @@ FORMS_LIMIT: Final = 200
 CURRENCY_LENGTH: Final = 3  # letters of the code of a currency; a sign such as $ may mean several
 _SHORT_FORM_LEAST: Final = 3
 """Letters of a given name that may be the beginning of its long form: Alex of Alexandra."""
-_GENDERED: Final = {
-    "": frozenset(("a", "e", "ia", "ie", "le", "na", "ne", "ina", "ine", "ella", "elle", "ette")),
-    "an": frozenset(("na", "ne")), "er": frozenset(("ra",)), "o": frozenset(("a",)), "e": frozenset(("a",)),
-}  # fmt: skip
-"""What the names of a man and of a woman end with that begin alike: Paul and Paula, Mario and Maria."""
-_HONORIFICS: Final = frozenset({
-    *person_names.HONORIFICS.split(),
-    "hr", "fr", "mag", "ing", "med", "don", "dona", "sr", "srta", "sig", "dottssa",
-})  # fmt: skip
+_NAMES: Final = tables.read("model/names_of_people")
+_GENDERED: Final = {ending: frozenset(others.split()) for ending, others in _NAMES["gendered"].items()}
+_HONORIFICS: Final = frozenset(f"{_NAMES['honorifics']} {_NAMES['short_honorifics']}".split())
 
 
 def _labels(listed: str) -> list[str]:
@@ -55,17 +49,14 @@ def _without_accents(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
 
 
-_TOLD_APART: Final = [
-    [frozenset(words.split()) for words in pair]
-    for pair in tables.read("model/names_of_people")["told_apart"]
-]
-"""Words beside two names that make them the names of two people."""
-_FIRST_AND_LAST: Final = [
-    [_labels(labels) for labels in pair] for pair in tables.read("model/names_of_people")["first_and_last"]
-]
-_FULL_NAMES: Final = _labels(tables.read("model/names_of_people")["full_names"])
+_GENERATIONS, _GENDERS = (
+    {word: side for side, words in enumerate(pair) for word in words.split()} for pair in _NAMES["told_apart"]
+)
+_FIRST_AND_LAST: Final = [[*map(_labels, pair)] for pair in _NAMES["first_and_last"]]
+_FULL_NAMES: Final = _labels(_NAMES["full_names"])
 _OTHER_LABELS: Final = frozenset((*chain(*chain(*_FIRST_AND_LAST)), *_FULL_NAMES))
-"""The labels of names of people in other languages than English."""
+_RECORD_FIELDS: Final = ("uuid", "external_id")
+RECORD_LENGTH: Final = 8  # the least of an id that names a record in any file; a shorter one may number rows
 _ROLES: Final = frozenset(
     word for words in tables.read("model/role_addresses").values() for word in words.split()
 )
@@ -89,6 +80,8 @@ class NumberForm(NamedTuple):
 
 
 AnyForm = Form | NumberForm
+Records = Mapping[AnyForm, Collection[str]]  # by form of a person, the ids of the records that say it
+NO_IDS: Final[Records] = {}
 
 
 def basis_of(entity_type: str | None) -> str | None:
@@ -105,7 +98,7 @@ def fields_of(entity_type: str) -> frozenset[str]:
     if basis_of(entity_type) == NUMBER:
         return frozenset(identity.identifying_names(entity_type, ((NUMBER, *NumberForm._fields),)))
     named = identity.identifying_names(entity_type, ((EMAIL, *Form._fields, "canonical_name", "full_name"),))
-    return _OTHER_LABELS.union(named, map(identity.squeezed, named))
+    return _OTHER_LABELS.union(named, map(identity.squeezed, named), _RECORD_FIELDS, ("externalid",))
 
 
 def beside_number(read: Mapping[str, Any]) -> NumberForm:
@@ -131,6 +124,13 @@ def form_of(entity_type: str, fields: Mapping[str, Any]) -> AnyForm | None:
     return form if any(form) else None
 
 
+def records_of(entity_type: str, fields: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the record that says what a person is, such as the UID of a card."""
+    read = identity.read_fields(entity_type, fields) if basis_of(entity_type) == EMAIL else {}
+    values = (identity.identity_value(read.get(name)) for name in _RECORD_FIELDS)
+    return [value for value in values if value and len(value) >= RECORD_LENGTH]
+
+
 def _name_in_other_languages(fields: Mapping[str, Any]) -> str | None:
     """Return the first and last name of a person, else the whole name, in another language than English."""
     texts = {identity.squeezed(label): identity.identity_value(value) for label, value in fields.items()}
@@ -148,7 +148,8 @@ def contradiction(form: AnyForm, other: AnyForm) -> str | None:
         return next((name for name, value, another in pairs if value and another and value != another), None)
     if form.name and other.name and names_contradict(form.name, other.name):
         return "name"
-    if form.birthday and other.birthday and _birthdays_contradict(form.birthday, other.birthday):
+    birthdays = [each.birthday for each in (form, other) if each.birthday and _day(each.birthday)]
+    if len(birthdays) > 1 and not _are_one_birthday(*birthdays):
         return "birthday"
     return None
 
@@ -159,11 +160,10 @@ def names_contradict(name: str, other: str) -> bool:
     words, others = _words(name), _words(other)
     if name == other or not words or not others or _script(words[0]) != _script(others[0]):
         return False
-    generations, genders = _TOLD_APART
-    spelled, others_spelled = (each.replace(".", "").replace(",", "").split() for each in (name, other))
-    if _are_told_apart(spelled[-1:], others_spelled[-1:], generations):
-        return True
-    if len(words) == len(others) == 1 and _are_told_apart(spelled, others_spelled, genders):
+    spelled = [each.replace(".", " ").replace(",", " ").split() for each in (name, other)]
+    generations = {_GENERATIONS.get(each[-1]) for each in spelled}
+    genders = {_GENDERS.get(each[0]) for each in spelled} if len(words) == len(others) == 1 else set[int]()
+    if {0, 1} in (generations, genders):
         return True
     if min(len(words), len(others)) == 1:
         return not any(_are_one(word, each) for word in words for each in others)
@@ -176,14 +176,6 @@ def names_contradict(name: str, other: str) -> bool:
     return not (
         any(_are_one(word, others_family) for word in given)
         and any(_are_one(family, each) for each in others_given)
-    )
-
-
-def _are_told_apart(words: Sequence[str], others: Sequence[str], sides: Sequence[frozenset[str]]) -> bool:
-    """Return whether one name has a word of one side, and the other name one of the other."""
-    return any(
-        not side.isdisjoint(words) and not opposite.isdisjoint(others)
-        for side, opposite in (sides, sides[::-1])
     )
 
 
@@ -228,11 +220,6 @@ def _are_one(word: str, other: str) -> bool:
         return False
     is_short_form = len(short) >= _SHORT_FORM_LEAST and long.startswith(short)
     return is_short_form or near_names.is_form_of(word, other)
-
-
-def _birthdays_contradict(birthday: str, other: str) -> bool:
-    days = _day(birthday), _day(other)
-    return None not in days and not _are_one_birthday(birthday, other)
 
 
 def _are_one_birthday(birthday: str, other: str) -> bool:
@@ -289,7 +276,9 @@ class Parting:
         )
 
     @classmethod
-    def of_forms(cls, owner: str, entity_type: str, address: str, forms: Iterable[AnyForm]) -> Parting:
+    def of_forms(
+        cls, owner: str, entity_type: str, address: str, forms: Iterable[AnyForm], records: Records = NO_IDS
+    ) -> Parting:  # fmt: skip
         """Return the parting that the forms at an address, normalised, come to."""
         forms = sorted(set(forms), key=str)
         ids_of = {form: _part_ids(owner, entity_type, address, form) for form in forms}
@@ -299,10 +288,10 @@ class Parting:
             return cls(of_roles if len({*of_roles.values()}) > 1 else dict.fromkeys(forms))
         if len(forms) > FORMS_LIMIT:
             return cls({form: _own_part_id(ids_of[form]) for form in forms[: FORMS_LIMIT + 1]})
-        if not any(contradiction(form, other) for form, other in combinations(forms, 2)):
+        if not any(_contradict(form, other, records) for form, other in combinations(forms, 2)):
             return cls(dict.fromkeys(forms))
-        linked = {form: [other for other in forms if _are_linked(form, other)] for form in forms}
-        ambiguous = [form for form in forms if _is_ambiguous(form, linked[form], forms)]
+        linked = {form: [other for other in forms if _are_linked(form, other, records)] for form in forms}
+        ambiguous = [form for form in forms if _is_ambiguous(form, linked[form], forms, records)]
         groups = _components([form for form in forms if form not in ambiguous], linked)
         parts: dict[AnyForm, str | None] = dict.fromkeys(ambiguous)
         for group in groups:
@@ -381,20 +370,34 @@ class AddressForms:
     entity_type: str
     address: str
     forms: set[AnyForm] = field(default_factory=set)
+    records: dict[AnyForm, set[str]] = field(default_factory=dict)
+
+    def add(self, form: AnyForm, records: Collection[str]) -> None:
+        self.forms.add(form)
+        if records:
+            self.records.setdefault(form, set()).update(records)
 
 
-def _is_ambiguous(form: AnyForm, linked: list[AnyForm], forms: list[AnyForm]) -> bool:
+def _is_ambiguous(form: AnyForm, linked: list[AnyForm], forms: list[AnyForm], records: Records) -> bool:
     """Return whether a form is linked with two that contradict each other, or may be anybody's.
 
     So is a birthday without a name, where a birthday is not known. What is said beside a number may be
     said of others with whom it has nothing in common.
     """
-    if any(contradiction(other, further) for other, further in combinations(linked, 2)):
+    if any(_contradict(other, further, records) for other, further in combinations(linked, 2)):
         return True
-    others = [other for other in forms if other != form and contradiction(form, other) is None]
+    others = [other for other in forms if other != form and not _contradict(form, other, records)]
     if isinstance(form, NumberForm):
         return not linked and bool(others)
     return not (form.name or linked) and any(isinstance(other, Form) and other.name for other in others)
+
+
+def _contradict(form: AnyForm, other: AnyForm, records: Records) -> bool:
+    return contradiction(form, other) is not None and not _are_one_record(form, other, records)
+
+
+def _are_one_record(form: AnyForm, other: AnyForm, records: Records) -> bool:
+    return not frozenset(records.get(form, ())).isdisjoint(records.get(other, ()))
 
 
 def _components(waiting: list[AnyForm], linked: Mapping[AnyForm, list[AnyForm]]) -> list[set[AnyForm]]:
@@ -411,8 +414,10 @@ def _components(waiting: list[AnyForm], linked: Mapping[AnyForm, list[AnyForm]])
     return groups
 
 
-def _are_linked(form: AnyForm, other: AnyForm) -> bool:
+def _are_linked(form: AnyForm, other: AnyForm, records: Records) -> bool:
     """Return whether two forms have something in common, and contradict each other in nothing."""
+    if _are_one_record(form, other, records):
+        return form != other
     if isinstance(form, NumberForm) or isinstance(other, NumberForm):
         has_shared = any(value and value == another for value, another in zip(form, other, strict=True))
         return form != other and has_shared and contradiction(form, other) is None

@@ -1,7 +1,7 @@
 """Lists of entities: by their types, times, fields and relationships, in any order, and by a search."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final, NotRequired
+from typing import Annotated, Final, NotRequired
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -45,10 +45,6 @@ def _known_order(sort_by: str) -> str:
     return name
 
 
-def _known_way(sort_order: Any) -> Any:
-    return sort_order.strip().lower() if isinstance(sort_order, str) else sort_order
-
-
 class EntityFilters(ByWriter, TypeFilters):
     include_deleted: IncludeDeleted = False
     include_merged: bool = Field(default=False, description="Also what is merged into others.")
@@ -87,7 +83,9 @@ class QueryEntities(Paged):
         AfterValidator(_known_order),
     ] = "entity_id"
     sort_order: Annotated[
-        Way, BeforeValidator(_known_way), Field(description="Equal keys go by id, the same way.")
+        Way,
+        BeforeValidator(lambda way: way.strip().lower() if isinstance(way, str) else way),
+        Field(description="Equal keys go by id, the same way."),
     ] = "asc"
     include_snapshots: bool = Field(default=True, description="With their snapshots.")
     fields: FieldNames = EVERY_FIELD

@@ -39,9 +39,7 @@ class ListReceipts(Paged):
         """The ids of what is to be behind the receipts; a name stands for all that it wrote."""
         named = [each for each in (self.about, self.of) if each is not None]
         keys = [key for each in named if not _ID.match(each) for key in _keys(each)]
-        return [each for each in named if _ID.match(each)] + [
-            ids.writing_id(e, 0, times.LATEST) for e in keys
-        ]
+        return [*filter(_ID.match, named), *(ids.writing_id(each, 0, times.LATEST) for each in keys)]
 
 
 def _keys(name: str) -> list[str]:
@@ -116,9 +114,7 @@ class NameReceipt(Arguments):
 
 
 class GetReceipt(NameReceipt):
-    format: Annotated[Literal["json", "prov-json"], Field(description="prov-json: also as an activity.")] = (
-        "json"
-    )
+    format: Annotated[Literal["json", "prov-json"], Field(description="prov-json adds it.")] = "json"
 
 
 class Receipt(ReceiptSummary):

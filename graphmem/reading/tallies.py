@@ -101,7 +101,7 @@ def _fold(total: Sum, winners: Iterable[list[Any]], at: int, *, is_relationship:
     parts: dict[str, dict[str, Winner]] = {}
     shown: dict[str, Winner] = {}
     for dates, (field, is_correction, observed_at, observation_id, value) in winners:
-        winner = Winner(ranks.plain_rank(bool(is_correction), observed_at), observation_id, value)
+        winner = Winner(f"{bool(is_correction):d}.{ranks.time_rank(observed_at)}", observation_id, value)
         counts, holds = total.by_dates[repr(dates)]
         if counts:
             key = period_folds.part_key(dict(dates[0]), dates[1], is_relationship=is_relationship)

@@ -5,9 +5,9 @@ import binascii
 import hashlib
 import io
 from pathlib import PurePosixPath
-from typing import Annotated, Any, BinaryIO, Final, NotRequired, cast
+from typing import Annotated, BinaryIO, Final, NotRequired, cast
 
-from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import Field, WrapValidator
 from typing_extensions import TypedDict
 
 from graphmem import errors
@@ -40,11 +40,10 @@ class Upload:
         self.file = file
 
 
-def _content(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    return value if isinstance(value, Upload) else handler(value)
-
-
-FileContent = Annotated[str | None, WrapValidator(_content), Field(description="A file in base64.")]
+FileContent = Annotated[
+    str | None, WrapValidator(lambda value, handler: value if isinstance(value, Upload) else handler(value)),
+    Field(description="A file in base64."),
+]  # fmt: skip
 FilePath = Annotated[
     Annotated[str, Field(min_length=1, max_length=PATH_CHARACTERS_LIMIT), NotBlank] | None,
     Field(description="Or its path."),

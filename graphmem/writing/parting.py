@@ -7,7 +7,7 @@ stored observations are about, :func:`move` comes first: no fact changes, only t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -42,6 +42,7 @@ class AddressForm(NamedTuple):
 
     address: str
     form: AnyForm
+    records: Collection[str] = ()  # the ids of the records that say it
 
 
 def address_form(
@@ -63,7 +64,8 @@ def address_form(
     }
     address = identity.identifying_value(entity_type, basis, identity.read_fields(entity_type, values))
     form = shared_addresses.form_of(entity_type, values)
-    return AddressForm(address, form) if address and form else None
+    records = shared_addresses.records_of(entity_type, values)
+    return AddressForm(address, form, records) if address and form else None
 
 
 def of_item(item: Item) -> AddressForm | None:
@@ -81,7 +83,7 @@ def note(
     """Add the form of an item to those of its address."""
     if identified is not None:
         known = addresses.setdefault(address_id, AddressForms(entity_type, identified.address))
-        known.forms.add(identified.form)
+        known.add(identified.form, identified.records)
 
 
 def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
@@ -97,15 +99,12 @@ def know(state: State, addresses: Mapping[str, AddressForms]) -> None:
         if address_id in state.addresses.unparted or state.head(address.entity_type).alternatives is not None:
             continue
         is_known = address.forms <= known.parts.keys() if known else len(address.forms) < 2
-        if is_known:
+        if is_known and not (known and known.is_shared and address.records):
             continue
         forms = {*(known.parts if known else ()), *address.forms}
-        parting = Parting.of_forms(state.owner, address.entity_type, address.address, forms)
-        if (
-            known
-            and not known.is_crowded
-            and any(parting.parts.get(f) != known.parts[f] for f in known.parts)
-        ):
+        parting = Parting.of_forms(state.owner, address.entity_type, address.address, forms, address.records)
+        moves = known and any(parting.parts.get(f) != known.parts[f] for f in known.parts)
+        if known and not known.is_crowded and (moves or address.records):
             state.addresses.unparted[address_id] = address
         elif known or parting.is_shared:
             state.addresses.partings[address_id] = parting
@@ -143,7 +142,7 @@ def _may_contradict(state: State, entity: Thing, address: AddressForms | None) -
 def _part(state: State, address_id: str, entity_type: str, identified: AddressForm | None) -> str | None:
     """Return the part of an address that something is about; ``None`` for the address itself."""
     parting = state.addresses.partings.get(address_id)
-    return parting.part(state.owner, entity_type, *identified) if parting and identified else None
+    return parting.part(state.owner, entity_type, *identified[:2]) if parting and identified else None
 
 
 def placed(item: Item, state: State) -> Item:
@@ -233,13 +232,12 @@ async def _move(queries: Queries, state: State, address_id: str) -> Placed:
     entity = state.entities.get(address_id)
     assert entity is not None
     rows, identified = await _read(queries, entity, entity.parting.ids if entity.parting else ())
-    at_address = [*filter(None, identified.values())]
     waiting = state.addresses.unparted[address_id]
-    address = at_address[0].address if at_address else waiting.address if waiting else ""
-    forms = {each.form for each in at_address} | (waiting.forms if waiting else set())
-    parting = Parting.of_forms(state.owner, entity.kind, address, forms)
+    at_address = _together(entity.kind, identified.values(), waiting)
+    address = at_address.address
+    parting = Parting.of_forms(state.owner, entity.kind, address, at_address.forms, at_address.records)
     part_of = {
-        observation_id: parting.part(state.owner, entity.kind, *each) if each else None
+        observation_id: parting.part(state.owner, entity.kind, address, each.form) if each else None
         for observation_id, each in identified.items()
     }
     former = parting.former(state.owner, entity.kind, address)
@@ -279,11 +277,23 @@ async def of_observations(
 ) -> Parting | None:
     """Return the parting that the observations of an address and its parts come to, if it is one."""
     _, identified = await _read(queries, entity, part_ids)
-    at_address = [*filter(None, identified.values())]
-    if not at_address:
+    at_address = _together(entity.kind, identified.values())
+    if not at_address.forms:
         return None
-    forms = {each.form for each in at_address}
-    return Parting.of_forms(owner, entity.kind, at_address[0].address, forms)
+    return Parting.of_forms(owner, entity.kind, at_address.address, at_address.forms, at_address.records)
+
+
+def _together(
+    entity_type: str, identified: Iterable[AddressForm | None], waiting: AddressForms | None = None
+) -> AddressForms:
+    """Return what stored observations, and those that wait, say of the people at one address."""
+    forms = waiting.forms if waiting else ()
+    every = [AddressForm(waiting.address, form, waiting.records.get(form, ())) for form in forms if waiting]
+    together = AddressForms(entity_type, "")
+    for each in filter(None, [*every, *identified]):
+        together.address = each.address
+        together.add(each.form, each.records)
+    return together
 
 
 def note_former(state: State, entities: Things, kind: str, former: Mapping[str, Parting]) -> None:

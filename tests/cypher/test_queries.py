@@ -511,6 +511,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         42: "9e524816de668b8feb08491a5aab28e7462d7a5e179416d255bd2f50c707edfd",
         43: "7adc37c8bd3368360a78c6a9e3da0e766bc50812e00526ecf29efc82fa4c472f",
         44: "517b625b12e3aa87e3d6f5c326f7eff2b3671fa167fd1d03678b7b5d08d2a26c",
+        45: "db4f8950fee305b86945912119694f9abdece37d05335295140065adf58fa34e",
     }
 
 

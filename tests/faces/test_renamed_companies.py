@@ -45,6 +45,23 @@ def test_a_renamed_company_is_one_under_its_new_name(
     assert audited(False) == {}
 
 
+@pytest.mark.parametrize("entity_type", ["company", "organization", "supplier"])
+@pytest.mark.parametrize("numbered", [None, 0, 1])
+def test_so_is_a_company_of_another_type_and_with_a_number_under_either_name(
+    run: Call, audited: Audited, entity_type: str, numbered: int | None
+) -> None:
+    items = [OLD, NEW, RENAMED["formerly"]]
+    if numbered is not None:
+        items[numbered] = {**items[numbered], "vat_id": "DE 1"}
+    for number, order in enumerate(permutations(items)):
+        text = json.dumps(order).replace("Kontor", f"Kontor {number}").replace("DE 1", f"DE 1{number}")
+        store(run, [{**item, "entity_type": entity_type} for item in json.loads(text)])
+    page = run("entities.query", entity_type=entity_type)
+    names = sorted(each["canonical_name"] for each in page["entities"])
+    assert names == [f"Beta Kontor {number}" for number in range(6)]
+    assert audited(False) == {}
+
+
 @pytest.mark.parametrize(
     "order", [*permutations((OLD, {**NEW, "vat_id": "DE 1"}, {**NEW, "formerly": "Alfa Kontor"}))]
 )

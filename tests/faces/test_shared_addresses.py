@@ -317,6 +317,23 @@ def test_more_names_than_can_be_compared_join_nothing(
     assert audited(False) == {}
 
 
+CARD = {**NILS, "observed_at": "2026-01-01", "external_id": "urn:uuid:7d1e2f00"}
+RENAMED_CARD = {**CARD, "name": "Tore Holmvik", "observed_at": "2026-02-01"}
+
+
+@pytest.mark.parametrize(
+    "order", [*permutations((CARD, RENAMED_CARD, BERIT, {**NILS, "observed_at": "2026-01-02"}))][::5]
+)
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_record_that_says_another_name_is_about_the_same_person(
+    run: Call, audited: Audited, order: Any, at_once: bool
+) -> None:
+    for entities in [[*order]] if at_once else [[each] for each in order]:
+        run("store", entities=entities)
+    assert sorted(name for name, _ in shown(run).values()) == ["Berit Holmvik", "Tore Holmvik"]
+    assert audited(False) == {}
+
+
 def test_what_is_said_by_id_parts_nobody(run: Call, audited: Audited) -> None:
     (nils,) = (each["entity_id"] for each in run("store", entities=[NILS])["entities"])
     run("entities.correct", entity_id=nils, field="name", value="Berit Holmvik")
