@@ -31,8 +31,6 @@ from graphmem.model.schema import SchemaDocument
 from graphmem.model.schema.changes import FIRST_VERSION
 
 _PLAIN_KINDS: Final = frozenset(kind.name for kind in facts.TABLE if kind.has_values and kind.live is None)
-
-
 AFFECTED: Final = "receipt.affected"
 AFFECTED_FROM: Final = 1_000_000  # the first index of such changes among those of their transaction
 _Subjects = tuple[list[Known], list[str], list[tuple[str, Json]]]
@@ -75,11 +73,9 @@ async def _with_receipts(context: Context, changes: list[Change]) -> list[Change
     if context.services.receipts.mode == "off":
         return changes
     taken = [e for e in changes if e.before and (e.transaction.withdrawals or e.kind == "entity.corrected")]
-    joined = [",".join(winner.observation_id for winner in each.before.values()) for each in taken]
-    told = [
-        [sorted({*ids.split(",")}), each.transaction.recorded_at]
-        for ids, each in zip(joined, taken, strict=True)
-    ]
+    joined = (",".join(winner.observation_id for winner in each.before.values()) for each in taken)
+    every = zip(joined, taken, strict=True)
+    told = [[sorted({*ids.split(",")}), each.transaction.recorded_at] for ids, each in every]
     counts = await context.graph.only("receipt.told", list[int], told=told) if told else []
     affected = [
         replace(each, kind=AFFECTED, index=AFFECTED_FROM + each.index, details={"receipts": str(count)})

@@ -141,8 +141,10 @@ def _name_in_other_languages(fields: Mapping[str, Any]) -> str | None:
     return None
 
 
-def contradiction(form: AnyForm, other: AnyForm) -> str | None:
+def contradiction(form: AnyForm, other: AnyForm, records: Records = NO_IDS) -> str | None:
     """Return the field in which two forms contradict each other, if there is one."""
+    if _are_one_record(form, other, records):
+        return None
     if isinstance(form, NumberForm) or isinstance(other, NumberForm):
         pairs = zip(NumberForm._fields, form, other, strict=True)
         return next((name for name, value, another in pairs if value and another and value != another), None)
@@ -288,7 +290,7 @@ class Parting:
             return cls(of_roles if len({*of_roles.values()}) > 1 else dict.fromkeys(forms))
         if len(forms) > FORMS_LIMIT:
             return cls({form: _own_part_id(ids_of[form]) for form in forms[: FORMS_LIMIT + 1]})
-        if not any(_contradict(form, other, records) for form, other in combinations(forms, 2)):
+        if not any(contradiction(form, other, records) for form, other in combinations(forms, 2)):
             return cls(dict.fromkeys(forms))
         linked = {form: [other for other in forms if _are_linked(form, other, records)] for form in forms}
         ambiguous = [form for form in forms if _is_ambiguous(form, linked[form], forms, records)]
@@ -384,16 +386,12 @@ def _is_ambiguous(form: AnyForm, linked: list[AnyForm], forms: list[AnyForm], re
     So is a birthday without a name, where a birthday is not known. What is said beside a number may be
     said of others with whom it has nothing in common.
     """
-    if any(_contradict(other, further, records) for other, further in combinations(linked, 2)):
+    if any(contradiction(other, further, records) for other, further in combinations(linked, 2)):
         return True
-    others = [other for other in forms if other != form and not _contradict(form, other, records)]
+    others = [other for other in forms if other != form and not contradiction(form, other, records)]
     if isinstance(form, NumberForm):
         return not linked and bool(others)
     return not (form.name or linked) and any(isinstance(other, Form) and other.name for other in others)
-
-
-def _contradict(form: AnyForm, other: AnyForm, records: Records) -> bool:
-    return contradiction(form, other) is not None and not _are_one_record(form, other, records)
 
 
 def _are_one_record(form: AnyForm, other: AnyForm, records: Records) -> bool:

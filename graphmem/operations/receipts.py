@@ -71,8 +71,8 @@ class ReceiptPage(PageEnvelope):
 
 
 @operation(
-    "receipts.list", "GET /receipts", tool="list_receipts", scope=Scope.READ, sandbox=False, heavy=True,
-)  # fmt: skip
+    "receipts.list", "GET /receipts", tool="list_receipts", scope=Scope.READ, sandbox=False, heavy=True
+)
 @within_budget("receipts", is_page=True)
 async def list_receipts(context: Context, arguments: ListReceipts) -> ReceiptPage:
     """List what was answered to whom: receipts of contexts, searches and look-ups, newest first.
@@ -127,9 +127,8 @@ class Receipt(ReceiptSummary):
 
 
 @operation(
-    "receipts.get", "GET /receipts/{receipt_id}", command="receipts show", scope=Scope.READ,
-    heavy=True, sandbox=False, reason=_REASON, errors=(NotFound,),
-    example={"receipt_id": EXAMPLE_RECEIPT_ID},
+    "receipts.get", "GET /receipts/{receipt_id}", command="receipts show", scope=Scope.READ, heavy=True,
+    sandbox=False, reason=_REASON, errors=(NotFound,), example={"receipt_id": EXAMPLE_RECEIPT_ID},
 )  # fmt: skip
 async def get_receipt(context: Context, arguments: GetReceipt) -> Receipt:
     """Return what was answered, to the byte, and what became of each observation behind it."""

@@ -1,2 +1,1 @@
-"""Receipts: what was told to whom. An answer notes what it shows while it is made, which asks the database
-nothing (:mod:`.collected`); the process that answered writes its receipts soon after (:mod:`.recording`)."""
+"""Receipts: what was told to whom, collected while an answer is made and recorded soon after."""

@@ -233,14 +233,13 @@ async def _move(queries: Queries, state: State, address_id: str) -> Placed:
     assert entity is not None
     rows, identified = await _read(queries, entity, entity.parting.ids if entity.parting else ())
     waiting = state.addresses.unparted[address_id]
-    at_address = _together(entity.kind, identified.values(), waiting)
-    address = at_address.address
-    parting = Parting.of_forms(state.owner, entity.kind, address, at_address.forms, at_address.records)
+    known = _together(entity.kind, identified.values(), waiting)
+    parting = Parting.of_forms(state.owner, entity.kind, known.address, known.forms, known.records)
     part_of = {
-        observation_id: parting.part(state.owner, entity.kind, address, each.form) if each else None
+        observation_id: parting.part(state.owner, entity.kind, known.address, each.form) if each else None
         for observation_id, each in identified.items()
     }
-    former = parting.former(state.owner, entity.kind, address)
+    former = parting.former(state.owner, entity.kind, known.address)
     now = {each: each for each in parting.ids} | {each: it.whole or each for each, it in former.items()}
     targets = _targets(rows, part_of, address_id, now)
     need(state, [*former, *(target for _, target in targets if target)])
@@ -277,20 +276,18 @@ async def of_observations(
 ) -> Parting | None:
     """Return the parting that the observations of an address and its parts come to, if it is one."""
     _, identified = await _read(queries, entity, part_ids)
-    at_address = _together(entity.kind, identified.values())
+    at_address = _together(entity.kind, identified.values(), None)
     if not at_address.forms:
         return None
     return Parting.of_forms(owner, entity.kind, at_address.address, at_address.forms, at_address.records)
 
 
-def _together(
-    entity_type: str, identified: Iterable[AddressForm | None], waiting: AddressForms | None = None
-) -> AddressForms:
+def _together(kind: str, every: Iterable[AddressForm | None], waiting: AddressForms | None) -> AddressForms:
     """Return what stored observations, and those that wait, say of the people at one address."""
     forms = waiting.forms if waiting else ()
-    every = [AddressForm(waiting.address, form, waiting.records.get(form, ())) for form in forms if waiting]
-    together = AddressForms(entity_type, "")
-    for each in filter(None, [*every, *identified]):
+    new = [AddressForm(waiting.address, form, waiting.records.get(form, ())) for form in forms if waiting]
+    together = AddressForms(kind, "")
+    for each in filter(None, [*new, *every]):
         together.address = each.address
         together.add(each.form, each.records)
     return together

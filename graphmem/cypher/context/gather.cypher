@@ -97,7 +97,7 @@ CALL (matches, fitting) {
         | [lists[0][i], head([placed IN [[relationship.key, lists[1][i]]] | <entity._placed>])]]]),
       CASE WHEN entity.id IN $entity_ids[..$origins]
         THEN size([word IN $words WHERE ' ' + other.text CONTAINS ' ' + word]) ELSE 0 END, relationship.refold,
-      CASE WHEN entity.id IN $entity_ids[..$origins] THEN head([placed IN [[other.id, other.sealed_text]] | <entity._placed>]) END, relationship.winners]) AS related
+      CASE WHEN entity.id IN $entity_ids[..$origins] THEN head([placed IN [[other.id, other.sealed_text]] | <entity._placed>]) END, relationship.winners, <context._named_by>]) AS related
   }
   RETURN collect([<entity._row>, entity.ranks, winners, history, related]) AS entities
 }

@@ -51,6 +51,6 @@ CALL (entity) {
   RETURN collect([relationship.key, relationship.type, direction, other.id, other.type,
     head([placed IN [[other.id, other.canonical_name]] | <entity._placed>]), relationship.last_observation_at,
     relationship.turn[1], [field IN metadata | [field[0], head([placed IN [[relationship.key, field[1]]] | <entity._placed>])]], matches,
-    relationship.refold, head([placed IN [[other.id, other.sealed_text]] | <entity._placed>]), relationship.winners]) AS related
+    relationship.refold, head([placed IN [[other.id, other.sealed_text]] | <entity._placed>]), relationship.winners, <context._named_by>]) AS related
 }
 RETURN collect([entity.id, related]) AS entities

@@ -350,7 +350,8 @@ def _relationship(
         place, weight, about, related.relationship_type, canonical.encode(related.entity_name),
         related.last_observation_at, related.observation_id, _relationship_words(about, related),
         direction=related.direction, metadata=metadata, ended=ending.ended(metadata, now), since=since,
-        until=until, related=About(related.entity_id, related.entity_type, related.entity_name),
+        until=until,
+        related=About(related.entity_id, related.entity_type, related.entity_name, "", related.named_by),
         set_by=",".join(sorted({*related.winners})), key=related.relationship_key,
     )  # fmt: skip
 

@@ -153,6 +153,9 @@ def facts_of(lines: Sequence[Line], passages: Sequence[FoundPassage], collected:
     for about in (about for line in lines for about in (line.about, line.related)):
         if about is not None and about.id in collected.rows:
             facts += collected.of(about.id, (), about.name, {})
+        elif about is not None and about.named_by:
+            name, set_by = about.named_by
+            facts.append(Fact(about.id, name, "", cut(canonical.encode(about.name)), set_by.split(","), []))
     for line in lines:
         beside = [each.observation_id for each in (*line.contested, *line.earlier)]
         key = line.about.id, line.field, "" if line.until is None else times.render(line.until)
@@ -161,7 +164,9 @@ def facts_of(lines: Sequence[Line], passages: Sequence[FoundPassage], collected:
             key, fields = (line.key, "", ""), {name: canonical.decode(each) for name, each in line.metadata}
             told = [line.field, line.direction, line.related.id, fields, line.ended]
             value = canonical.encode(told)
-        facts.append(Fact(*key, cut(value), (line.set_by or line.observation_id).split(","), beside))
+        facts.append(
+            Fact(*key, cut(value), [*filter(None, (line.set_by or line.observation_id).split(","))], beside)
+        )
     return facts
 
 

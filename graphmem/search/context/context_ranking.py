@@ -64,12 +64,13 @@ class Observed(NamedTuple):
 
 
 class About(NamedTuple):
-    """The entity that a line is about; ``former`` is the former name by which the question names it."""
+    """An entity, its former name in the question; of one at the other end the field and who set its name."""
 
     id: str
     type: str
     name: str
     former: str = ""
+    named_by: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from graphmem.context import Context
 from graphmem.model import merged_arrays, ranks, times
+from graphmem.model.identity import NAME_FIELDS
 from graphmem.reading import recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.relationship_pages import EdgeRequest, relationship_page
@@ -48,6 +49,7 @@ class RelatedRow(NamedTuple):
     refold: int | None
     text: str | None = None
     winners: Sequence[str] = ()
+    named_by: tuple[str, str] | None = None
 
     def compared(self, words: Sequence[str]) -> RelatedRow:
         """Return the row with its number of matches, as ``context/gather.cypher`` counts them."""
@@ -129,9 +131,11 @@ async def _related_then(context: Context, entity_id: str, clocks: Clocks) -> lis
         )
         metadata = [pair for pair in snapshot_of(row).items() if len(pair[1]) <= METADATA_LIMIT]
         if (other := others.get(other_id)) is not None:
+            set_by = dict(zip(other.fields, other.winners, strict=True))
             related.append(RelatedRow(
                 row.key, row.type, direction, other.id, other.type, other.name, row.last_observation_at,
                 max(row.winners, default=""), metadata, 0, None, None, row.winners,
+                next(((name, set_by[name]) for name in NAME_FIELDS if name in set_by), None),
             ))  # fmt: skip
     return related
 
