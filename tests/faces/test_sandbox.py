@@ -21,7 +21,7 @@ CLOSED = {
     "writings.withdraw", "writings.reinstate", "agents.grant", "agents.grants", "agents.quarantine",
     "agents.release", "agents.revoke", "agents.suspend", "undo",
     "server.check_snapshots", "keys.create", "keys.list", "keys.revoke", "keys.rotate",
-    "connections.revoke",
+    "connections.revoke", "receipts.get", "receipts.list", "receipts.replay",
     "subscriptions.add", "subscriptions.list", "subscriptions.remove",
 }  # fmt: skip
 ADA = {"entity_type": "person", "name": "Ada"}

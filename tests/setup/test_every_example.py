@@ -7,6 +7,7 @@ it, in which databases, accounts, backups and moves are run as well. What needs 
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import json
 import operator
@@ -98,6 +99,7 @@ MADE: Final = {
 }  # fmt: skip
 """Commands that make what an id of an example stands for, and where their answers have the id."""
 KEY: Final = ["auth", "keys", "create", "tests", "--scopes", "read", "--scopes", "write", "--scopes", "admin"]
+SILENT_SECONDS, TIMES_PRESSED = 15.0, 5
 CACHE: Final = Path.home() / ".cache/graphmem"
 ADA, OTHER = "ent_0123456789abcdef01234567", "ent_76543210fedcba9876543210"
 
@@ -275,16 +277,25 @@ def by_http(words: list[str], token: str) -> str:
 
 
 def lasting(world: World, line: Line, words: list[str]) -> str:
-    """Start what lasts until Ctrl-C, and press it."""
+    """Start what lasts, and press Ctrl-C once something is said, or nothing for long; again if it goes on."""
     program = words if words[0] == "curl" else [*world.program, *words[1:]]
-    with subprocess.Popen(
-        program, env={**os.environ, **dict(line.environ)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        time.sleep(2.0)
+    said, until = world.folder.parent / "said", time.monotonic() + SILENT_SECONDS
+    with said.open("wb") as file:
+        process = subprocess.Popen(
+            program, env={**os.environ, **dict(line.environ)}, stdout=file, stderr=subprocess.STDOUT
+        )
+    while process.poll() is None and not said.stat().st_size and time.monotonic() < until:
+        time.sleep(0.05)
+    for _ in range(TIMES_PRESSED):
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    code = process.returncode
-    return "" if code in (0, 130, -2) else f"{line.text}: {code} {out[-300:]!r} {err[-700:]!r}"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(SILENT_SECONDS)
+            break
+    else:
+        process.kill()
+        process.wait()
+    is_ended = process.returncode in (0, 130, -2)
+    return "" if is_ended else f"{line.text}: {process.returncode} {said.read_bytes()[-900:]!r}"
 
 
 def run_all(world: World, is_instance: bool) -> None:
