@@ -282,8 +282,10 @@ def lasting(world: World, line: Line, words: list[str]) -> str:
     said, until = world.folder.parent / "said", time.monotonic() + SILENT_SECONDS
     with said.open("wb") as file:
         process = subprocess.Popen(
-            program, env={**os.environ, **dict(line.environ)}, stdout=file, stderr=subprocess.STDOUT
-        )
+            program, env={**os.environ, **dict(line.environ)}, stdout=file, stderr=subprocess.STDOUT,
+            # A run in the background may have inherited that Ctrl-C is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )  # fmt: skip
     while process.poll() is None and not said.stat().st_size and time.monotonic() < until:
         time.sleep(0.05)
     for _ in range(TIMES_PRESSED):
