@@ -178,9 +178,12 @@ def test_two_callers_at_once_run_one_check(
     alone = Counter(statements)
     statements.clear()
     answers = together("server.check_snapshots", [{}] * 5)
-    assert [type(answer) for answer in answers if isinstance(answer, Exception)] == [ServiceBusy] * 4
+    refused = [answer for answer in answers if isinstance(answer, Exception)]
+    assert {*map(type, refused)} == {ServiceBusy}
+    # Whoever comes late may find that the check of another has ended, and runs one more.
+    checks = Counter({name: count * (5 - len(refused)) for name, count in alone.items()})
     # Each asks for the lease, after a look whether its writer is in quarantine.
-    assert (Counter(statements) - alone).keys() == {"exclusion.writings", "owner.lease"}
+    assert (Counter(statements) - checks).keys() == {"exclusion.writings", "owner.lease"}
     assert run("server.check_snapshots")["healthy"]
 
 
