@@ -50,7 +50,9 @@ def stop_of(turn: int, folder: Path) -> bytes:
 
 
 def keep(turn: int, folder: Path) -> None:
-    """Run the hook of the end of a turn where the service is away."""
+    """Run the hook of the end of a turn where the service is away, later than the one before it."""
+    # An answer is told a millisecond after its prompt.
+    time.sleep(0.01)
     assert hook_events.run("stop", Reach("codex", is_away=True), stop_of(turn, folder)) == ""
 
 
