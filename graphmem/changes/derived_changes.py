@@ -72,14 +72,14 @@ async def _with_receipts(context: Context, changes: list[Change]) -> list[Change
     """Return changes, with one more for each that withdraws or corrects what somebody was told before."""
     if context.services.receipts.mode == "off":
         return changes
-    taken = [e for e in changes if e.before and (e.transaction.withdrawals or e.kind == "entity.corrected")]
-    joined = (",".join(winner.observation_id for winner in each.before.values()) for each in taken)
-    every = zip(joined, taken, strict=True)
-    told = [[sorted({*ids.split(",")}), each.transaction.recorded_at] for ids, each in every]
-    counts = await context.graph.only("receipt.told", list[int], told=told) if told else []
+    ends = [e for e in changes if e.before and (e.transaction.withdrawals or e.kind == "entity.corrected")]
+    values = (each.before.values() for each in ends)
+    winners = ({id for winner in each for id in winner.observation_id.split(",")} for each in values)
+    before = [[sorted(ids), each.transaction.recorded_at] for ids, each in zip(winners, ends, strict=True)]
+    counts = await context.graph.only("receipt.told", list[int], told=before) if before else []
     affected = [
         replace(each, kind=AFFECTED, index=AFFECTED_FROM + each.index, details={"receipts": str(count)})
-        for each, count in zip(taken, counts, strict=True) if count
+        for each, count in zip(ends, counts, strict=True) if count
     ]  # fmt: skip
     return sorted([*changes, *affected], key=lambda each: (each.transaction.sequence, each.index))
 

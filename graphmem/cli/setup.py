@@ -21,7 +21,6 @@ from graphmem.cli.session import Session
 from graphmem.errors import ConfigurationInvalid
 
 ANSWER_SECONDS = 20.0  # seconds that a server of MCP may take for its first answer
-
 CLIENT_SECONDS = 60.0  # seconds that an agent's own command may take
 
 HELLO = {
@@ -50,8 +49,9 @@ def checked(agents: Sequence[Agent], start: Launch) -> list[dict[str, Any]]:
             if server is None or (scope == "project" and not server.path.exists()):
                 continue
             state = _state(server, answers)
-            asked = agent.row.get("ask", ()) if state.get("answers") == "yes" and scope == "user" else ()
-            rows.append({**row, "file": str(server.path), **state, **_said(asked)})
+            is_asked = state.get("answers") == "yes" and scope == "user"
+            client = _client_state(agent.row.get("ask", ()) if is_asked else ())
+            rows.append({**row, "file": str(server.path), **state, **client})
             if agent.has_hooks:
                 hooks = agent.hooks(scope, root, start)
                 state = _state(hooks, None)
@@ -77,7 +77,7 @@ def _state(file: AgentFile, answers: dict[str, str] | None) -> dict[str, Any]:
     return {**state, "answers": answers[key]}
 
 
-def _said(ask: Sequence[str]) -> dict[str, str]:
+def _client_state(ask: Sequence[str]) -> dict[str, str]:
     """Return whether the agent itself has graphmem, by its own command; nothing where that is not there."""
     if not ask or (program := shutil.which(ask[0])) is None:
         return {}

@@ -110,11 +110,11 @@ class StdioClient:
             return
         if isinstance(message, list) and message and self._protocol.version == BATCHED:
             # Of the messages of a batch, those that are answered; one list has all the answers.
-            asked = {
+            request_ids = {
                 str(each["id"]) for each in message if _is_message(each) and {"id", "method"} <= each.keys()
             }
             with self._writing:
-                self._batches |= dict.fromkeys(asked, _Batch(len(asked)))
+                self._batches |= dict.fromkeys(request_ids, _Batch(len(request_ids)))
             for each in message:
                 self._take(each)
         else:

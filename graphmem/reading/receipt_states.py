@@ -56,11 +56,11 @@ async def became(
 ) -> tuple[list[Behind], list[Why], int]:
     """Return what became of what is behind facts of ``then`` (``at``, in microseconds) and ``now``, why these
     differ, and the owner's sequence."""
-    told = [
+    rows = [
         [number, *fact[:2], each, not fact.part and each not in fact.beside, number < len(then)]
         for number, fact in enumerate([*then, *now]) for each in fact.behind
     ]  # fmt: skip
-    states, sequence = await context.graph.only("receipt.states", tuple[list[_Row], int], told=told, at=at)
+    states, sequence = await context.graph.only("receipt.states", tuple[list[_Row], int], told=rows, at=at)
     writers = [row[6] and answers.writer(row[6], row[7], row[8]) for row in states]
     behind = [_members(Behind, *row[:6], writer) for row, writer in zip(states, writers, strict=True)]
     return behind, [row[9:] for row in states], sequence

@@ -41,16 +41,16 @@ def of_passages(passages: Iterable[Mapping[str, Any]]) -> list[Fact]:
 
 @dataclass(slots=True)
 class Collected:
-    """What the answer under way may tell: the rows that it is made of, by id or key; and as ``told`` what
+    """What the answer under way may tell: the rows that it is made of, by id or key; and ``read_facts``
     works out what it tells, where its members do not name the rows."""
 
     rows: dict[str, Any] = field(default_factory=dict[str, Any])
-    told: Callable[[Collected], Iterable[Fact]] | None = None
+    read_facts: Callable[[Collected], Iterable[Fact]] | None = None
 
     def facts(self, answer: Mapping[str, Any]) -> list[Fact]:
-        told = [*(self._shown(answer) if self.told is None else self.told(self))]
-        told += of_passages(answer.get("passages", ()))
-        return list({each[:3]: each for each in told}.values())
+        facts = [*(self._shown(answer) if self.read_facts is None else self.read_facts(self))]
+        facts += of_passages(answer.get("passages", ()))
+        return list({each[:3]: each for each in facts}.values())
 
     def _shown(self, answer: Any) -> Iterable[Fact]:
         """Return what the members of an answer show of the rows, whatever level of provenance they have."""
@@ -83,7 +83,7 @@ def note(key: str, row: Any) -> None:
         collected.rows[key] = row
 
 
-def tell(told: Callable[[Collected], Iterable[Fact]]) -> None:
+def tell(read_facts: Callable[[Collected], Iterable[Fact]]) -> None:
     """Say how the answer under way tells what it does; called again, it replaces what was said before."""
     if (collected := COLLECTED.get()) is not None:
-        collected.told = told
+        collected.read_facts = read_facts

@@ -153,9 +153,9 @@ def _row(
     """Return the parameters of the node of a receipt."""
     facts = collected.facts(canonical.decode(text))
     behind = sorted({each for fact in facts for each in fact.behind})
-    told = packed(sent, facts, text)
+    answer = packed(sent, facts, text)
     return known | {
-        "told": told, "ranking": ranking(), "behind": behind, "agent": actor.agent, "client": actor.client,
-        "by": actor.by, "asker": asker(actor), "size": len(told) + NODE_BYTES + EDGE_BYTES * len(behind),
+        "told": answer, "ranking": ranking(), "behind": behind, "agent": actor.agent, "client": actor.client,
+        "by": actor.by, "asker": asker(actor), "size": len(answer) + NODE_BYTES + EDGE_BYTES * len(behind),
         "writers": writers_of(actor.owner, actor.agent, actor.client, actor.by),
     }  # fmt: skip

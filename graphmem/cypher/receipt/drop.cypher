@@ -32,7 +32,8 @@ CALL () {
     WITH oldest[i] AS receipt, excess, reduce(before = 0, each IN sizes[..i] | before + each) AS before
     WHERE before < excess
     DETACH DELETE receipt
+    RETURN count(*) AS dropped
   }
-  RETURN count(*) AS crowded
+  RETURN sum(dropped) AS crowded
 }
 RETURN old + crowded AS dropped

@@ -162,8 +162,8 @@ def facts_of(lines: Sequence[Line], passages: Sequence[FoundPassage], collected:
         value = line.value
         if line.related is not None:
             key, fields = (line.key, "", ""), {name: canonical.decode(each) for name, each in line.metadata}
-            told = [line.field, line.direction, line.related.id, fields, line.ended]
-            value = canonical.encode(told)
+            relationship = [line.field, line.direction, line.related.id, fields, line.ended]
+            value = canonical.encode(relationship)
         facts.append(
             Fact(*key, cut(value), [*filter(None, (line.set_by or line.observation_id).split(","))], beside)
         )
