@@ -40,18 +40,6 @@ OFFSET_LIMIT = 100_000
 ISSUES_LIMIT = 100
 PROPOSALS_LIMIT = 5  # known names that an answer proposes for an unknown one
 
-EXAMPLE_ENTITY_ID = "ent_0123456789abcdef01234567"
-EXAMPLE_OTHER_ENTITY_ID = "ent_76543210fedcba9876543210"
-EXAMPLE_RELATIONSHIP_ID = "rel_0123456789abcdef01234567"
-EXAMPLE_EVENT_ID = "evt_0123456789abcdef01234567"
-EXAMPLE_SOURCE_ID = "src_0123456789abcdef01234567"
-EXAMPLE_KEY_ID = "key_0123456789abcdef"
-EXAMPLE_CONNECTION_ID = "con_0123456789abcdef"
-EXAMPLE_GRANT_ID = "agr_0123456789abcdef"
-EXAMPLE_SUBSCRIPTION_ID = "sub_0123456789abcdef"
-EXAMPLE_RECEIPT_ID = "rcp_0123456789abcdef0123456789abcdef"
-"""The ids in examples. The tests that call each example put real ids in their place."""
-
 
 class Spelled:
     """Further spellings of an argument, in use by existing clients.

@@ -19,6 +19,7 @@ import orjson
 import structlog
 from pydantic import TypeAdapter
 
+from graphmem import tables
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
 from graphmem.auth.credentials import CHECK_SECONDS
@@ -93,10 +94,7 @@ class Operation(Generic[A]):
             of its agent for every type.
         withheld: whether a writer in quarantine may call it: what it adds does not count meanwhile.
         errors: the errors that it raises beyond those of every operation.
-        example: arguments of a call that works on an owner who has what it names; filters stand beside the
-            other arguments. ``--help`` shows it as a command line, and the tests that walk the registry call
-            it through every face and as another owner. Ids are the ``EXAMPLE_`` ones of
-            :mod:`graphmem.arguments`.
+        example: the arguments of a call, by ``operations/examples.toml``.
         people: arguments that the command line adds when it prints a table for people.
         statements: the most that its example, and a page of 100, runs, however much its owner has.
         leaves_out: the member of its answer that lists damaged entities; empty if it has none.
@@ -404,6 +402,7 @@ def operation(
             errors=(*errors, *(error for argument, error in _ERRORS_OF.items() if argument in taken)),
             function=run, arguments=hints["arguments"], result=TypeAdapter(hints["return"]),
             answer_members=members,
+            example=tables.read("operations/examples").get(name, {}),
             leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""), **traits,
         )  # fmt: skip
         return run

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal, NotRequired
 from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_KEY_ID, Arguments, NoBool, NotBlank, Nothing
+from graphmem.arguments import Arguments, NoBool, NotBlank, Nothing
 from graphmem.auth import ALL_SCOPES, FIRST_CREDENTIAL, Actor, Method
 from graphmem.auth.accounts import Accounts, ApiKey
 from graphmem.context import Context
@@ -174,7 +174,6 @@ class CreatedKey(TypedDict):
 @operation(
     "keys.create", "POST /keys", command="auth keys create", scope=Scope.KEYS, sandbox=False,
     reason=_NO_MODEL, errors=(NotFound,),
-    example={"name": "laptop", "scopes": ["read"], "expires_in_days": 90},
 )  # fmt: skip
 async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
     """Make an API key of the caller's account. Its secret is in this answer only.
@@ -231,7 +230,7 @@ class OneKey(Arguments):
 
 @operation(
     "keys.rotate", "POST /keys/{key_id}/rotate", command="auth keys rotate", scope=Scope.KEYS, sandbox=False,
-    reason=_NO_MODEL, errors=(NotFound,), example={"key_id": EXAMPLE_KEY_ID},
+    reason=_NO_MODEL, errors=(NotFound,),
 )  # fmt: skip
 async def rotate_key(context: Context, arguments: OneKey) -> CreatedKey:
     """Put a new API key in the place of an old one, which is revoked. Its secret is in this answer only.
@@ -272,7 +271,7 @@ class RevokedKey(TypedDict):
 @operation(
     "keys.revoke", "DELETE /keys/{key_id}", command="auth keys revoke", scope=Scope.WRITE, idempotent=True,
     sandbox=False, reason="a model that is misled by stored text could lock programs out",
-    errors=(NotFound, AccountConflict, KeyHasChildren), example={"key_id": EXAMPLE_KEY_ID},
+    errors=(NotFound, AccountConflict, KeyHasChildren),
 )  # fmt: skip
 async def revoke_key(context: Context, arguments: RevokeKey) -> RevokedKey:
     """Revoke an API key of the caller's account. No process accepts it after 5 seconds.

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_GRANT_ID, Arguments, NotBlank, invalid
+from graphmem.arguments import Arguments, NotBlank, invalid
 from graphmem.auth.agent_grants import AgentGrant, Capability, GrantStatus
 from graphmem.context import Context
 from graphmem.errors import NotFound
@@ -65,13 +65,8 @@ class AgentGrantPage(PageEnvelope):
 
 
 @operation(
-    "agents.grant", "POST /agents/grants", scope=Scope.KEYS,
-    sandbox=False,
-    reason=_NO_MODEL, errors=(NotFound,),
-    example={
-        "label": "planner", "thumbprint": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
-        "capabilities": [{"op": "store", "entity_types": ["task"]}],
-    },
+    "agents.grant", "POST /agents/grants", scope=Scope.KEYS, sandbox=False, reason=_NO_MODEL,
+    errors=(NotFound,),
 )  # fmt: skip
 async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
     """Narrow what an agent may do for the caller's account, by its key or by a subject of a trusted issuer.
@@ -120,9 +115,8 @@ class SuspendGrant(NameGrant):
 
 
 @operation(
-    "agents.suspend", "POST /agents/grants/{grant_id}/suspend", scope=Scope.KEYS,
-    idempotent=True, sandbox=False, reason=_NO_MODEL, errors=(NotFound,),
-    example={"grant_id": EXAMPLE_GRANT_ID},
+    "agents.suspend", "POST /agents/grants/{grant_id}/suspend", scope=Scope.KEYS, idempotent=True,
+    sandbox=False, reason=_NO_MODEL, errors=(NotFound,),
 )  # fmt: skip
 async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswer:
     """Suspend a grant, or bring it back. In all processes it takes effect within 5 seconds."""
@@ -132,9 +126,8 @@ async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswe
 
 
 @operation(
-    "agents.revoke", "DELETE /agents/grants/{grant_id}", scope=Scope.KEYS,
-    idempotent=True, sandbox=False, reason=_NO_MODEL, errors=(NotFound,),
-    example={"grant_id": EXAMPLE_GRANT_ID},
+    "agents.revoke", "DELETE /agents/grants/{grant_id}", scope=Scope.KEYS, idempotent=True, sandbox=False,
+    reason=_NO_MODEL, errors=(NotFound,),
 )  # fmt: skip
 async def revoke_grant(context: Context, arguments: NameGrant) -> GrantAnswer:
     """Revoke a grant for good. Its agent may do nothing in any process after 5 seconds."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NotRequired, cast
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_CONNECTION_ID, Arguments, Spelled
+from graphmem.arguments import Arguments, Spelled
 from graphmem.auth.grants import Grant, Grants
 from graphmem.context import Context
 from graphmem.errors import NotFound
@@ -124,7 +124,6 @@ async def connection_status(context: Context, arguments: ConnectionOrOwn) -> Con
 @operation(
     "connections.revoke", "DELETE /mcp/oauth/connections/{id}", command="auth connections revoke",
     scope=Scope.WRITE, idempotent=True, sandbox=False, reason=_NO_MODEL, errors=(NotFound,),
-    example={"id": EXAMPLE_CONNECTION_ID},
 )  # fmt: skip
 async def revoke_connection(context: Context, arguments: NameConnection) -> Removed:
     """End the connection of a program, with all its tokens. They stop working within 5 seconds."""

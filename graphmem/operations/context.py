@@ -79,7 +79,6 @@ class RetrieveContext(Arguments):
 @operation(
     "context.retrieve", "POST /retrieve_context", tool="retrieve_context", command="context",
     scope=Scope.READ, statements=73, heavy=True, errors=(NotFound,), asked_by=("question", "entity_id"),
-    example={"question": "where does Ada work", "budget": 1000},
 )  # fmt: skip
 async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:
     """Return what is known about a question or an entity, most useful first, within a budget.

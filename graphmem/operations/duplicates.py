@@ -9,7 +9,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, EntityType, NoBool
+from graphmem.arguments import EntityId, EntityType, NoBool
 from graphmem.context import Context
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair, Proposals
@@ -93,7 +93,6 @@ class Duplicates(LeavesOut, PageEnvelope):
 @operation(
     "entities.duplicates", "GET /entities/duplicates", tool="list_potential_duplicates",
     command="entities find-duplicates", scope=Scope.READ, statements=4, heavy=True, errors=(NotFound,),
-    example={"entity_type": "person", "threshold": 0.9},
 )  # fmt: skip
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
@@ -243,7 +242,6 @@ class DismissedDuplicates(TypedDict):
     "entities.dismiss_duplicates", "POST /entities/duplicates/dismiss", tool="dismiss_duplicates",
     command="entities dismiss-duplicates", scope=Scope.WRITE, statements=22, idempotent=True, sandbox=False,
     errors=(NotFound,),
-    example={"entity_a": EXAMPLE_ENTITY_ID, "entity_b": EXAMPLE_OTHER_ENTITY_ID, "reason": "father and son"},
 )  # fmt: skip
 async def dismiss_duplicates(context: Context, arguments: DismissDuplicates) -> DismissedDuplicates:
     """Say that two entities are two: no list and no store proposes the pair as duplicates any more.

@@ -4,7 +4,7 @@ from typing import Any, NotRequired, cast
 
 from pydantic import Field
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, At, AtIngested, EntityId, IncludeDeleted
+from graphmem.arguments import At, AtIngested, EntityId, IncludeDeleted
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import identity
@@ -30,7 +30,7 @@ class GetEntity(Sized):
 
 @operation(
     "entities.get", "GET /entities/{entity_id}", tool="retrieve_entity", scope=Scope.READ, typed=True,
-    errors=(NotFound,), asked_by=("entity_id",), example={"entity_id": EXAMPLE_ENTITY_ID},
+    errors=(NotFound,), asked_by=("entity_id",),
 )  # fmt: skip
 @within_budget()
 @shaped()
@@ -63,9 +63,7 @@ class Snapshot(OneEntity):
 
 @operation(
     "entities.snapshot", "POST /get_entity_snapshot", tool="retrieve_entity_snapshot", scope=Scope.READ,
-    statements=3, typed=True, errors=(NotFound,), asked_by=("entity_id",),
-    example={"entity_id": EXAMPLE_ENTITY_ID, "at": "2026-06-01T00:00:00Z"},
-    people={"expand_provenance": True},
+    statements=3, typed=True, errors=(NotFound,), asked_by=("entity_id",), people={"expand_provenance": True},
 )  # fmt: skip
 @within_budget()
 @shaped()
@@ -113,7 +111,7 @@ class Provenance(PageEnvelope):
 
 @operation(
     "entities.provenance", "POST /get_field_provenance", tool="retrieve_field_provenance", scope=Scope.READ,
-    statements=3, errors=(NotFound,), example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
+    statements=3, errors=(NotFound,),
 )  # fmt: skip
 @within_budget("observations", is_page=True)
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:

@@ -6,7 +6,7 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, DryRun, EntityId, EntityType, Moment, Spelled, Text, invalid
+from graphmem.arguments import DryRun, EntityId, EntityType, Moment, Spelled, Text, invalid
 from graphmem.context import Context
 from graphmem.errors import InvalidInput, NotFound, StoreRefused
 from graphmem.model import canonical, facts, identity, items, times
@@ -48,7 +48,6 @@ class CreatedObservation(Budgeted):
 @operation(
     "observations.create", "POST /observations/create", tool="create_observation", scope=Scope.WRITE,
     withheld=True, errors=(NotFound, StoreRefused),
-    example={"entity_id": EXAMPLE_ENTITY_ID, "fields": {"phone": "+44 1632 960000"}},
 )  # fmt: skip
 @within_budget(is_receipt=True)
 async def create_observation(context: Context, arguments: CreateObservation) -> CreatedObservation:
@@ -145,7 +144,6 @@ class Corrected(Budgeted):
 @operation(
     "entities.correct", "POST /correct", tool="correct", scope=Scope.WRITE, typed=True, destructive=True,
     errors=(NotFound, StoreRefused),
-    example={"entity_id": EXAMPLE_ENTITY_ID, "field": "phone", "value": "+44 1632 960000"},
 )  # fmt: skip
 @within_budget(is_receipt=True)
 async def correct(context: Context, arguments: Correct) -> Corrected:
@@ -210,7 +208,6 @@ class DeletionResult(TypedDict):
 @operation(
     "entities.delete", "POST /delete_entity", tool="delete_entity", scope=Scope.WRITE, typed=True,
     destructive=True, idempotent=True, errors=(NotFound,),
-    example={"entity_id": EXAMPLE_ENTITY_ID, "reason": "duplicate"},
 )  # fmt: skip
 async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
     """Delete an entity. It leaves every answer, keeps its history, and can be restored.
@@ -222,7 +219,7 @@ async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
 
 @operation(
     "entities.restore", "POST /restore_entity", tool="restore_entity", scope=Scope.WRITE, typed=True,
-    idempotent=True, errors=(NotFound,), example={"entity_id": EXAMPLE_ENTITY_ID},
+    idempotent=True, errors=(NotFound,),
 )  # fmt: skip
 async def restore_entity(context: Context, arguments: Turn) -> DeletionResult:
     """Restore a deleted entity, with all observations that were stored since the deletion."""

@@ -131,7 +131,6 @@ class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
     "entities.query", "POST /entities/query", "GET /entities", tool="retrieve_entities",
     command="entities list", scope=Scope.READ, statements=8, typed=True, heavy=True, errors=(NotFound,),
     asked_by=("search",),
-    example={"entity_type": "person", "sort_by": "last_observation_at", "sort_order": "desc", "limit": 20},
 )  # fmt: skip
 @within_budget("entities", is_page=True)
 @shaped("entities")

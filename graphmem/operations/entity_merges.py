@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, NotRequired
 
 from pydantic import Field
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, DryRun, EntityId, Spelled
+from graphmem.arguments import DryRun, EntityId, Spelled
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import facts, times
@@ -73,11 +73,6 @@ class Merged(Budgeted):
 @operation(
     "entities.merge", "POST /entities/merge", tool="merge_entities", scope=Scope.WRITE, destructive=True,
     idempotent=True, sandbox=False, errors=(NotFound,),
-    example={
-        "source_entity_id": EXAMPLE_ENTITY_ID,
-        "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
-        "merge_reason": "one person",
-    },
 )  # fmt: skip
 @within_budget(is_receipt=True)
 async def merge_entities(context: Context, arguments: Merge) -> Merged:
@@ -102,7 +97,6 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
 @operation(
     "entities.unmerge", "POST /entities/unmerge", tool="unmerge_entities", scope=Scope.WRITE,
     destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
-    example={"source_entity_id": EXAMPLE_ENTITY_ID},
 )  # fmt: skip
 async def unmerge_entities(context: Context, arguments: Unmerge) -> Merged:
     """Undo a merge: the source is an entity of its own again, with all observations ever stored under it.

@@ -5,8 +5,6 @@ from typing import Annotated, Any, ClassVar, NotRequired, Self
 from pydantic import Field, model_validator
 
 from graphmem.arguments import (
-    EXAMPLE_ENTITY_ID,
-    EXAMPLE_SOURCE_ID,
     Arguments,
     EntityId,
     EntityType,
@@ -27,8 +25,6 @@ from graphmem.storing.withdrawal_changes import EntityChange, RelationshipChange
 from graphmem.writing import Receipt, SplitRequest, UnsplitRequest
 from graphmem.writing.splitting import REFUSED, SPLIT_LIMIT, Selection
 from graphmem.writing.supposing import suppose_written
-
-EXAMPLE_SPLIT_ID = "spl_0123456789abcdef01234567"
 
 
 class FieldEquals(Arguments):
@@ -128,12 +124,6 @@ class SplitResult(Budgeted):
 @operation(
     "entities.split", "POST /entities/split", tool="split_entity", scope=Scope.WRITE, statements=6,
     destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
-    example={
-        "source_entity_id": EXAMPLE_ENTITY_ID,
-        "source_id_in": [EXAMPLE_SOURCE_ID],
-        "new_entity": {"entity_type": "person", "canonical_name": "Anna Berg (Oslo)"},
-        "dry_run": True,
-    },
 )  # fmt: skip
 @within_budget(is_receipt=True)
 async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
@@ -156,7 +146,6 @@ async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
 @operation(
     "entities.unsplit", "POST /entities/unsplit", tool="unsplit_entity", scope=Scope.WRITE, statements=37,
     destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
-    example={"split_id": EXAMPLE_SPLIT_ID},
 )  # fmt: skip
 async def unsplit_entity(context: Context, arguments: UnsplitEntity) -> SplitResult:
     """Undo a split: its observations count for the entity that they were stored for again.

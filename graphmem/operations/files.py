@@ -29,7 +29,6 @@ class ParseFile(TextWindow, received_files.FileArguments):
     "files.parse", "POST /parse_file", tool="parse_file", scope=Scope.READ, statements=0, heavy=True,
     takes_file=True, command=None, reason="graphmem parse reads a file without a database",
     errors=(FileNotParsed, ParserUnconfined, *received_files.FILE_ERRORS),
-    example={"file_content": "RGVhciBBZGE=", "original_filename": "letter.txt"},
 )  # fmt: skip
 async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
     """Return the text of a file, and store nothing.
@@ -84,7 +83,6 @@ class StoredAlone(received_files.StoredFile, InterpretedFile):
     "store.unstructured", "POST /store/unstructured", scope=Scope.WRITE, statements=7, withheld=True,
     command=None, reason="the tool store and the commands store and upload store a file alone",
     takes_file=True, errors=(ObjectStoreUnavailable, *received_files.FILE_ERRORS),
-    example={"file_content": "RGVhciBBZGE=", "mime_type": "text/plain", "original_filename": "letter.txt"},
 )  # fmt: skip
 async def store_unstructured(context: Context, arguments: StoreUnstructured) -> StoredAlone:
     """Store a file alone.

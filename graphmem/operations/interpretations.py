@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from graphmem.arguments import EXAMPLE_SOURCE_ID, NotBlank, Spelled, invalid
+from graphmem.arguments import NotBlank, Spelled, invalid
 from graphmem.context import Context
 from graphmem.errors import NotFound, StoreRefused
 from graphmem.interpretation import interpret
@@ -30,7 +30,6 @@ from graphmem.writing.withdrawing import withdrawn_message
 RUN_ATTEMPTS: Final = 5
 """How often a run is numbered again while others write interpretations of the same source."""
 BY_AGENT: Final = "agent"  # the interpreter of what a caller read itself and gives no other name
-EXAMPLE_INTERPRETATION_ID: Final = "int_0123456789abcdef01234567"
 
 InterpretationId = Annotated[
     str,
@@ -80,19 +79,8 @@ class CreatedInterpretation(Budgeted):
 
 
 @operation(
-    "interpretations.create", "POST /interpretations/create", tool="create_interpretation",
-    scope=Scope.WRITE, statements=6, withheld=True, errors=(NotFound, StoreRefused),
-    example={
-        "source_id": EXAMPLE_SOURCE_ID,
-        "entities": [
-            {
-                "entity_type": "invoice",
-                "invoice_number": "2026-17",
-                "amount": 120.5,
-                "spans": {"amount": {"page": 2, "quote": "Total 120.50"}},
-            }
-        ],
-    },
+    "interpretations.create", "POST /interpretations/create", tool="create_interpretation", scope=Scope.WRITE,
+    statements=6, withheld=True, errors=(NotFound, StoreRefused),
 )  # fmt: skip
 @within_budget(is_receipt=True)
 async def create_interpretation(context: Context, arguments: CreateInterpretation) -> CreatedInterpretation:
@@ -175,8 +163,7 @@ class Interpretations(IndexedPageEnvelope):
 
 
 @operation(
-    "interpretations.list", "GET /interpretations", tool="list_interpretations", scope=Scope.READ,
-    heavy=True, example={"source_id": EXAMPLE_SOURCE_ID},
+    "interpretations.list", "GET /interpretations", tool="list_interpretations", scope=Scope.READ, heavy=True,
 )  # fmt: skip
 @within_budget("interpretations", is_page=True)
 async def list_interpretations(context: Context, arguments: ListInterpretations) -> Interpretations:
@@ -211,7 +198,7 @@ class OneInterpretation(Interpretation, Budgeted):
 
 @operation(
     "interpretations.get", "GET /interpretations/{interpretation_id}", tool="get_interpretation",
-    scope=Scope.READ, errors=(NotFound,), example={"interpretation_id": EXAMPLE_INTERPRETATION_ID},
+    scope=Scope.READ, errors=(NotFound,),
 )  # fmt: skip
 @within_budget()
 async def get_interpretation(context: Context, arguments: GetInterpretation) -> OneInterpretation:
@@ -249,7 +236,7 @@ class Reinterpreted(Interpretation, Budgeted):
 
 @operation(
     "interpretations.run", "POST /reinterpret", tool="reinterpret", scope=Scope.WRITE, withheld=True,
-    errors=(NotFound, *READING_ERRORS), example={"source_id": EXAMPLE_SOURCE_ID},
+    errors=(NotFound, *READING_ERRORS),
 )  # fmt: skip
 @within_budget()
 async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted:

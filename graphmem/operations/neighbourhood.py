@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired
 
 from pydantic import Field
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, At, AtIngested, Current, EntityId, Spelled
+from graphmem.arguments import At, AtIngested, Current, EntityId, Spelled
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import times
@@ -80,7 +80,6 @@ class NeighbourhoodPage(AsOf, Shaped, IndexedPageEnvelope):
 @operation(
     "graph.neighborhood", "POST /retrieve_graph_neighborhood", tool="retrieve_graph_neighborhood",
     command="entities neighborhood", scope=Scope.READ, statements=20, heavy=True, errors=(NotFound,),
-    example={"node_id": EXAMPLE_ENTITY_ID, "include_observations": True},
 )  # fmt: skip
 @within_budget("relationships", "related_entities")
 @shaped("entity", "relationships", "related_entities")

@@ -5,7 +5,6 @@ from typing import Annotated, Any, NamedTuple, NotRequired, cast
 from pydantic import Field
 
 from graphmem.arguments import (
-    EXAMPLE_ENTITY_ID,
     EntityId,
     EntityType,
     IncludeDeleted,
@@ -88,7 +87,7 @@ class ObservationPage(IndexedPageEnvelope, Warned):
 @operation(
     "observations.query", "POST /observations/query", "POST /list_observations", "GET /observations",
     "GET /entities/{entity_id}/observations", tool="list_observations", command="observations list",
-    scope=Scope.READ, heavy=True, errors=(NotFound,), example={"entity_id": EXAMPLE_ENTITY_ID},
+    scope=Scope.READ, heavy=True, errors=(NotFound,),
 )  # fmt: skip
 @within_budget("observations", is_page=True)
 async def query_observations(context: Context, arguments: QueryObservations) -> ObservationPage:
@@ -136,7 +135,6 @@ class EntityHistory(Paged):
 @operation(
     "entities.history", "GET /entities/{entity_id}/history", command="history", scope=Scope.READ, typed=True,
     heavy=True, reason="list_observations with entity_id and field answers the same", errors=(NotFound,),
-    example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
 )  # fmt: skip
 @within_budget("observations", is_page=True)
 async def entity_history(context: Context, arguments: EntityHistory) -> History:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired
 import orjson
 from pydantic import Field
 
-from graphmem.arguments import EXAMPLE_RECEIPT_ID, Arguments, EntityId, Moment
+from graphmem.arguments import Arguments, EntityId, Moment
 from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.errors import GraphmemError, NotFound
@@ -128,7 +128,7 @@ class Receipt(ReceiptSummary):
 
 @operation(
     "receipts.get", "GET /receipts/{receipt_id}", command="receipts show", scope=Scope.READ, heavy=True,
-    sandbox=False, reason=_REASON, errors=(NotFound,), example={"receipt_id": EXAMPLE_RECEIPT_ID},
+    sandbox=False, reason=_REASON, errors=(NotFound,),
 )  # fmt: skip
 async def get_receipt(context: Context, arguments: GetReceipt) -> Receipt:
     """Return what was answered, to the byte, and what became of each observation behind it."""
@@ -173,7 +173,7 @@ class Replay(ReceiptSummary):
 
 @operation(
     "receipts.replay", "POST /receipts/{receipt_id}/replay", scope=Scope.READ, statements=80, heavy=True,
-    sandbox=False, reason=_REASON, errors=(NotFound,), example={"receipt_id": EXAMPLE_RECEIPT_ID},
+    sandbox=False, reason=_REASON, errors=(NotFound,),
 )  # fmt: skip
 async def replay_receipt(context: Context, arguments: NameReceipt) -> Replay:
     """Ask the question of a receipt again, and name each difference and its cause. It leaves no receipt.

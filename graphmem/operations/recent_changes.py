@@ -72,7 +72,7 @@ class ChangesPage(Warned, LeavesOut, PageEnvelope):
 @operation(
     "changes.list", "GET /changes", tool="list_recent_changes", command="changes", scope=Scope.READ,
     statements=60, heavy=True, errors=(NotFound, CursorOfAnotherDatabase, SubscriptionInactive),
-    example={"entity_type": "task", "since": "2026-01-01", "limit": 20}, people={"values": True},
+    people={"values": True},
 )  # fmt: skip
 @within_budget("changes")
 async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, At, AtIngested, Current, EntityId, NoBool, Spelled
+from graphmem.arguments import At, AtIngested, Current, EntityId, NoBool, Spelled
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.reading import answers, as_of, cursors, shared_rows
@@ -109,9 +109,8 @@ class RelatedPage(AsOf, Shaped, NamesDamaged, IndexedPageEnvelope):
 
 
 @operation(
-    "entities.related", "POST /retrieve_related_entities", tool="retrieve_related_entities",
-    scope=Scope.READ, statements=24, heavy=True, errors=(NotFound,),
-    example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},
+    "entities.related", "POST /retrieve_related_entities", tool="retrieve_related_entities", scope=Scope.READ,
+    statements=24, heavy=True, errors=(NotFound,),
 )  # fmt: skip
 @within_budget("entities", "relationships")
 @shaped("relationships", "entities")

@@ -7,9 +7,6 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import (
-    EXAMPLE_ENTITY_ID,
-    EXAMPLE_OTHER_ENTITY_ID,
-    EXAMPLE_RELATIONSHIP_ID,
     Arguments,
     DryRun,
     EntityId,
@@ -59,11 +56,6 @@ class CreatedRelationship(acceptance.StoredRelationship, Budgeted):
 @operation(
     "relationships.create", "POST /create_relationship", tool="create_relationship", scope=Scope.WRITE,
     typed=True, errors=(StoreRefused,),
-    example={
-        "relationship_type": "WORKS_AT",
-        "source_entity_id": EXAMPLE_ENTITY_ID,
-        "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
-    },
 )  # fmt: skip
 @within_budget(is_receipt=True)
 async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
@@ -122,15 +114,6 @@ class CreatedRelationships(TypedDict):
 @operation(
     "relationships.create_many", "POST /create_relationships", tool="create_relationships",
     command="relationships create-many", scope=Scope.WRITE, errors=(StoreRefused,),
-    example={
-        "relationships": [
-            {
-                "relationship_type": "WORKS_AT",
-                "source_entity_id": EXAMPLE_ENTITY_ID,
-                "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
-            }
-        ]
-    },
 )  # fmt: skip
 async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
     """Create many relationships in one transaction: all or none."""
@@ -168,7 +151,6 @@ class TurnedRelationship(acceptance.StoredRelationship):
 @operation(
     "relationships.delete", "POST /delete_relationship", tool="delete_relationship", scope=Scope.WRITE,
     destructive=True, idempotent=True, errors=(NotFound,),
-    example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )  # fmt: skip
 async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
     """Delete a relationship that never was. It leaves every answer, keeps its history, and can be restored.
@@ -180,7 +162,7 @@ async def delete_relationship(context: Context, arguments: TurnRelationship) -> 
 
 @operation(
     "relationships.restore", "POST /restore_relationship", tool="restore_relationship", scope=Scope.WRITE,
-    idempotent=True, errors=(NotFound,), example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
+    idempotent=True, errors=(NotFound,),
 )  # fmt: skip
 async def restore_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
     """Restore a deleted relationship with its metadata."""

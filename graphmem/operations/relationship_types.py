@@ -60,11 +60,6 @@ class RegisteredRelationshipType(RelationshipTypeEntry):
 @operation(
     "relationship_types.register", "POST /relationship_types", tool="register_relationship_type",
     command="relationship-types register", scope=Scope.ADMIN, idempotent=True, sandbox=False,
-    example={
-        "relationship_type": "REVIEWS",
-        "inverse": "REVIEWED_BY",
-        "description": "The source judges the work that the target is.",
-    },
 )  # fmt: skip
 async def register_relationship_type(
     context: Context, arguments: RegisterRelationshipType
@@ -105,7 +100,6 @@ class RenamedRelationshipType(TypedDict):
 @operation(
     "relationship_types.rename", "POST /relationship_types/rename", tool="rename_relationship_type",
     command="relationship-types rename", scope=Scope.WRITE, sandbox=False,
-    example={"relationship_type": "WALKS", "name": "WALKS_WITH"},
 )  # fmt: skip
 async def rename_relationship_type(
     context: Context, arguments: RenameRelationshipType

@@ -5,8 +5,6 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 
 from graphmem.arguments import (
-    EXAMPLE_ENTITY_ID,
-    EXAMPLE_RELATIONSHIP_ID,
     At,
     AtIngested,
     Current,
@@ -86,8 +84,7 @@ class RelationshipPage(AsOf, pages.IndexedPageEnvelope, Shaped):
 @operation(
     "relationships.list", "POST /list_relationships", "GET /relationships",
     "GET /entities/{entity_id}/relationships", tool="list_relationships", scope=Scope.READ, statements=10,
-    heavy=True, errors=(NotFound,), asked_by=("entity_id",), example={"entity_id": EXAMPLE_ENTITY_ID},
-    people={"expand_entities": True},
+    heavy=True, errors=(NotFound,), asked_by=("entity_id",), people={"expand_entities": True},
 )  # fmt: skip
 @within_budget("relationships", is_page=True)
 @shaped("relationships", "related_entities")
@@ -181,7 +178,7 @@ class RelationshipAnswer(RelationshipThen, Budgeted):
 
 @operation(
     "relationships.get", "GET /relationships/{relationship_id}", tool="retrieve_relationship",
-    scope=Scope.READ, statements=7, errors=(NotFound,), example={"relationship_id": EXAMPLE_RELATIONSHIP_ID},
+    scope=Scope.READ, statements=7, errors=(NotFound,),
 )  # fmt: skip
 @within_budget()
 async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipAnswer:
@@ -205,7 +202,7 @@ class RelationshipHistory(RelationshipThen, pages.PageEnvelope):
 
 @operation(
     "relationships.snapshot", "POST /relationships/snapshot", tool="get_relationship_snapshot",
-    scope=Scope.READ, statements=8, errors=(NotFound,), example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
+    scope=Scope.READ, statements=8, errors=(NotFound,),
 )  # fmt: skip
 @within_budget("observations", is_page=True)
 async def relationship_snapshot(context: Context, arguments: GetRelationshipSnapshot) -> RelationshipHistory:

@@ -92,9 +92,8 @@ class FiledReport(TypedDict):
 
 
 @operation(
-    "sandbox.report", "POST /sandbox/report", scope=Scope.WRITE, rate=RateClass.REPORT,
-    command=None, reason=_REASON, errors=(NotFound,),
-    example={"reason": "spam", "description": "The note about watches is an advertisement."},
+    "sandbox.report", "POST /sandbox/report", scope=Scope.WRITE, rate=RateClass.REPORT, command=None,
+    reason=_REASON, errors=(NotFound,),
 )  # fmt: skip
 async def report_abuse(context: Context, arguments: ReportAbuse) -> FiledReport:
     """Report abuse of this public sandbox to whoever runs it.
@@ -143,8 +142,8 @@ class ReportStatus(TypedDict):
 
 
 @operation(
-    "sandbox.report_status", "GET /sandbox/report/status", scope=Scope.READ, statements=0,
-    command=None, reason=_REASON, errors=(NotFound,), example={"access_token": "gmr_unknown"},
+    "sandbox.report_status", "GET /sandbox/report/status", scope=Scope.READ, statements=0, command=None,
+    reason=_REASON, errors=(NotFound,),
 )  # fmt: skip
 async def report_status(context: Context, arguments: AskReport) -> ReportStatus:
     """Return what became of a report, for whoever has its access token."""

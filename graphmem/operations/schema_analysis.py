@@ -41,7 +41,7 @@ class Analyzed(Budgeted):
 
 @operation(
     "schemas.analyze", "POST /analyze_schema_candidates", tool="analyze_schema_candidates", scope=Scope.READ,
-    heavy=True, errors=(NotFound,), example={"entity_type": "person", "min_frequency": 3},
+    heavy=True, errors=(NotFound,),
 )  # fmt: skip
 @within_budget()
 async def analyze(context: Context, arguments: Analyze) -> Analyzed:
@@ -90,7 +90,7 @@ class Recommended(Budgeted):
 
 @operation(
     "schemas.recommend", "POST /get_schema_recommendations", tool="get_schema_recommendations",
-    scope=Scope.READ, heavy=True, errors=(NotFound,), example={"entity_type": "person"},
+    scope=Scope.READ, heavy=True, errors=(NotFound,),
 )  # fmt: skip
 @within_budget()
 async def recommend(context: Context, arguments: Recommend) -> Recommended:

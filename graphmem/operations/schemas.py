@@ -55,10 +55,7 @@ class SchemaPage(IndexedPageEnvelope):
     schemas: list[Schema]
 
 
-@operation(
-    "schemas.list", "GET /schemas", tool="list_entity_types", scope=Scope.READ,
-    example={"keyword": "invoice"},
-)  # fmt: skip
+@operation("schemas.list", "GET /schemas", tool="list_entity_types", scope=Scope.READ)
 @within_budget("schemas", is_page=True)
 async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     """List the stored and the registered entity types, each with its fields and its number of entities."""
@@ -99,7 +96,7 @@ class SchemaAnswer(Schema, Budgeted):
 
 @operation(
     "schemas.get", "GET /schemas/{entity_type}", tool="describe_entity_type", scope=Scope.READ,
-    errors=(NotFound,), example={"entity_type": "person"},
+    errors=(NotFound,),
 )  # fmt: skip
 @within_budget()
 async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
@@ -181,7 +178,6 @@ with warnings.catch_warnings():
 @operation(
     "schemas.register", "POST /register_schema", tool="register_schema", scope=Scope.WRITE, destructive=True,
     sandbox=False, errors=(SchemaRefused,),
-    example={"schema": {"entity_type": "wine", "fields": {"name": {"type": "string"}}}},
 )  # fmt: skip
 @within_budget(is_receipt=True)
 async def register_schema(context: Context, arguments: RegisterSchema) -> SchemaChanged:
@@ -273,7 +269,6 @@ _SETTINGS = [name for name in UpdateSchema.model_fields if name not in _NO_SETTI
 @operation(
     "schemas.update", "POST /update_schema_incremental", tool="update_schema_incremental", scope=Scope.WRITE,
     destructive=True, idempotent=True, sandbox=False, errors=(SchemaRefused, NotFound),
-    example={"entity_type": "event", "new_fields": {"venue": "string"}},
 )  # fmt: skip
 @within_budget(is_receipt=True)
 async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChanged:

@@ -55,7 +55,6 @@ class FoundEntities(LookupHits, AsOf, IndexedPageEnvelope):
 @operation(
     "entities.find", "POST /retrieve_entity_by_identifier", tool="retrieve_entity_by_identifier",
     command="entities search", scope=Scope.READ, statements=5, heavy=True, asked_by=("identifier",),
-    example={"identifier": "Ada Lovelace", "entity_type": "person"},
 )  # fmt: skip
 @within_budget("entities", is_page=True)
 @shaped("entities", "resembling")
@@ -195,7 +194,7 @@ class Explanation(NamesDamaged, Budgeted):
 
 @operation(
     "search.explain", "GET /search/explain", tool="explain_search", scope=Scope.READ, statements=3,
-    heavy=True, example={"search": "planning meeting", "entity_type": "event", "limit": 5},
+    heavy=True,
 )  # fmt: skip
 @within_budget("entities")
 async def explain_search(context: Context, arguments: ExplainSearch) -> Explanation:

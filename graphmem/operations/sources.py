@@ -9,7 +9,6 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import (
-    EXAMPLE_SOURCE_ID,
     Arguments,
     At,
     AtIngested,
@@ -116,10 +115,7 @@ class SourcePage(IndexedPageEnvelope):
     sources: list[source_answers.Source]
 
 
-@operation(
-    "sources.list", "GET /sources", tool="list_sources", scope=Scope.READ, heavy=True,
-    example={"mime_type": "text/csv", "limit": 20},
-)  # fmt: skip
+@operation("sources.list", "GET /sources", tool="list_sources", scope=Scope.READ, heavy=True)
 @within_budget("sources", is_page=True)
 async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
     """List the files that were stored, the newest first, by their names and texts, or by mime type.
@@ -175,7 +171,7 @@ class FoundInSources(AsOf, LeavesOut, Budgeted):
 
 @operation(
     "sources.search", "GET /sources/search", tool="search_sources", scope=Scope.READ, heavy=True,
-    errors=(NotFound,), example={"search": "battery telemetry", "limit": 5},
+    errors=(NotFound,),
 )  # fmt: skip
 @within_budget("passages")
 async def search_sources(context: Context, arguments: SearchSources) -> FoundInSources:
@@ -226,7 +222,7 @@ class OneSource(source_answers.Source, Budgeted):
 
 @operation(
     "sources.get", "GET /sources/{source_id}", tool="get_source", scope=Scope.READ,
-    errors=(NotFound, FileNotParsed, *READING_ERRORS), example={"source_id": EXAMPLE_SOURCE_ID},
+    errors=(NotFound, FileNotParsed, *READING_ERRORS),
 )  # fmt: skip
 @within_budget()
 async def get_source(context: Context, arguments: GetSource) -> OneSource:
@@ -296,7 +292,7 @@ class FileUrl(TypedDict):
 
 @operation(
     "sources.url", "GET /get_file_url", tool="retrieve_file_url", scope=Scope.READ, statements=3, heavy=True,
-    errors=(NotFound, SourceAmbiguous), example={"path": EXAMPLE_SOURCE_ID, "expires_in": 600},
+    errors=(NotFound, SourceAmbiguous),
 )  # fmt: skip
 async def get_file_url(context: Context, arguments: GetFileUrl) -> FileUrl:
     """Return a URL of a file: whoever has it may fetch the file until it expires, without a credential."""

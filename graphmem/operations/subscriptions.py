@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from graphmem.arguments import (
-    EXAMPLE_SUBSCRIPTION_ID,
     Arguments,
     EntityId,
     NoBool,
@@ -145,9 +144,8 @@ class Subscribed(TypedDict):
 
 @operation(
     "subscriptions.add", "POST /subscribe", scope=Scope.WRITE,
-    reason="a model that is misled could send what is stored to any address",
-    sandbox=False, errors=(InvalidDelivery, NotFound),
-    example={"entity_types": ["task"], "webhook_url": "https://hooks.example.org/graphmem"},
+    reason="a model that is misled could send what is stored to any address", sandbox=False,
+    errors=(InvalidDelivery, NotFound),
 )  # fmt: skip
 async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
     """Subscribe to what changes from now on: by signed requests to a URL, or on the event stream.
@@ -246,9 +244,8 @@ class Unsubscribed(TypedDict):
 
 
 @operation(
-    "subscriptions.remove", "POST /unsubscribe", tool="unsubscribe",
-    scope=Scope.WRITE, sandbox=False, errors=(NotFound,),
-    example={"subscription_id": EXAMPLE_SUBSCRIPTION_ID},
+    "subscriptions.remove", "POST /unsubscribe", tool="unsubscribe", scope=Scope.WRITE, sandbox=False,
+    errors=(NotFound,),
 )  # fmt: skip
 async def unsubscribe(context: Context, arguments: NameSubscription) -> Unsubscribed:
     """Remove a subscription. What is being sent at this moment still arrives."""

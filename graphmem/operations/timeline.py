@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar, Literal, NotRequired
 from pydantic import Field
 
 from graphmem.arguments import (
-    EXAMPLE_EVENT_ID,
     Arguments,
     At,
     AtIngested,
@@ -83,7 +82,6 @@ class TimelinePage(AsOf, Warned, IndexedPageEnvelope):
     # As of a time: up to 7 statements for each 100 of 2,000 entities.
     "timeline.list", "GET /timeline", tool="list_timeline_events", scope=Scope.READ, statements=150,
     errors=(NotFound,),
-    example={"entity_type": "task", "start_date": "2026-01-01", "end_date": "2026-01-31", "order": "asc"},
 )  # fmt: skip
 @within_budget("events")
 async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePage:
@@ -153,7 +151,7 @@ class FoundEvent(AsOf):
 
 @operation(
     "timeline.get", "GET /timeline/{event_id}", tool="retrieve_timeline_event", scope=Scope.READ,
-    statements=5, errors=(NotFound,), example={"event_id": EXAMPLE_EVENT_ID},
+    statements=5, errors=(NotFound,),
 )  # fmt: skip
 async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     """Return one timeline event, now or as of a time, with its field and its observation.

@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple, NotRequired, Self
 
 from pydantic import Field, model_validator
 
-from graphmem.arguments import EXAMPLE_SOURCE_ID, Moment, MomentBefore, NoBool, Spelled, invalid
+from graphmem.arguments import Moment, MomentBefore, NoBool, Spelled, invalid
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.grants import Grants
 from graphmem.context import Context
@@ -14,7 +14,7 @@ from graphmem.model import ids, times
 from graphmem.model.attribution import agent_row, writer_key
 from graphmem.model.membership import SubjectKind
 from graphmem.operations.entity_merges import Unmerge, unmerge_entities
-from graphmem.operations.interpretations import EXAMPLE_INTERPRETATION_ID, InterpretationId
+from graphmem.operations.interpretations import InterpretationId
 from graphmem.operations.sources import SourceId
 from graphmem.reading.writer_filters import ByProgram
 from graphmem.registry import Scope, operation
@@ -23,7 +23,6 @@ from graphmem.storing.withdrawal_changes import ChangeWithdrawal, WithdrawalResu
 from graphmem.writing import WithdrawalRequest
 from graphmem.writing.withdrawing import QuarantineRequest, SubjectChange
 
-EXAMPLE_TRANSACTION_ID = "txn_0123456789abcdef0123456789abcdef"
 UNDO_LIMIT = 100  # transactions that one call undoes
 _ERRORS = (NotFound, WriterQuarantined)
 
@@ -45,7 +44,6 @@ class SourceChange(WithdrawalResult):
 @operation(
     "sources.withdraw", "POST /sources/{source_id}/withdraw", tool="withdraw_source", scope=Scope.WRITE,
     statements=18, destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
-    example={"source_id": EXAMPLE_SOURCE_ID, "reason": "a draft"},
 )  # fmt: skip
 async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceChange:
     """Withdraw a file: nothing that was stored with it counts any more. It can be reinstated.
@@ -61,7 +59,7 @@ async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceCh
 
 @operation(
     "sources.reinstate", "POST /sources/{source_id}/reinstate", tool="reinstate_source", scope=Scope.WRITE,
-    idempotent=True, sandbox=False, errors=(NotFound,), example={"source_id": EXAMPLE_SOURCE_ID},
+    idempotent=True, sandbox=False, errors=(NotFound,),
 )  # fmt: skip
 async def reinstate_source(context: Context, arguments: ChangeSource) -> SourceChange:
     """Reinstate a withdrawn file: what was stored with it counts again, before and since the withdrawal.
@@ -89,7 +87,6 @@ class InterpretationChange(WithdrawalResult):
     "interpretations.withdraw", "POST /interpretations/{interpretation_id}/withdraw",
     tool="withdraw_interpretation", scope=Scope.WRITE, statements=16, destructive=True, idempotent=True,
     sandbox=False, errors=(NotFound,),
-    example={"interpretation_id": EXAMPLE_INTERPRETATION_ID, "reason": "misread"},
 )  # fmt: skip
 async def withdraw_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
     """Withdraw one reading of a file: nothing that it observed counts any more. It can be reinstated.
@@ -105,7 +102,6 @@ async def withdraw_interpretation(context: Context, arguments: ChangeInterpretat
 @operation(
     "interpretations.reinstate", "POST /interpretations/{interpretation_id}/reinstate",
     tool="reinstate_interpretation", scope=Scope.WRITE, idempotent=True, sandbox=False, errors=(NotFound,),
-    example={"interpretation_id": EXAMPLE_INTERPRETATION_ID},
 )  # fmt: skip
 async def reinstate_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
     """Reinstate a withdrawn interpretation: what it observed counts again, unless its file is withdrawn."""
@@ -150,9 +146,7 @@ class ChangeWriting(OneWriter):
 
 @operation(
     "writings.withdraw", "POST /withdraw", tool="withdraw_writings", command="withdraw", scope=Scope.WRITE,
-    statements=16,
-    destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
-    example={"by_key": "ada-laptop", "since": "2026-01-01T00:00:00Z", "until": "2026-02-01T00:00:00Z"},
+    statements=16, destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
 )  # fmt: skip
 async def withdraw_writings(context: Context, arguments: ChangeWriting) -> WithdrawalResult:
     """Withdraw what one writer wrote, or one transaction: it counts no more. It can be reinstated.
@@ -168,7 +162,6 @@ async def withdraw_writings(context: Context, arguments: ChangeWriting) -> Withd
 @operation(
     "writings.reinstate", "POST /reinstate", tool="reinstate_writings", command="reinstate",
     scope=Scope.WRITE, statements=16, idempotent=True, sandbox=False, errors=_ERRORS,
-    example={"by_key": "ada-laptop", "since": "2026-01-01T00:00:00Z", "until": "2026-02-01T00:00:00Z"},
 )  # fmt: skip
 async def reinstate_writings(context: Context, arguments: ChangeWriting) -> WithdrawalResult:
     """Reinstate what was withdrawn by writer or transaction: give the same arguments as to withdraw it."""
@@ -188,9 +181,8 @@ class ChangeQuarantine(OneWriter):
 
 
 @operation(
-    "agents.quarantine", "POST /agents/quarantine", tool="quarantine_writer",
-    scope=Scope.WRITE, statements=7, destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
-    example={"by_agent": "aauth:research-bot@example.org", "reason": "it invents dates"},
+    "agents.quarantine", "POST /agents/quarantine", tool="quarantine_writer", scope=Scope.WRITE, statements=7,
+    destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
 )  # fmt: skip
 async def quarantine(context: Context, arguments: ChangeQuarantine) -> WithdrawalResult:
     """Keep what a writer writes from now on apart: it is stored, and does not count until it is released.
@@ -203,9 +195,8 @@ async def quarantine(context: Context, arguments: ChangeQuarantine) -> Withdrawa
 
 
 @operation(
-    "agents.release", "POST /agents/release", tool="release_writer",
-    scope=Scope.WRITE, statements=7, idempotent=True, sandbox=False, errors=_ERRORS,
-    example={"by_agent": "aauth:research-bot@example.org"},
+    "agents.release", "POST /agents/release", tool="release_writer", scope=Scope.WRITE, statements=7,
+    idempotent=True, sandbox=False, errors=_ERRORS,
 )  # fmt: skip
 async def release(context: Context, arguments: ChangeQuarantine) -> WithdrawalResult:
     """End the quarantine of a writer: what it wrote meanwhile counts, and so does what it writes next."""
@@ -315,9 +306,8 @@ class UndoResult(WithdrawalResult):
 
 
 @operation(
-    "undo", "POST /undo", tool="undo", scope=Scope.WRITE,
-    statements=16, destructive=True, sandbox=False,
-    errors=_ERRORS, example={"transaction_id": EXAMPLE_TRANSACTION_ID, "dry_run": True},
+    "undo", "POST /undo", tool="undo", scope=Scope.WRITE, statements=16, destructive=True, sandbox=False,
+    errors=_ERRORS,
 )  # fmt: skip
 async def undo(context: Context, arguments: Undo) -> UndoResult:
     """Take back the caller's own newest transaction, the `last` ones, those `since` a time, or one by its id.

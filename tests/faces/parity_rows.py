@@ -8,24 +8,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from graphmem import arguments
-from graphmem.operations.entity_splits import EXAMPLE_SPLIT_ID
-from graphmem.operations.interpretations import EXAMPLE_INTERPRETATION_ID
 from graphmem.registry import REGISTRY
 
 STORED = {
-    arguments.EXAMPLE_ENTITY_ID: "$ada",
-    arguments.EXAMPLE_OTHER_ENTITY_ID: "$acme",
-    arguments.EXAMPLE_RELATIONSHIP_ID: "$link_id",
-    arguments.EXAMPLE_EVENT_ID: "$event",
-    arguments.EXAMPLE_SOURCE_ID: "$source",
-    arguments.EXAMPLE_KEY_ID: "$key",
-    arguments.EXAMPLE_CONNECTION_ID: "$connection",
-    arguments.EXAMPLE_GRANT_ID: "$grant",
-    arguments.EXAMPLE_SUBSCRIPTION_ID: "$subscription",
-    arguments.EXAMPLE_RECEIPT_ID: "$receipt",
-    EXAMPLE_INTERPRETATION_ID: "$interpretation",
-    EXAMPLE_SPLIT_ID: "$split",
+    "ent_0123456789abcdef01234567": "$ada",
+    "ent_76543210fedcba9876543210": "$acme",
+    "rel_0123456789abcdef01234567": "$link_id",
+    "evt_0123456789abcdef01234567": "$event",
+    "src_0123456789abcdef01234567": "$source",
+    "key_0123456789abcdef": "$key",
+    "con_0123456789abcdef": "$connection",
+    "agr_0123456789abcdef": "$grant",
+    "sub_0123456789abcdef": "$subscription",
+    "rcp_0123456789abcdef0123456789abcdef": "$receipt",
+    "int_0123456789abcdef01234567": "$interpretation",
+    "spl_0123456789abcdef01234567": "$split",
 }
 """What stands for the ids of examples."""
 NOBODY = "ent_" + "0" * 24
