@@ -73,6 +73,8 @@ def rebuild(session: Session) -> dict[str, Any]:
         context = Context(local_actor("cli"), services)
         *_, total = await stored_types(context)
         with counted_task("deriving entities and relationships", total) as advance:
-            return dict(health_of(await audit(context, fix=True, deep=True, progress=advance)))
+            place = chosen.data_path / "rebuild.json"
+            report = await audit(context, fix=True, deep=True, progress=advance, place=place)
+            return dict(health_of(report))
 
     return on_services(chosen, work)

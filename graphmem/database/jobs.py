@@ -72,9 +72,11 @@ async def within(pages: AsyncIterator[Any], seconds: float) -> bool:
 
 @dataclass(slots=True)
 class Lease:
-    """The lease of a caller; ``is_kept``: it is left to run out, so that ``holder`` may hand it on."""
+    """The lease of a caller; ``is_kept``: it is left to run out, so that ``holder`` may hand it on.
+    ``last_holder`` is who had it before."""
 
     holder: str
+    last_holder: str | None = None
     is_kept: bool = False
 
 
@@ -86,7 +88,10 @@ async def single_flight(
     ``former``: the holder of the lease that is handed on."""
     lease = Lease(secrets.token_hex(8))
     take = partial(_take, database, owner, former, lease.holder)
-    while not await take(LEASE_SECONDS):
+    while True:
+        is_free, lease.last_holder = await take(LEASE_SECONDS)
+        if is_free:
+            break
         if not waits:
             raise ServiceBusy("all data of this owner is being checked or erased: try again in a moment")
         await asyncio.sleep(LEASE_SECONDS / _LOOKS)
@@ -121,10 +126,12 @@ async def renewed(take: Callable[[float], Awaitable[object]], seconds: float) ->
         await renewal
 
 
-async def _take(database: Database, owner: str, former: str, holder: str, seconds: float) -> bool:
+async def _take(
+    database: Database, owner: str, former: str, holder: str, seconds: float
+) -> tuple[bool, str | None]:
     now = times.now()
     return await database.writes(owner).only(
-        "owner.lease", bool, former=former, holder=holder, now=now,
+        "owner.lease", tuple[bool, str | None], former=former, holder=holder, now=now,
         until=now + round(seconds * times.SECOND),
     )  # fmt: skip
 

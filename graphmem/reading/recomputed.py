@@ -19,7 +19,7 @@ from graphmem.reading import shared_rows, tallies
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.reading.tallies import Sum, Tally
 from graphmem.writing import refolding
-from graphmem.writing.rule_evidence import EVIDENCE_LIMIT, EvidenceReader
+from graphmem.writing.rule_evidence import EVIDENCE_LIMIT, EvidenceReader, shipped
 
 
 class _Own(NamedTuple):
@@ -34,6 +34,7 @@ class _Own(NamedTuple):
     document: Json | None
     name: str | None
     stale: bool
+    alone: bool
 
     @property
     def fault(self) -> str | None:
@@ -47,6 +48,8 @@ class _Own(NamedTuple):
     @property
     def has_rule(self) -> bool:
         """Whether a rule may have merged it at some time, though no write did."""
+        if self.alone:
+            return False
         registered = SchemaDocument.read(self.document).alternatives() if self.document else None
         return len(identity_rules.alternatives(self.type, registered)) > 1
 
@@ -136,7 +139,7 @@ async def _own(
 ) -> tuple[dict[str, _Own], int]:
     snapshots, known = await context.graph.only(
         "entity.recompute", tuple[list[_Own], int | None], entity_ids=entity_ids, at=at,
-        at_ingested=at_ingested,
+        at_ingested=at_ingested, kinds=sorted(shipped()[1]), joining=sorted(identity.SHIPPED_ALIASES),
     )  # fmt: skip
     return {own.id: own for own in snapshots}, at_ingested if known is None else known
 

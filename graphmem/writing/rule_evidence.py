@@ -102,7 +102,7 @@ class EvidenceReader:
     off: Mapping[str, frozenset[str]]  # the alternatives by type that merge nothing
     at_ingested: int = times.LATEST  # what was recorded later is left out (microseconds)
     limit: int | None = None  # so many pieces of evidence are read at most; ``None`` for all
-    _fields: set[str] = field(default_factory=lambda: {*_shipped()[0]})
+    _fields: set[str] = field(default_factory=lambda: {*shipped()[0]})
     _joins: bool = False  # whether there are entities of types that join others
     _known: dict[str, _Known | None] = field(default_factory=dict)
     _statements: list[Statement] = field(default_factory=list)
@@ -234,13 +234,13 @@ class EvidenceReader:
     def _look_up(self, kind: str, value: str) -> frozenset[str] | None:
         """Return the entities that have or had a key; ``None`` where these have to be read."""
         bearers = self._bearers_of_keys.get((kind, value))
-        if bearers is None and not (value in self._reached and kind in _shipped()[1]):
+        if bearers is None and not (value in self._reached and kind in shipped()[1]):
             self._wanted_keys.add((kind, value))
             return None
         return frozenset(((bearers or set()) | self._bearers.get(value, set())) - {value})
 
     async def _read(self) -> None:
-        wanted, keys, kinds = self._wanted, self._wanted_keys, _shipped()[1]
+        wanted, keys, kinds = self._wanted, self._wanted_keys, shipped()[1]
         entities, bearers, reached, documents, joins = await self.queries.only(
             "entity.evidence", _Rows, entity_ids=sorted(wanted), known=sorted(self._known),
             kinds=sorted(kinds), joining=sorted(identity.SHIPPED_ALIASES),
@@ -317,7 +317,7 @@ class EvidenceReader:
 
 
 @cache
-def _shipped() -> tuple[frozenset[str], frozenset[str]]:
+def shipped() -> tuple[frozenset[str], frozenset[str]]:
     """Return the identifying fields of the shipped rules, and the kinds of their keys."""
     every = (identity_rules.own_rule("", each, None) for each in identity.TYPES_WITH_RULES)
     rules = [rule for rule in every if rule is not None]

@@ -7,19 +7,22 @@ import contextlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from graphmem.auth.erasing import erase_closed
 from graphmem.checking import audit
-from graphmem.context import Services
+from graphmem.context import Context, Services
 from graphmem.database import jobs
 from graphmem.errors import InvalidCursor, ServiceBusy
 from graphmem.model import times
 from graphmem.operations import server
+from graphmem.reading import snapshot_check
 from graphmem.writing import refolding
 from tests.faces.conftest import Command, Together
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 from tests.support.figures import Figures
@@ -250,6 +253,46 @@ async def hung_up(app: Any, path: str, owner: str) -> None:
     }  # fmt: skip
     with contextlib.suppress(asyncio.CancelledError):
         await app(scope, receive, send)
+
+
+class Killed(BaseException):
+    """A process was killed."""
+
+
+def test_a_rebuild_that_was_killed_goes_on_unless_another_check_ran(
+    run: Call, loop: Loop, services: Services, owner: str, paged: None, statements: list[str], tmp_path: Path
+) -> None:
+    store_many(run, 20)
+    context, place = Context(full_actor(owner), services), tmp_path / "rebuild.json"
+
+    def pages_until(most: int) -> int:
+        """Rebuild until so many things are derived; return how many pages of these were read."""
+        derived = 0
+
+        def progress(count: int) -> None:
+            nonlocal derived
+            derived += count
+            if derived > most:
+                raise Killed
+
+        statements.clear()
+        with contextlib.suppress(Killed):
+            report = loop.run(
+                snapshot_check.audit(context, fix=True, deep=True, progress=progress, place=place)
+            )
+            assert (report.checked, report.stale_count, derived) == (21, 0, 21)
+        return statements.count("audit.nodes")
+
+    whole = pages_until(100)
+    assert not place.exists()
+    some = pages_until(12)
+    assert place.exists()
+    rest = pages_until(100)
+    # The page in which it was killed is read again.
+    assert (some + rest, place.exists()) == (whole + 1, False)
+    pages_until(12)
+    run("server.check_snapshots", auto_fix=True)
+    assert pages_until(100) == whole
 
 
 def test_the_command_goes_on_to_the_end(run: Call, command: Command, paged: None) -> None:

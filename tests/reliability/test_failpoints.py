@@ -137,9 +137,10 @@ class Doom:
         *words: str,
         worker: Sequence[str] = (),
         again: Callable[[], Any] = lambda: None,
+        growth: float = 2.0,
     ) -> None:
-        """Have a command, a service unless said, die; ``again`` is called until then, after twice the time
-        of before: on a busy machine what failed has time to succeed before its tries are used up.
+        """Have a command, a service unless said, die; ``again`` is called until then, after ``growth`` times
+        the time of before: on a busy machine what failed has time to succeed before its tries are used up.
 
         Args:
             worker: the kinds of work that a service does. It does them for all owners, but for ``interpret``:
@@ -148,7 +149,7 @@ class Doom:
         words = words or ("serve", "--port", str(free_port()))
         options = {"worker": [*worker], "interprets_for": self.owner, "GRAPHMEM_FAILPOINTS": place}
         process = forks().start(self.settings, self.folder, *words, **options)
-        for pause in (2.0**number for number in itertools.count()):
+        for pause in (growth**number for number in itertools.count()):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(pause)
                 break
@@ -376,7 +377,7 @@ def test_work_that_was_cut_short_is_finished_by_the_next(
 
     make_work()
     work = ["fold"] if "schema" in place else ["vector"]
-    doom.dies(f"{place}=exit", worker=work, again=make_work)
+    doom.dies(f"{place}=exit", worker=work, again=make_work, growth=1.0)
     for _ in range(200):
         # Other tests leave work behind in this database, and it is taken in no order.
         if not loop.run(refold_stale(services, owner)) and not rest("server.stats")["types_pending"]:
