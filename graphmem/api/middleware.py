@@ -27,8 +27,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from graphmem.api.body import Replayed, drained, inflated
 from graphmem.api.headers import SANDBOX_HEADER, BrowserHeaders, HostCheck, SentHeaders
 from graphmem.api.limits import RateLimits, RequestMeter
+from graphmem.api.public_paths import is_public
 from graphmem.api.refusals import challenged, refusal
-from graphmem.api.rest_routes import is_public, is_stream
+from graphmem.api.rest_routes import is_stream
 from graphmem.auth import HOOK_HEADER, Actor, Method, public_actor
 from graphmem.auth import Scope as AuthScope
 from graphmem.auth.authenticator import Authenticate, Caller

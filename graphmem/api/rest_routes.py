@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphmem import errors, tables
+from graphmem.api.public_paths import is_public
 from graphmem.auth import Scope
 from graphmem.auth.rates import RateClass
 from graphmem.context import Services
@@ -23,20 +24,7 @@ from graphmem.errors import GraphmemError
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
-PUBLIC_PATHS: Final = frozenset({
-    "/", "/health", "/health/ready", "/server-info", "/signed_file", "/sandbox/terms",
-    "/mcp/oauth/initiate", "/mcp/oauth/authorize", "/mcp/oauth/consent", "/mcp/oauth/token",
-    "/mcp/oauth/register", "/mcp/oauth/revoke",
-})  # fmt: skip
-"""The paths, without the prefix ``/api``, of operations and other routes that need no credential."""
 STREAM_PATH: Final = "/events/stream"
-PUBLIC_PREFIXES: Final = ("/.well-known/", "/app/")
-"""No path below them needs a credential: a client that looks for a document gets 404 there, and not 401."""
-
-
-def is_public(path: str) -> bool:
-    """Return whether a path, without the prefix ``/api``, needs no credential."""
-    return path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIXES)
 
 
 def is_stream(path: str, mcp_method: str | None = None) -> bool:

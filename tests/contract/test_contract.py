@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from graphmem import arguments
 from graphmem.api.openapi import document
-from graphmem.api.rest_routes import ROUTES, is_public
+from graphmem.api.public_paths import is_public
+from graphmem.api.rest_routes import ROUTES
 from graphmem.cli.main import app
 from graphmem.errors import CATALOGUE, SandboxDisabled, SetupError
 from graphmem.mcp.toolsets import TOOLSETS

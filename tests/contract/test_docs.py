@@ -19,7 +19,7 @@ import typer
 import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem import cypher
 from graphmem.api import openapi
-from graphmem.api.rest_routes import PUBLIC_PATHS, PUBLIC_PREFIXES
+from graphmem.api.public_paths import PUBLIC_PATHS, PUBLIC_PREFIXES
 from graphmem.arguments import read
 from graphmem.cli.main import app
 from graphmem.dump import records
