@@ -235,7 +235,7 @@ class Audit:
             self.seen_revision = nodes.revision
             if self.seen_revision != stored.read.revision:
                 reread = await self._look({*stored.entities}, relationships)
-                stretch.unchecked = stretch.changed(reread) if reread is not None else set()
+                stretch.unchecked = set() if reread.read.is_new_owner else stretch.changed(reread)
             if not stretch.unchecked:
                 break
         return stretch
@@ -270,7 +270,7 @@ class Audit:
         for last in (False,) * (READS_LIMIT - 1) + (True,):
             touched = {*entity_ids, *merges.entity_ids}
             stored = await self._look(touched, relationships)
-            if stored is None:
+            if stored.read.is_new_owner:
                 return None
             if stored.is_stale and not last:
                 # Its schema has changed: a read of the entity would fold it again as well.
@@ -287,7 +287,7 @@ class Audit:
 
     async def _refold(self, entities: set[str], relationships: list[str]) -> None:
         further = Touched()
-        while (state := await self._look(entities, relationships, further=further)) and state.is_stale:
+        while (state := await self._look(entities, relationships, further=further)).is_stale:
             try:
                 await refolding.refold(self._queries, state)
                 refolding.settle(state)
@@ -303,7 +303,7 @@ class Audit:
         relationships: list[str],
         types: Sequence[str] = (),
         further: Touched | None = None,
-    ) -> State | None:
+    ) -> State:
         touched = Touched(entities=entities, relationships=set(relationships), types=set(types))
         if further is not None:
             touched.add(further)
@@ -311,7 +311,7 @@ class Audit:
             look = await self._queries.only("write.look", LookRow, **touched.parameters)
         return await asyncio.to_thread(self._state, look, touched)
 
-    def _state(self, look: LookRow, touched: Touched) -> State | None:
+    def _state(self, look: LookRow, touched: Touched) -> State:
         # A derived value of a wrong type differs from what it should be, and is mended: so does none.
         look = look._replace(
             entities=[without_wrong_types(row) for row in look.entities],
@@ -325,7 +325,7 @@ class Audit:
             if (await self._read_counts()).revision != self.revision:
                 return
             state = await self._look(set(), [], sorted(self.seen, key=str))
-            if state is None:
+            if state.read.is_new_owner:
                 return
             for kind, seen in sorted(self.seen.items(), key=str):
                 head = state.head(kind)

@@ -66,6 +66,7 @@ class Read:
     revision: int = 0
     recorded_at: int = 0
     hash: str | None = None  # the state hash; ``None`` where the owner has none yet
+    is_new_owner: bool = False  # the owner has no node yet
     transactions: Mapping[str, WrittenTransaction] = field(default_factory=dict)  # of earlier attempts, by id
     toggles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of subjects of withdrawals, by id
     aliases: Mapping[str, str] = field(default_factory=dict)  # types by their other names
@@ -227,15 +228,15 @@ class LookRow(NamedTuple):
 def of_look(
     look: LookRow, owner: str, touched: Touched | None = None,
     rules_off: Mapping[str, frozenset[str]] | None = None, *, whole: bool = True,
-) -> State | None:  # fmt: skip
-    """Return the state that a look read, ``None`` where the owner has no node yet.
+) -> State:  # fmt: skip
+    """Return the state that a look read; it is :func:`empty` where the owner has no node yet.
 
     Unless all is to be ``whole``, what was read in two parts (:class:`Torn`) or is damaged is taken as it is.
     Raises AuthInvalid: the owner's data is being erased. Raises DataDamaged: the node of the owner is
     damaged.
     """
     if look.owner is None:
-        return None
+        return empty(owner, touched, rules_off)
     if look.owner.revision is None:
         raise owner_erased()
     if left_out.wrong_types(look.owner):
@@ -305,7 +306,7 @@ def empty(
     """Return the state of an owner who has written nothing yet; see :func:`of_look`."""
     looked = touched or Touched()
     read = Read(
-        hash=state_hash.EMPTY, looked=touched, off=rules_off or {},
+        hash=state_hash.EMPTY, is_new_owner=True, looked=touched, off=rules_off or {},
         bearers={each: [] for _, each, _ in looked.borne}, near={each: frozenset() for each in looked.near},
     )  # fmt: skip
     state = State(owner, read)

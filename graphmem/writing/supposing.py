@@ -109,6 +109,6 @@ async def suppose_written(
 
 
 async def _state(touched: Touched, owner: str, queries: Queries) -> State:
-    state = states.of_look(await forms.read(touched, queries), owner, touched) or states.empty(owner, touched)
+    state = states.of_look(await forms.read(touched, queries), owner, touched)
     await refolding.refold(queries, state)
     return state

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
+from cachetools import LRUCache
 
 from graphmem import errors
 from graphmem.database import left_out
@@ -29,8 +30,6 @@ from graphmem.writing.state import State
 from graphmem.writing.turn_rows import parameters
 from graphmem.writing.waiting_requests import SETTLED, Decided, Waiting
 from graphmem.writing.write_requests import LookAgain, Needs, Touched, WriteRequest
-
-KNOWN_LIMIT: Final = 10_000  # registered schemas, and owners' revisions, that a process remembers
 
 _log = structlog.get_logger("graphmem.writer")
 
@@ -56,8 +55,9 @@ LARGE_CHARACTERS: Final = 1_000_000
 class Known:
     """What the writers of a process remember of all owners."""
 
-    documents: dict[tuple[str, str], SchemaDocument] = field(default_factory=dict)  # by owner and type
-    revisions: dict[str, int] = field(default_factory=dict)  # those up to which it sees every commit whole
+    # Registered schemas by owner and type, and the revisions up to which it sees every commit whole.
+    documents: LRUCache[tuple[str, str], SchemaDocument] = field(default_factory=lambda: LRUCache(10_000))
+    revisions: LRUCache[str, int] = field(default_factory=lambda: LRUCache(10_000))
     # The places of large turns.
     large: Admission = field(default_factory=lambda: Admission(timeout_seconds=30.0, what="large stores run"))
 
@@ -218,15 +218,12 @@ class OwnerWriter:
     async def _optimistic(self, batch: list[Waiting]) -> str:
         reads = self.database.reads(self.owner)
         state = await self._look(batch, reads)
-        if state is None:
-            if any(waiting.request.writes_facts for waiting in batch):
-                await self._create_owner(batch)
-            state = self._empty(batch)
-        if state.read.revision not in (0, self.known.revisions.get(self.owner)):
+        if state.read.is_new_owner and any(waiting.request.writes_facts for waiting in batch):
+            await self._create_owner(batch)
+        is_followed = state.read.revision in (0, self.known.revisions.get(self.owner))
+        if not is_followed or state.addresses.unparted:
             # Another process wrote, perhaps just now. A reader may see the new revision of the owner before
             # an index finds the rest of the commit; the holder of the lock sees all of it.
-            return await self._locked(batch)
-        if state.addresses.unparted:
             return await self._locked(batch)
         if state.is_stale:
             # A write of its own, so that the turn then looks at the folds that it will change.
@@ -234,7 +231,7 @@ class OwnerWriter:
             await refold(reads, state)
             refolding.settle(state)
             if await self._write_turn(Decided(state, []), self.database.writes(self.owner)):
-                self._remember_revision(state.read.revision + 1)
+                self.known.revisions[self.owner] = state.read.revision + 1
             return "looked_again"
         await _inform(batch, reads, state)
         decided = self._decide(state, batch)
@@ -243,13 +240,8 @@ class OwnerWriter:
         if decided.writes:
             if not await self._write_turn(decided, self.database.writes(self.owner)):
                 return "lost"
-            self._remember_revision(state.read.revision + 1)
+            self.known.revisions[self.owner] = state.read.revision + 1
         return decided.answer()
-
-    def _remember_revision(self, revision: int) -> None:
-        if len(self.known.revisions) > KNOWN_LIMIT:
-            self.known.revisions.clear()
-        self.known.revisions[self.owner] = revision
 
     async def _locked(self, batch: list[Waiting]) -> str:
         """Take a turn under the owner's lock; return its outcome."""
@@ -265,7 +257,7 @@ class OwnerWriter:
             # A commit without an answer may have been done, as a single statement without one.
             exc.details["wrote"] = True
             raise
-        self._remember_revision(decided.state.read.revision + decided.writes)
+        self.known.revisions[self.owner] = decided.state.read.revision + decided.writes
         return decided.answer()
 
     async def _under_lock(self, batch: list[Waiting]) -> Decided:
@@ -283,66 +275,41 @@ class OwnerWriter:
 
     async def _fold_again(self, batch: list[Waiting], tx: Queries) -> State:
         """Fold what the batch touches and what waits to be folded; return the state after it."""
-        state = await self._look(batch, tx) or self._empty(batch)
+        state = await self._look(batch, tx)
         if state.addresses.unparted:
             self.settings.check_disk()
             placed = await parting.move(tx, state)
             await self._write_turn(Decided(state, []), tx)
             await tx.rows("parting.place", placed=placed)
-            state = await self._look(batch, tx) or self._empty(batch)
+            state = await self._look(batch, tx)
         if state.is_stale:
             self.settings.check_disk()
             await refold(tx, state)
             refolding.settle(state)
             await self._write_turn(Decided(state, []), tx)
-            state = await self._look(batch, tx) or self._empty(batch)
+            state = await self._look(batch, tx)
         return state
 
-    async def _look(self, batch: list[Waiting], queries: Queries) -> State | None:
+    async def _look(self, batch: list[Waiting], queries: Queries) -> State:
         """Return what the batch touches; it is read again where an identity rule has changed."""
         while True:
-            touched = self._touched(batch)
-            state = states.of_look(
-                await forms.read(touched, queries), self.owner, touched, self.settings.merge_rules_off_by_type
-            )
-            if state is None:
-                return None
-            self._remember_documents(state)
-            if not self._identify(batch, state):
+            touched = _touched_by(*(waiting.request for waiting in batch))
+            touched.add(self.further)
+            look, rules_off = await forms.read(touched, queries), self.settings.merge_rules_off_by_type
+            state = states.of_look(look, self.owner, touched, rules_off)
+            for entity_type, head in state.heads.items():
+                if head.active is None:
+                    self.known.documents.pop((self.owner, entity_type), None)
+                else:
+                    self.known.documents[self.owner, entity_type] = head.active.document
+            is_identified = True
+            for waiting in batch:
+                old, new = waiting.request, waiting.request.identified(state)
+                if new is not old:
+                    is_identified = is_identified and _touched_by(new) == _touched_by(old)
+                    waiting.request = new
+            if is_identified:
                 return state
-
-    def _touched(self, batch: list[Waiting]) -> Touched:
-        touched = Touched()
-        for waiting in batch:
-            waiting.request.touch(touched)
-        touched.add(self.further)
-        return touched
-
-    def _empty(self, batch: list[Waiting]) -> State:
-        while True:
-            rules_off = self.settings.merge_rules_off_by_type
-            state = states.empty(self.owner, self._touched(batch), rules_off)
-            if not self._identify(batch, state):
-                return state
-
-    def _remember_documents(self, state: State) -> None:
-        documents = self.known.documents
-        if len(documents) > KNOWN_LIMIT:
-            documents.clear()
-        for entity_type, head in state.heads.items():
-            if head.active is None:
-                documents.pop((self.owner, entity_type), None)
-            else:
-                documents[self.owner, entity_type] = head.active.document
-
-    def _identify(self, batch: list[Waiting], state: State) -> bool:
-        changed = False
-        for waiting in batch:
-            old, new = waiting.request, waiting.request.identified(state)
-            if new is not old:
-                changed = changed or _touched_by(new) != _touched_by(old)
-                waiting.request = new
-        return changed
 
     async def _write_turn(self, decided: Decided, queries: Queries) -> bool:
         """Return whether a turn is written: not if another process wrote meanwhile."""
@@ -408,7 +375,8 @@ async def _inform(batch: list[Waiting], queries: Queries, state: State) -> None:
         waiting.request = await waiting.request.informed(queries, state)
 
 
-def _touched_by(request: WriteRequest) -> Touched:
+def _touched_by(*requests: WriteRequest) -> Touched:
     touched = Touched()
-    request.touch(touched)
+    for request in requests:
+        request.touch(touched)
     return touched
