@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 from graphmem.errors import IdempotencyMismatch
 from graphmem.ingest.media_types import types_contradict
@@ -30,14 +30,6 @@ from graphmem.writing.transaction import TransactionRequest
 from graphmem.writing.write_requests import Touched
 
 
-class _Claims(NamedTuple):
-    """Of one field: value and id of the greatest observation, and the greatest id of another value."""
-
-    value: str
-    observation_id: str
-    other_id: str = ""
-
-
 @dataclass(slots=True)
 class RequestOrder:
     """The observations of one request that have a time of their own, in the order of the request.
@@ -46,30 +38,27 @@ class RequestOrder:
     greater id, if its own is not greater: so its place is part of what was observed, and the later one wins.
     """
 
-    _claims: dict[tuple[str, int, facts.Kind], dict[str, _Claims]] = field(default_factory=dict)
+    _claims: dict[tuple[str, int, facts.Kind], dict[str, tuple[str, str, str]]] = field(default_factory=dict)
+    """By subject, time and kind, then by field: value and id of the greatest observation, and the greatest id
+    of another value."""
 
     def next_id(self, part: Part, subject_id: str, unplaced: str) -> str:
         """Return the id of the observation that the next part makes; ``unplaced``: without a place."""
         if part.observed_at is None or part.kind not in facts.VALUE_KINDS:
             return unplaced
         claims = self._claims.setdefault((subject_id, part.observed_at, part.kind), {})
-        known = [(claims[name], value) for name, value in part.fields.items() if name in claims]
-        earlier = max(
-            (each.observation_id if each.value != value else each.other_id for each, value in known),
-            default="",
+        known = [(name, value, *claims.get(name, (value, "", ""))) for name, value in part.fields.items()]
+        contradicted = (
+            other if value == claimed else greatest for _, value, claimed, greatest, other in known
         )
+        earlier = max(contradicted, default="")
         observation_id = ids.placed_observation_id(unplaced, earlier) if unplaced < earlier else unplaced
-        for name, value in part.fields.items():
-            claims[name] = _next(claims.get(name), value, observation_id)
+        for name, value, claimed, greatest, other in known:
+            if value == claimed:
+                claims[name] = value, max(greatest, observation_id), other
+            else:
+                claims[name] = value, observation_id, greatest
         return observation_id
-
-
-def _next(claims: _Claims | None, value: str, observation_id: str) -> _Claims:
-    if claims is None:
-        return _Claims(value, observation_id)
-    if claims.value == value:
-        return claims._replace(observation_id=max(claims.observation_id, observation_id))
-    return _Claims(value, observation_id, claims.observation_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +192,7 @@ class StoreRequest(TransactionRequest):
     def apply(self, draft: Draft) -> Receipt:
         """Add its items, then its links: a link may need an entity that an item creates."""
         draft.warnings.extend(self.warnings)
-        before = references.shown_before(draft, self)
+        before = references.shown(draft, self)
         items = [store_items.apply(draft, self, item) for item in self.items]
         links = [store_links.apply(draft, self, link) for link in self.links[: self.given_links]]
         links += references.apply(draft, self, before)
