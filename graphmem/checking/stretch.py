@@ -146,43 +146,32 @@ class Stretch:
 
     def _of_entity(self, stored: AuditedEntity, node: turn_rows.Node) -> list[AuditDifference]:
         subject_id, into = stored.subject_id, node.own.into or None
+        rules = self.derived.rules(node.view.kind)
+        there = {
+            "labels": _display_labels(stored),
+            "identifiers": sorted(stored.identifiers, key=str),
+            "former names": sorted(stored.former, key=str),
+            "MERGED_INTO": stored.merged_into,
+            "values": sorted(stored.values, key=str),
+            **{f"event {event.get('id')}": event for event in stored.events},
+        }
+        expected = {
+            "labels": node.labels,
+            "identifiers": sorted(map(list, node.identifiers), key=str),
+            "former names": sorted(map(list, node.former), key=str),
+            "MERGED_INTO": [into] if into else [],
+            "values": [[*value, True] for value in node.values(rules)],
+            **{f"event {n}": event for n, event in events.listed(self.owner, node.as_listed, rules).items()},
+        }
         differences = _of_properties(subject_id, stored.properties, node.properties)
-        labels = _display_labels(stored)
-        if labels != node.labels:
-            differences.append(AuditDifference(subject_id, "labels", labels, node.labels))
-        for what, stored_names, names in (
-            ("identifiers", stored.identifiers, node.identifiers),
-            ("former names", stored.former, node.former),
-        ):
-            there, expected = sorted(stored_names, key=str), sorted(map(list, names), key=str)
-            if there != expected:
-                differences.append(AuditDifference(subject_id, what, there, expected))
-        if stored.merged_into != ([into] if into else []):
-            differences.append(AuditDifference(subject_id, "MERGED_INTO", stored.merged_into, into))
-        stored_values = sorted(stored.values, key=str)
-        values = node.values(self.derived.rules(node.view.kind))
-        if stored_values != [[*value, True] for value in values]:
-            differences.append(AuditDifference(subject_id, "values", stored_values, values))
-        return differences + self._of_events(subject_id, node, stored.events)
+        return differences + _differing(subject_id, there, expected)
 
     def _of_relationship(self, stored: AuditedRelationship, node: turn_rows.Node) -> list[AuditDifference]:
         subject_id, into = stored.subject_id, node.own.into or None
+        there = {node.own.kind: stored.edges, "SHOWN_AS": stored.shown_as}
+        expected = {node.own.kind: [node.live], "SHOWN_AS": [into] if into and not ids.is_loop(into) else []}
         differences = _of_properties(subject_id, stored.properties, node.properties)
-        if stored.edges != [node.live]:
-            differences.append(AuditDifference(subject_id, node.own.kind, stored.edges, node.live))
-        if stored.shown_as != ([into] if into and not ids.is_loop(into) else []):
-            differences.append(AuditDifference(subject_id, "SHOWN_AS", stored.shown_as, into))
-        return differences
-
-    def _of_events(
-        self, subject_id: str, node: turn_rows.Node, stored: list[dict[str, Any]]
-    ) -> list[AuditDifference]:
-        stored_by_id = {str(event.get("id")): event for event in stored}
-        derived = events.listed(self.owner, node.as_listed, self.derived.rules(node.view.kind))
-        pairs = [(n, stored_by_id.get(n), derived.get(n)) for n in sorted({*stored_by_id, *derived})]
-        return [
-            AuditDifference(subject_id, f"event {name}", old, new) for name, old, new in pairs if old != new
-        ]
+        return differences + _differing(subject_id, there, expected)
 
     def correct(self, params: dict[str, Any]) -> None:
         changes = events.EventChanges(self.owner)
@@ -204,7 +193,8 @@ class Stretch:
             row["unmerged"] = merged[0] if merged and merged != [into] else None
             row["merged"] = into if into and merged != [into] else None
             if node is not None:
-                changes.renew(row["subject_id"], node.as_listed, self.derived.rules(node.view.kind))
+                rules = self.derived.rules(node.view.kind)
+                changes.change(row["subject_id"], None, node.as_listed, rules, is_renewed=True)
         params |= changes.parameters
         for row in params["relationships"]:
             stored = self._relationships.get(row["subject_id"])
@@ -223,31 +213,28 @@ def _display_labels(stored: AuditedEntity) -> list[str]:
 
 
 def _of_properties(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[AuditDifference]:
+    """Return the fields in which two snapshots differ, with value, winner and rank, and the properties."""
     # The first versions summed up an entity without its name: it keeps their checksum until it changes.
     summed = "version", "fields", "values", "winners", "own"
     former = reduction.checksum(*(derived[name] for name in summed))
-    return _of_snapshot(subject_id, stored, derived) + [
-        AuditDifference(subject_id, name, stored.get(name), value)
-        for name, value in derived.items()
-        if name not in _LISTS and stored.get(name) not in (value, former if name == "check" else value)
+    there, expected = {}, {}
+    if any(stored.get(name) != derived[name] for name in _LISTS):
+        for snapshot, fields in ((stored, there), (derived, expected)):
+            lists = (snapshot[n] if isinstance(snapshot.get(n), list) else [] for n in _LISTS)
+            fields |= {f"field {name}": rest for name, *rest in zip_longest(*lists)}
+    for name in derived.keys() - {*_LISTS}:
+        there[name], expected[name] = stored.get(name), derived[name]
+    if there.get("check") == former:
+        del there["check"], expected["check"]
+    return _differing(subject_id, there, expected)
+
+
+def _differing(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[AuditDifference]:
+    return [
+        AuditDifference(subject_id, what, stored.get(what), derived.get(what))
+        for what in sorted({**stored, **derived}, key=str)
+        if stored.get(what) != derived.get(what)
     ]
-
-
-def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[AuditDifference]:
-    """Return the fields in which two snapshots differ, with value, winner and rank."""
-    if all(stored.get(name) == derived[name] for name in _LISTS):
-        return []
-    stored_fields, derived_fields = (
-        {
-            name: rest
-            for name, *rest in zip_longest(
-                *(snapshot[n] if isinstance(snapshot.get(n), list) else [] for n in _LISTS)
-            )
-        }
-        for snapshot in (stored, derived)
-    )
-    pairs = [(n, stored_fields.get(n), derived_fields.get(n)) for n in {**stored_fields, **derived_fields}]
-    return [AuditDifference(subject_id, f"field {name}", old, new) for name, old, new in pairs if old != new]
 
 
 def _cut(value: Any) -> Any:

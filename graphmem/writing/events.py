@@ -37,16 +37,15 @@ class EventChanges:
     superseded: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
 
-    def change(self, before: Thing | None, after: Thing | None, rules: Rules) -> None:
-        """Write the difference between the events of two states of an entity."""
-        old, new = listed(self.owner, before, rules), listed(self.owner, after, rules)
+    def change(
+        self, subject_id: str, before: Thing | None, after: Thing | None, rules: Rules, *, is_renewed: bool
+    ) -> None:
+        """Write the difference between the events of two states of an entity; all of them where its rules
+        have changed (``is_renewed``), as those of before are not known."""
+        old, new = listed(self.owner, None if is_renewed else before, rules), listed(self.owner, after, rules)
+        self.renewed += [subject_id] if is_renewed else []
         self.superseded += sorted(old.keys() - new.keys())
         self.events += [event for event_id, event in sorted(new.items()) if old.get(event_id) != event]
-
-    def renew(self, subject_id: str, after: Thing | None, rules: Rules) -> None:
-        """Write all events of an entity: those of before were made under other rules, and are not known."""
-        self.renewed.append(subject_id)
-        self.events += [event for _, event in sorted(listed(self.owner, after, rules).items())]
 
     @property
     def parameters(self) -> dict[str, Any]:

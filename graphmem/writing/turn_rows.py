@@ -73,7 +73,9 @@ def parameters(state: State) -> dict[str, Any]:
                     row["properties"]["excluded"] = True
                 (entities if is_entity else relationships).append(row)
                 if is_entity:
-                    _change_events(events, before, after, rules)
+                    is_renewed = before is not None and before.projection != after.projection
+                    old = before.as_listed if before else None
+                    events.change(after.own.subject_id, old, after.as_listed, rules, is_renewed=is_renewed)
     recorded = [row["properties"]["recorded_at"] for row in new.transactions]
     return {
         "sequence": read.sequence,
@@ -318,7 +320,7 @@ def _entity_row(
         "labels_removed": [],
         "identifiers_added": sorted(map(list, new - old)),
         "identifiers_removed": sorted(map(list, old - new)),
-        **_with_former_keys(_former_names(before, after, observations), before, after),
+        **_former(before, after, observations),
         "values": _changed_values(before, after, rules),
         "merged": new_into if is_moved else None,
         "unmerged": old_into if is_moved else None,
@@ -328,45 +330,31 @@ def _entity_row(
     }
 
 
-def _former_names(
+def _former(
     before: Node | None, after: Node, observations: Iterable[Observation]
 ) -> dict[str, list[list[str]] | None]:
-    """Return which pairs name an entity no more, and which do again.
+    """Return which pairs name an entity no more, and which do again; with them go the keys by which the rule
+    found it, so that what decided at earlier times is found by them.
 
     What its own observations name it, and its own values do not, it bore formerly, whatever its members say.
     Where these were all read, all of it is written; else what was current before and what is new.
     """
-    own = after.own
+    own, nothing = after.own, set[tuple[str, str]]()
     new = [each for each in observations if each.counts and each.kind in facts.VALUE_KINDS]
     own_values = {(name, winner.value) for name, winner in own.fold.items()}
-    if before is None and own.named is None and all(each.fields.items() <= own_values for each in new):
-        return {"former_added": None, "former_removed": None}
-    named = {pair for each in new for pair in naming_pairs(own.kind, each.fields)}
-    if own.named is not None:
-        return {"former_added": sorted(map(list, (named | own.named) - after.names)), "former_removed": None}
-    before_names = before.names if before else set[tuple[str, str]]()
-    current = after.names - before_names
-    former = (named | before_names) - after.names
-    return {
-        "former_added": sorted(map(list, former)) if former or current else None,
-        "former_removed": sorted(map(list, current)),
-    }
-
-
-def _with_former_keys(
-    former: dict[str, list[list[str]] | None], before: Node | None, after: Node
-) -> dict[str, list[list[str]] | None]:
-    """Add the keys by which the rule found an entity: what decided at earlier times is found by them."""
-    keys = ((before.own.keys if before else set[tuple[str, str]]()) | after.own.former_keys) - after.own.keys
-    if not keys:
-        return former
-    removed = former["former_removed"]
-    if former["former_added"] is None:
-        removed = removed or []
-    return {
-        "former_added": [*(former["former_added"] or ()), *sorted(map(list, keys))],
-        "former_removed": removed,
-    }
+    is_named_by_values = before is None and all(each.fields.items() <= own_values for each in new)
+    added, removed = None, None
+    if own.named is not None or not is_named_by_values:
+        named = {pair for each in new for pair in naming_pairs(own.kind, each.fields)}
+        before_names = before.names if before else nothing
+        former = (named | (before_names if own.named is None else own.named)) - after.names
+        current = None if own.named is not None else after.names - before_names
+        added = sorted(map(list, former)) if former or current != nothing else None
+        removed = None if current is None else sorted(map(list, current))
+    if keys := ((before.own.keys if before else nothing) | own.former_keys) - own.keys:
+        removed = [] if added is None and removed is None else removed
+        added = [*(added or ()), *sorted(map(list, keys))]
+    return {"former_added": added, "former_removed": removed}
 
 
 def _changed_values(before: Node | None, after: Node, rules: Rules) -> list[list[str]] | None:
@@ -376,14 +364,6 @@ def _changed_values(before: Node | None, after: Node, rules: Rules) -> list[list
         return values or None
     unchanged = before.projection == after.projection and before.values(rules) == values
     return None if unchanged else values
-
-
-def _change_events(events: EventChanges, before: Node | None, after: Node, rules: Rules) -> None:
-    """Write the events of an entity that changed; all of them where its rules have changed."""
-    if before is None or before.projection == after.projection:
-        events.change(before.as_listed if before else None, after.as_listed, rules)
-    else:
-        events.renew(after.own.subject_id, after.as_listed, rules)
 
 
 def _relationship_row(before: Node | None, after: Node) -> dict[str, Any]:
