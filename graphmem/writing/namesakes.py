@@ -5,7 +5,7 @@ itself creates come from the turn.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from graphmem.model import canonical, dates, identity
 from graphmem.model.items import Item
@@ -108,13 +108,7 @@ def _date(entity: Thing) -> str | None:
 
 def _distance(date: str | None, other: str | None) -> int | None:
     """Return the microseconds between two dates in canonical JSON, ``None`` if one of them is no date."""
-    moments = [_moment(text) for text in (date, other)]
-    if moments[0] is None or moments[1] is None:
-        return None
-    return abs(moments[0] - moments[1])
-
-
-def _moment(text: str | None) -> int | None:
-    value: Any = canonical.decode(text) if text is not None and len(text) <= 2 * dates.LENGTH_LIMIT else None
-    written = dates.parse(value) if isinstance(value, str) else None
-    return written.at if written else None
+    texts = [text for text in (date, other) if text is not None and len(text) <= 2 * dates.LENGTH_LIMIT]
+    values = [value for value in map(canonical.decode, texts) if isinstance(value, str)]
+    moments = [written.at for written in map(dates.parse, values) if written]
+    return abs(moments[0] - moments[1]) if len(moments) == 2 else None

@@ -224,35 +224,29 @@ async def move(queries: Queries, state: State) -> Placed:
     """Work out the parts of addresses from all of their observations; may raise :class:`LookAgain`."""
     placed: Placed = []
     for address_id in sorted(state.addresses.unparted):
-        placed += await _move(queries, state, address_id)
+        entity = state.entities[address_id]
+        rows, identified = await _read(queries, entity, entity.parting.ids if entity.parting else ())
+        known = _together(entity.kind, identified.values(), state.addresses.unparted[address_id])
+        parting = Parting.of_forms(state.owner, entity.kind, known.address, known.forms, known.records)
+        part_of = {
+            observation_id: parting.part(state.owner, entity.kind, known.address, each.form) if each else None
+            for observation_id, each in identified.items()
+        }
+        former = parting.former(state.owner, entity.kind, known.address)
+        now = {each: each for each in parting.ids} | {each: it.whole or each for each, it in former.items()}
+        targets = _targets(rows, part_of, address_id, now)
+        need(state, [*former, *(target for _, target in targets if target)])
+        note_former(state, state.entities, entity.kind, former)
+        for target in (target for _, target in targets if target and state.thing(target) is None):
+            is_entity = ":" not in target
+            kind = entity.kind if is_entity else target.partition(":")[0]
+            things = state.entities if is_entity else state.relationships
+            things.put(Thing(target, kind, rule=state.own_rule(kind) if is_entity else None))
+        for again in filter(None, map(state.entities.get, parting.ids)):
+            state.entities.put(replace(again, parting=None))
+        state.entities.put(replace(entity, parting=parting))
+        placed += targets
     return placed
-
-
-async def _move(queries: Queries, state: State, address_id: str) -> Placed:
-    entity = state.entities.get(address_id)
-    assert entity is not None
-    rows, identified = await _read(queries, entity, entity.parting.ids if entity.parting else ())
-    waiting = state.addresses.unparted[address_id]
-    known = _together(entity.kind, identified.values(), waiting)
-    parting = Parting.of_forms(state.owner, entity.kind, known.address, known.forms, known.records)
-    part_of = {
-        observation_id: parting.part(state.owner, entity.kind, known.address, each.form) if each else None
-        for observation_id, each in identified.items()
-    }
-    former = parting.former(state.owner, entity.kind, known.address)
-    now = {each: each for each in parting.ids} | {each: it.whole or each for each, it in former.items()}
-    targets = _targets(rows, part_of, address_id, now)
-    need(state, [*former, *(target for _, target in targets if target)])
-    note_former(state, state.entities, entity.kind, former)
-    for target in (target for _, target in targets if target and state.thing(target) is None):
-        is_entity = ":" not in target
-        kind = entity.kind if is_entity else target.partition(":")[0]
-        things = state.entities if is_entity else state.relationships
-        things.put(Thing(target, kind, rule=state.own_rule(kind) if is_entity else None))
-    for again in filter(None, map(state.entities.get, parting.ids)):
-        state.entities.put(replace(again, parting=None))
-    state.entities.put(replace(entity, parting=parting))
-    return targets
 
 
 async def _read(

@@ -63,15 +63,22 @@ def expanded(request: StoreRequest, items: list[Item], state: State) -> StoreReq
     return request if is_same else replace(request, **further)
 
 
-def shown_before(draft: Draft, request: StoreRequest) -> dict[str, Shown]:
+def shown(draft: Draft, request: StoreRequest) -> dict[str, Shown]:
     """Return what the entities show that a request says references of, by id."""
-    return {item.entity_id: _all_shown(draft, request, item) for item in _referring_items(request)}
+    return {
+        item.entity_id: {
+            key: link
+            for reference in _references(draft.state, draft.entities, item)
+            for key, link in _shown(request, draft.state, draft.entities, item, reference).items()
+        }
+        for item in (request.items[index] for index in {each.item for each in request.referring})
+    }
 
 
 def apply(draft: Draft, request: StoreRequest, before: dict[str, Shown]) -> list[StoredLink | None]:
-    """Add the relationships that references make; end those that were :func:`shown_before` alone."""
+    """Add the relationships that references make; end those that were :func:`shown` only ``before``."""
     stored: list[StoredLink | None] = []
-    now = {item.entity_id: _all_shown(draft, request, item) for item in _referring_items(request)}
+    now = shown(draft, request)
     for item_index, reference, start, end in request.referring:
         item = request.items[item_index]
         links, current = request.links[start:end], now[item.entity_id]
@@ -96,10 +103,6 @@ def _references(state: State, entities: Things, item: Item) -> tuple[Reference, 
     known = entities.get(item.entity_id)
     head = state.head(known.kind if known else item.entity_type or "")
     return head.references if item.kind in facts.VALUE_KINDS else ()
-
-
-def _referring_items(request: StoreRequest) -> list[Item]:
-    return [request.items[index] for index in sorted({each.item for each in request.referring})]
 
 
 def _values(text: str | None) -> Iterator[Any]:
@@ -150,14 +153,6 @@ def _link(request: StoreRequest, item: Item, reference: Reference, target: End, 
         is_symmetric=reference.is_symmetric,
         **asdict(replace(request.defaults, observed_at=item.observed_at)),
     )  # fmt: skip
-
-
-def _all_shown(draft: Draft, request: StoreRequest, item: Item) -> Shown:
-    return {
-        key: link
-        for reference in _references(draft.state, draft.entities, item)
-        for key, link in _shown(request, draft.state, draft.entities, item, reference).items()
-    }
 
 
 def _shown(request: StoreRequest, state: State, entities: Things, item: Item, reference: Reference) -> Shown:
