@@ -426,7 +426,7 @@ def from_query(model: type[Arguments], pairs: Sequence[tuple[str, str]]) -> dict
             raw.setdefault(name, []).extend(part.strip() for part in text.split(",") if part.strip())
         elif name in raw and raw[name] != text:
             message = f"{name} is given twice, with different values"
-            raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
+            raise InvalidInput.at(f"$.{name}", message)
         else:
             raw[name] = text
     return raw

@@ -7,7 +7,7 @@ over HTTP and the exit code of commands. Its docstring is its default message.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 from typing_extensions import TypedDict
 
@@ -95,6 +95,11 @@ class GraphmemError(Exception):
 # One blank line lies between two errors, so that they read as a table.
 class InvalidInput(GraphmemError, code="VALIDATION_INVALID_FORMAT", status=400):
     """An argument is not valid: details.issues names the path of each and what is wrong with it."""
+
+    @classmethod
+    def at(cls, path: str, message: str, **details: Any) -> Self:
+        """Return the error of one argument, of which this is its one issue."""
+        return cls(f"{path}: {message}", **details, issues=[{"path": path, "message": message}])
 
 class UnknownField(InvalidInput, code="ERR_UNKNOWN_FIELD"):
     """The operation has no argument of this name: details.allowed_fields lists its arguments."""

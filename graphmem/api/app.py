@@ -91,7 +91,7 @@ def _endpoint(
         for name, value in request.path_params.items():
             if raw.setdefault(name, value) != value:
                 message = f"the path has {value!r:.100} and the arguments have another value"
-                raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
+                raise InvalidInput.at(f"$.{name}", message)
         with waited_for(request.is_disconnected):
             named = Face.CLI if actor.client == "cli" else face
             answer = await operation.run(services, actor, raw, named)

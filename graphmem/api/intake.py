@@ -24,10 +24,10 @@ from graphmem.api.body import (
     parts_of,
     refusal,
 )
-from graphmem.arguments import Arguments, holding_json, invalid
+from graphmem.arguments import Arguments, holding_json
 from graphmem.auth import request_actor
 from graphmem.database.admission import Admission
-from graphmem.errors import InvalidJson, PayloadTooLarge
+from graphmem.errors import InvalidInput, InvalidJson, PayloadTooLarge
 from graphmem.model import canonical
 from graphmem.settings import Settings
 from graphmem.storing.received_files import Upload, decoded, too_large
@@ -97,7 +97,7 @@ class Intake:
             parser = _FormParser(request.headers, self._form_parts(request), self._settings)
             form = await parser.parse()
         except MultiPartException as exc:
-            raise invalid([{"path": "$", "message": f"the form cannot be read: {exc.message}"}]) from None
+            raise InvalidInput.at("$", f"the form cannot be read: {exc.message}") from None
         stack.push_async_callback(form.close)
         if parser.file_size > self._settings.max_file_bytes:
             raise too_large(parser.file_size, self._settings.max_file_bytes)
@@ -169,7 +169,7 @@ def _take_file(raw: dict[str, Any], name: str, file: UploadFile) -> None:
     if not file.filename and not file.size:
         return
     if name not in ("file", "file_content"):
-        raise invalid([{"path": f"$.{name[:200]}", "message": "the part of the file is named file"}])
+        raise InvalidInput.at(f"$.{name[:200]}", "the part of the file is named file")
     _put(raw, "file_content", Upload(file.file))
     if file.filename and file.filename.strip():
         raw.setdefault("original_filename", file.filename)
@@ -184,7 +184,7 @@ def _put(raw: dict[str, Any], name: str, value: Any) -> None:
         raw[name] = value
     elif raw.setdefault(name, value) is not value and raw[name] != value:
         message = f"{name[:200]} is given twice, with different values"
-        raise invalid([{"path": f"$.{name[:200]}", "message": message}])
+        raise InvalidInput.at(f"$.{name[:200]}", message)
 
 
 def _value(name: str, text: str) -> Any:

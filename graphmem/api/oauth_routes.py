@@ -169,10 +169,8 @@ async def initiate(request: Request) -> Response:
     raw = await read_json(request, services_of(request).settings)
     body = read(Initiate, "oauth.initiate", raw)
     if body.auth_provider not in PROVIDERS:
-        message = f"auth_provider is not one of: {', '.join(PROVIDERS)}"
-        raise InvalidInput(
-            message, issues=[{"path": "$.auth_provider", "message": message}], providers=PROVIDERS
-        )
+        message = f"not one of: {', '.join(PROVIDERS)}"
+        raise InvalidInput.at("$.auth_provider", message, providers=PROVIDERS)
     if body.client_id is None:
         client_rules.check_redirect_uri(body.redirect_uri)
         name = client_rules.display_name(body.client_name or "")

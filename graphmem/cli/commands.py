@@ -295,8 +295,7 @@ def _arguments(entry: Listed, values: dict[str, Any]) -> dict[str, Any]:
         is_twice |= parameter.name == "file_path" and file is not None and raw == {"file_path": file}
         if value is not None and is_twice:
             message = f"{parameter.shown} is given twice, with different values"
-            path = f"$.{parameter.shown}"
-            raise InvalidInput(f"{path}: {message}", issues=[{"path": path, "message": message}])
+            raise InvalidInput.at(f"$.{parameter.shown}", message)
         if value is not None and value != []:
             raw[parameter.shown] = _read(parameter, value)
     return raw

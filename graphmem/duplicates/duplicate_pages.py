@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, NamedTuple, Self
 
-from graphmem.arguments import invalid
 from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.duplicates import similarity
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.persons import DECLARED_TEXT, DECLARED_VALUE
 from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
+from graphmem.errors import InvalidInput
 from graphmem.model import canonical, identity, shared_addresses
 from graphmem.model.schema import SchemaDocument, shipped
 from graphmem.reading import answers
@@ -125,7 +125,7 @@ async def scan(
             f"a sealed instance compares at most {limits.duplicate_entities:,} entities with each other: "
             "name an entity_type that has fewer"
         )
-        raise invalid([{"path": "$.entity_type", "message": message}])
+        raise InvalidInput.at("$.entity_type", message)
     if after is not None or sum(counts.values()) > limits.duplicate_entities:
         return await _along_names(context, sorted(counts), after or "", detections)
     profiles: list[Profile] = []

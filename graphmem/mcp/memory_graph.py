@@ -11,7 +11,7 @@ import orjson
 
 from graphmem.arguments import invalid, read
 from graphmem.context import Context
-from graphmem.errors import NotFound
+from graphmem.errors import InvalidInput, NotFound
 from graphmem.fresh import read_fresh
 from graphmem.ingest.interpreters.interpret_memory import (
     GENERAL_RELATIONSHIP,
@@ -129,7 +129,7 @@ async def _named(context: Context, names: list[str]) -> list[MemoryNode]:
     )  # fmt: skip
     if len(hits.hits) < sum(hits.totals):
         message = "too many entities, or too large ones, have these names: give fewer names at once"
-        raise invalid([{"path": "$", "message": message}])
+        raise InvalidInput.at("$", message)
     return [_node(canonical.decode(orjson.dumps(answers.entity(hit.entity)))) for hit in hits.hits]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from graphmem.arguments import invalid
+from graphmem.errors import InvalidInput
 from graphmem.mcp.toolsets import TABLE, Toolset, filled
 
 ARGUMENT_LIMIT: Final = 1_000  # characters of an argument
@@ -27,7 +27,7 @@ class PromptText(NamedTuple):
         value = " ".join(arguments.get(self.argument, "").split())
         if len(value) > ARGUMENT_LIMIT or (self.is_required and not value):
             message = f"give 1 to {ARGUMENT_LIMIT:,} characters"
-            raise invalid([{"path": f"$.{self.argument}", "message": message}])
+            raise InvalidInput.at(f"$.{self.argument}", message)
         return value
 
 

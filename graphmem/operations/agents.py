@@ -5,10 +5,10 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, NotBlank, invalid
+from graphmem.arguments import Arguments, NotBlank
 from graphmem.auth.agent_grants import AgentGrant, Capability, GrantStatus
 from graphmem.context import Context
-from graphmem.errors import NotFound
+from graphmem.errors import InvalidInput, NotFound
 from graphmem.model.identity import normalise_type
 from graphmem.reading import answers
 from graphmem.reading.budgets import within_budget
@@ -74,19 +74,19 @@ async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
     From then on every other agent that signs needs a grant too. What an agent says of itself fits no grant.
     """
     if (arguments.thumbprint is None) == (arguments.issuer is None or arguments.subject is None):
-        raise invalid([{"path": "$", "message": "name either thumbprint, or issuer and subject"}])
+        raise InvalidInput.at("$", "name either thumbprint, or issuer and subject")
     capabilities: list[Capability] = []
     for index, each in enumerate(arguments.capabilities):
         tools = {entry.tool: entry.name for entry in REGISTRY.values() if entry.tool}
         name = tools.get(each.op, each.op)
         if name not in _KINDS | REGISTRY.keys():
             message = f"there is no operation {each.op[:100]!r}"
-            raise invalid([{"path": f"$.capabilities[{index}].op", "message": message}])
+            raise InvalidInput.at(f"$.capabilities[{index}].op", message)
         try:
             types = sorted({normalise_type(entity_type) for entity_type in each.entity_types})
         except ValueError as exc:
             path = f"$.capabilities[{index}].entity_types"
-            raise invalid([{"path": path, "message": str(exc)}]) from None
+            raise InvalidInput.at(path, str(exc)) from None
         capabilities.append(Capability(name, types))
     agent = arguments.thumbprint, arguments.issuer, arguments.subject
     grants = context.services.agent_grants

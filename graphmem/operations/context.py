@@ -16,10 +16,9 @@ from graphmem.arguments import (
     ReadAs,
     Spelled,
     Text,
-    invalid,
 )
 from graphmem.context import Context
-from graphmem.errors import NotFound
+from graphmem.errors import InvalidInput, NotFound
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import MaxCharacters, size
@@ -89,7 +88,7 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     `at` and `at_ingested` answer what was true at that time. `next_cursor` answers what follows the budget.
     """
     if arguments.question is None and arguments.entity_id is None:
-        raise invalid([{"path": "$.question", "message": "give a question, an entity_id, or both"}])
+        raise InvalidInput.at("$.question", "give a question, an entity_id, or both")
     # Other fields are other lines: a cursor counts lines, so it is bound to the fields.
     name = ":".join(["context.retrieve", *sorted(set(arguments.fields))])
     query = cursors.fingerprint(context, name, arguments, apart={"budget", "unit", "format"})

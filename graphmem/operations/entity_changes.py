@@ -58,8 +58,7 @@ async def create_observation(context: Context, arguments: CreateObservation) -> 
     reserved = sorted(items.RESERVED & set(arguments.fields) - {identity.CANONICAL_NAME})
     if reserved:
         message = "this name is reserved: give it beside `fields`, if the operation takes it"
-        issues = [{"path": f"$.fields.{name}", "message": message} for name in reserved]
-        raise InvalidInput(f"{issues[0]['path']}: {message}", issues=issues)
+        raise invalid([{"path": f"$.fields.{name}", "message": message} for name in reserved])
     entity_id = await _target(context, arguments)
     about = {"target_id": entity_id, "entity_type": arguments.entity_type}
     with acceptance.refusals("ERR_TARGET_NOT_FOUND", entity_id=entity_id):
@@ -82,7 +81,7 @@ async def _target(context: Context, arguments: CreateObservation) -> str:
         return arguments.entity_id
     if arguments.entity_type is None or arguments.entity_identifier is None:
         message = "name the entity by entity_id, or by entity_type with entity_identifier"
-        raise InvalidInput(f"$.entity_id: {message}", issues=[{"path": "$.entity_id", "message": message}])
+        raise InvalidInput.at("$.entity_id", message)
     # A write needs an exact name: a similar one may be another entity.
     aliases = await context.services.type_aliases.of(context.actor.owner)
     kind = aliases.get(arguments.entity_type, arguments.entity_type)
@@ -98,8 +97,7 @@ async def _target(context: Context, arguments: CreateObservation) -> str:
     if len(entities) > 1:
         candidates = [entity["entity_id"] for entity in entities]
         message = f"{len(entities)} entities have this name: give entity_id"
-        issue = {"path": "$.entity_identifier", "message": message, "candidates": candidates}
-        raise InvalidInput(f"$.entity_identifier: {message}", issues=[issue])
+        raise invalid([{"path": "$.entity_identifier", "message": message, "candidates": candidates}])
     return entities[0]["entity_id"]
 
 
@@ -173,16 +171,16 @@ async def correct(context: Context, arguments: Correct) -> Corrected:
 def _corrected(arguments: Correct) -> dict[str, Any]:
     """Return the right value of each field; none where a correction is released."""
     if (arguments.field is None) is (arguments.corrections is None):
-        raise invalid([{"path": "$.field", "message": "Field required: give field, or corrections"}])
+        raise InvalidInput.at("$.field", "Field required: give field, or corrections")
     has_value = "value" in arguments.model_fields_set
     if arguments.corrections is not None:
         if has_value or arguments.release:
-            raise invalid([{"path": "$.corrections", "message": "give it without value and release"}])
+            raise InvalidInput.at("$.corrections", "give it without value and release")
         return arguments.corrections
     if arguments.release and arguments.since is not None:
-        raise invalid([{"path": "$.since", "message": "give it with value, not with release"}])
+        raise InvalidInput.at("$.since", "give it with value, not with release")
     if arguments.release is has_value:
-        raise invalid([{"path": "$.value", "message": "Field required: give value, or release"}])
+        raise InvalidInput.at("$.value", "Field required: give value, or release")
     return {} if arguments.release else {str(arguments.field): arguments.value}
 
 

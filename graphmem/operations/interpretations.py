@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from graphmem.arguments import NotBlank, Spelled, invalid
+from graphmem.arguments import NotBlank, Spelled
 from graphmem.context import Context
-from graphmem.errors import NotFound, StoreRefused
+from graphmem.errors import InvalidInput, NotFound, StoreRefused
 from graphmem.interpretation import interpret
 from graphmem.interpretation.readings import READING_ERRORS
 from graphmem.model import canonical, items, times
@@ -249,7 +249,7 @@ async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted
     `list_interpretations` says when it is completed or failed.
     """
     if (arguments.source_id is None) == (arguments.interpretation_id is None):
-        raise invalid([{"path": "$.source_id", "message": "give a source_id or an interpretation_id"}])
+        raise InvalidInput.at("$.source_id", "give a source_id or an interpretation_id")
     source_id, interpreter = arguments.source_id or "", arguments.interpreter
     config = arguments.interpretation_config
     if arguments.interpretation_id is not None:

@@ -13,11 +13,10 @@ from graphmem.arguments import (
     MomentUntil,
     NotBlank,
     Spelled,
-    invalid,
 )
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
-from graphmem.errors import NotFound
+from graphmem.errors import InvalidInput, NotFound
 from graphmem.model import identity, times
 from graphmem.reading import answers, cursors, names_in_use
 from graphmem.reading.budgets import within_budget
@@ -101,7 +100,7 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     if filters.field is not None and (
         filters.entity_id is None or filters.observation_id or filters.source_id
     ):
-        raise invalid([{"path": "$.filters.field", "message": "give it with entity_id, and no other id"}])
+        raise InvalidInput.at("$.filters.field", "give it with entity_id, and no other id")
     query = cursors.fingerprint(context, "observations.query", arguments)
     listed = await _listed(context, arguments, query)
     rows, read = listed.rows, as_read(listed.rows)

@@ -4,14 +4,14 @@ from typing import Annotated, NotRequired, Self
 
 from pydantic import Field, model_validator
 
-from graphmem.arguments import MomentBefore, MomentFrom, Spelled, invalid
+from graphmem.arguments import MomentBefore, MomentFrom, Spelled
 from graphmem.changes import change_cursors, change_pages, wanted_changes
 from graphmem.changes.change import Change
 from graphmem.changes.change_feed import ChangeFeed
 from graphmem.changes.change_pages import NewestFirst
 from graphmem.changes.wanted_changes import ChangeAnswer
 from graphmem.context import Context
-from graphmem.errors import CursorOfAnotherDatabase, NotFound, SubscriptionInactive
+from graphmem.errors import CursorOfAnotherDatabase, InvalidInput, NotFound, SubscriptionInactive
 from graphmem.model import times
 from graphmem.operations.subscriptions import FollowChanges, changes_for
 from graphmem.reading import cursors, names_in_use
@@ -96,7 +96,7 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
     until = end if arguments.until is None else min(arguments.until, end)
     if arguments.until is not None and since > arguments.until:
         message = "it lies before `since`: give a range that begins before it ends"
-        raise invalid([{"path": "$.until", "message": message}])
+        raise InvalidInput.at("$.until", message)
     filters = arguments.wanted_changes
     request = NewestFirst(
         filters, since, until, None if arguments.include_total_count else place,

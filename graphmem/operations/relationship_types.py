@@ -5,8 +5,9 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, NotBlank, invalid
+from graphmem.arguments import Arguments, NotBlank
 from graphmem.context import Context
+from graphmem.errors import InvalidInput
 from graphmem.model import relationship
 from graphmem.model.relationship import (
     BUILTIN,
@@ -77,7 +78,7 @@ async def register_relationship_type(
     try:
         kind, created = await context.services.vocabulary.register(requested_type, context.actor.agent)
     except RegistrationRefused as exc:
-        raise invalid([{"path": f"$.{exc.argument}", "message": str(exc)}]) from None
+        raise InvalidInput.at(f"$.{exc.argument}", str(exc)) from None
     return {**_entry(kind), "created": created}
 
 
@@ -115,7 +116,7 @@ async def rename_relationship_type(
     own = next((kinds[each] for each in named if each in kinds), None)
     if own is None or not own.is_own:
         message = "no type of your own has this name: GET /relationship_types lists them"
-        raise invalid([{"path": "$.relationship_type", "message": message}])
+        raise InvalidInput.at("$.relationship_type", message)
     meaning = relationship.own_meaning(arguments.name)
     usual = {**MEANINGS, **kinds}
     namesakes = [usual[each].name for each in relationship.readings(arguments.name) if each in usual]
@@ -124,7 +125,7 @@ async def rename_relationship_type(
     )
     if meaning is None or (namesakes and (namesakes[0] != own.name or is_first)):
         message = f"this is a name of {namesakes[0]} already" if namesakes else f"a name is {NAME_RULE}"
-        raise invalid([{"path": "$.name", "message": message}])
+        raise InvalidInput.at("$.name", message)
     request = RenamingRequest(
         **transaction(context, "relationship_types.rename", arguments),
         relationship_type=own.name,

@@ -11,10 +11,9 @@ from graphmem.arguments import (
     EntityId,
     EntityType,
     IncludeDeleted,
-    invalid,
 )
 from graphmem.context import Context
-from graphmem.errors import NotFound
+from graphmem.errors import InvalidInput, NotFound
 from graphmem.model import times
 from graphmem.reading import answers, cursors, pages
 from graphmem.reading.as_of import AsOf, Clocks
@@ -101,7 +100,7 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     requested = Clocks(arguments.at, arguments.at_ingested)
     place, clocks = pages.start_of(arguments, query, pages.NEWEST, requested)
     if filters.writers and not clocks.now:
-        raise invalid([{"path": "$.at", "message": "a filter by writer takes no earlier time: leave it out"}])
+        raise InvalidInput.at("$.at", "a filter by writer takes no earlier time: leave it out")
     type_filters = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
     types, direction = await followed_types(context, type_filters, "outgoing")
     request = _page_request(arguments, next(iter(types), None), direction, place)

@@ -18,11 +18,10 @@ from graphmem.arguments import (
     ReadAs,
     Spelled,
     Text,
-    invalid,
 )
 from graphmem.auth.file_urls import SECONDS_DEFAULT, SECONDS_MAX, FileUrls
 from graphmem.context import Context
-from graphmem.errors import FileNotParsed, NotFound, SourceAmbiguous
+from graphmem.errors import FileNotParsed, InvalidInput, NotFound, SourceAmbiguous
 from graphmem.ingest.document import ParsedDocument, ParseFailed, TextPage, text_page
 from graphmem.interpretation.readings import READING_ERRORS, document_of
 from graphmem.model import times
@@ -180,7 +179,7 @@ async def search_sources(context: Context, arguments: SearchSources) -> FoundInS
     `entity_id` answers what files say about an entity, by the names and identifiers that it has now.
     """
     if arguments.search is None and arguments.entity_id is None:
-        raise invalid([{"path": "$.search", "message": "give a search, an entity_id, or both"}])
+        raise InvalidInput.at("$.search", "give a search, an entity_id, or both")
     about: list[str] = []
     if arguments.entity_id is not None:
         rows = await as_of.entities(context, [arguments.entity_id], NOW)

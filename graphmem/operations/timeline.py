@@ -15,10 +15,9 @@ from graphmem.arguments import (
     MomentBefore,
     NotBlank,
     Spelled,
-    invalid,
 )
 from graphmem.context import Context
-from graphmem.errors import NotFound
+from graphmem.errors import InvalidInput, NotFound
 from graphmem.model import times
 from graphmem.model.reduction import Stale
 from graphmem.reading import cursors, names_in_use, timeline_pages
@@ -125,7 +124,7 @@ def _range(arguments: ListTimeline) -> tuple[int, int]:
     until = times.LATEST + 1 if arguments.end_date is None else arguments.end_date
     if since > until:
         message = "it lies before `from` (start_date): give a range that begins before it ends"
-        raise invalid([{"path": "$.end_date", "message": message}])
+        raise InvalidInput.at("$.end_date", message)
     return since, until
 
 

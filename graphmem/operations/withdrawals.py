@@ -5,11 +5,11 @@ from typing import Annotated, Any, NamedTuple, NotRequired, Self
 
 from pydantic import Field, model_validator
 
-from graphmem.arguments import Moment, MomentBefore, NoBool, Spelled, invalid
+from graphmem.arguments import Moment, MomentBefore, NoBool, Spelled
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.grants import Grants
 from graphmem.context import Context
-from graphmem.errors import NotFound, WriterQuarantined
+from graphmem.errors import InvalidInput, NotFound, WriterQuarantined
 from graphmem.model import ids, times
 from graphmem.model.attribution import agent_row, writer_key
 from graphmem.model.membership import SubjectKind
@@ -245,7 +245,7 @@ def _not_oneself(context: Context, arguments: OneWriter, is_open: bool) -> None:
     """Refuse a withdrawal of what the caller writes next: the caller could not end it."""
     if is_open and arguments.writer in _caller(context)["properties"]["writers"]:
         message = "this is the writer of this call: give an earlier `until`, or call as another writer"
-        raise invalid([{"path": f"$.by_{(arguments.writer or '').partition(':')[0]}", "message": message}])
+        raise InvalidInput.at(f"$.by_{(arguments.writer or '').partition(':')[0]}", message)
 
 
 class Undo(ChangeWithdrawal):

@@ -14,8 +14,9 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, NoBool, invalid
+from graphmem.arguments import Arguments, NoBool
 from graphmem.context import Context
+from graphmem.errors import InvalidInput
 from graphmem.model import canonical
 from graphmem.reading import shortening
 
@@ -101,7 +102,7 @@ def within_budget(
                     f"one item alone takes {least:,} characters with its longest values cut: "
                     f"give {least} or more"
                 )
-                raise invalid([{"path": "$.max_characters", "message": message}])
+                raise InvalidInput.at("$.max_characters", message)
             return answer
 
         return run

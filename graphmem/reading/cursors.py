@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from graphmem.arguments import Arguments, invalid
+from graphmem.arguments import Arguments
 from graphmem.context import Context
-from graphmem.errors import InvalidCursor
+from graphmem.errors import InvalidCursor, InvalidInput
 from graphmem.model import canonical, comparison, identity, times
 
 Cursor = Annotated[
@@ -89,7 +89,7 @@ def refuse_both(cursor: str | None, offset: int) -> None:
     """Refuse a cursor together with an offset."""
     if cursor is not None and offset:
         message = "give either cursor or offset: a cursor already says where the page starts"
-        raise invalid([{"path": "$.offset", "message": message}])
+        raise InvalidInput.at("$.offset", message)
 
 
 def refused() -> InvalidCursor:

@@ -16,7 +16,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core.core_schema import ValidationInfo
 
 from graphmem import cypher
-from graphmem.arguments import invalid
 from graphmem.context import Context
 from graphmem.cypher import Way
 from graphmem.database import left_out
@@ -203,7 +202,7 @@ def start_of(request: EntityRequest, query: cursors.Query, cursor: str | None) -
 
 def too_many(path: str, message: str) -> InvalidInput:
     """Return the error of a request that compares more than one call may."""
-    return invalid([{"path": path, "message": message}])
+    return InvalidInput.at(path, message)
 
 
 FILTERS_LIMIT = 10  # fields that one query filters on

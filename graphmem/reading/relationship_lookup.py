@@ -8,7 +8,7 @@ from pydantic import Field
 
 from graphmem.arguments import Arguments, EntityId, Spelled, invalid
 from graphmem.context import Context
-from graphmem.errors import NotFound
+from graphmem.errors import InvalidInput, NotFound
 from graphmem.model import ids, membership, relationship
 from graphmem.model.shipped_relationships import Meaning
 from graphmem.reading import as_of
@@ -67,7 +67,7 @@ async def followed_types(
     message = (
         "these types go different ways from the entity: give direction both, or one type after the other"
     )
-    raise invalid([{"path": "$.direction", "message": message}])
+    raise InvalidInput.at("$.direction", message)
 
 
 class RelationshipReference(Arguments):
@@ -91,7 +91,7 @@ class RelationshipReference(Arguments):
         if types and self.source_entity_id and self.target_entity_id:
             return _key_of(types[0], self.source_entity_id, self.target_entity_id)
         message = "give relationship_key, or relationship_type, source_entity_id and target_entity_id"
-        raise invalid([{"path": "$.relationship_key", "message": message}])
+        raise InvalidInput.at("$.relationship_key", message)
 
 
 def _key_of(meaning: Meaning, source: str, target: str) -> str:

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
 from pydantic import Field
 
-from graphmem.arguments import Arguments, invalid
+from graphmem.arguments import Arguments
 from graphmem.context import Context
+from graphmem.errors import InvalidInput
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading import answers, names_in_use
 from graphmem.reading.budgets import A, Answer, Answering, Budgeted, T
@@ -83,7 +84,7 @@ async def _shape(context: Context, answer: Answer, members: Sequence[str], argum
                 f"full would answer {len(winners):,} observations, and a list holds at most "
                 f"{OBSERVATIONS_LIMIT:,}: give a lower limit, some `fields`, or ids"
             )
-            raise invalid([{"path": "$.provenance", "message": message}])
+            raise InvalidInput.at("$.provenance", message)
         answer["provenance_observations"] = await observations(context, winners)
 
 

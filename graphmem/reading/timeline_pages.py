@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 from typing_extensions import TypedDict
 
 from graphmem import cypher
-from graphmem.arguments import invalid
 from graphmem.context import Context
+from graphmem.errors import InvalidInput
 from graphmem.model import dates, timeline_fields, times
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, as_of, recomputed
@@ -201,7 +201,7 @@ async def _page_as_of(context: Context, request: EventRequest, clocks: Clocks) -
             f"as of a time at most {limit:,} entities are recomputed, and there are more: "
             "give entity_id, or an entity_type or source_id of which there are fewer"
         )
-        raise invalid([{"path": "$.at" if clocks.at is not None else "$.at_ingested", "message": message}])
+        raise InvalidInput.at("$.at" if clocks.at is not None else "$.at_ingested", message)
     every, live, known = await events_as_of(context, entity_ids, clocks)
     if request.entity_id is not None and not live:
         raise answers.no_entity(request.entity_id)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from graphmem.arguments import invalid
 from graphmem.context import Context
 from graphmem.errors import InvalidInput
 from graphmem.model import canonical, comparison, times
@@ -177,4 +176,4 @@ async def kept_query(
 
 
 def _refused(why: str) -> InvalidInput:
-    return invalid([{"path": "$.search", "message": f"not in a standing query: {why}"}])
+    return InvalidInput.at("$.search", f"not in a standing query: {why}")

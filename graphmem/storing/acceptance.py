@@ -102,9 +102,7 @@ class Observing(Writing):
     def defaults(self) -> items.Defaults:
         """Return the values for all parts without their own; InvalidInput for a time in the future."""
         if self.observed_at is not None and self.observed_at > times.now() + times.FUTURE_LIMIT_MICROSECONDS:
-            message = "more than 24 hours in the future"
-            issue = {"path": "$.observed_at", "message": message}
-            raise InvalidInput(f"$.observed_at: {message}", issues=[issue])
+            raise InvalidInput.at("$.observed_at", "more than 24 hours in the future")
         priority = DEFAULT_PRIORITY if self.source_priority is None else self.source_priority + 0.0
         return items.Defaults(self.observed_at, priority, self.observation_source or DEFAULT_SOURCE)
 

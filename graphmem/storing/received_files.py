@@ -11,7 +11,7 @@ from pydantic import Field, WrapValidator
 from typing_extensions import TypedDict
 
 from graphmem import errors
-from graphmem.arguments import Arguments, NotBlank, invalid
+from graphmem.arguments import Arguments, NotBlank
 from graphmem.context import Context
 from graphmem.ingest.contained import PATH_CHARACTERS_LIMIT, open_contained
 from graphmem.ingest.media_types import HEAD_BYTES, media_type
@@ -144,7 +144,7 @@ async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
             return _checked(content.file, limit)
         return _checked(await asyncio.to_thread(decoded, content, limit), limit)
     if content is not None:
-        raise invalid([{"path": "$.file_path", "message": "give file_content or file_path, not both"}])
+        raise errors.InvalidInput.at("$.file_path", "give file_content or file_path, not both")
     if settings.sandbox:
         raise errors.SandboxDisabled(
             "file_path is disabled in the public sandbox: send file_content", path="$.file_path"
