@@ -307,8 +307,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     """Return the model of an annotation such as ``list[Model]``, ``None`` if it has none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    models = map(_model_in, get_args(annotation))
-    return next((model for model in models if model is not None), None)
+    return next((model for model in map(_model_in, get_args(annotation)) if model is not None), None)
 
 
 def _instead(model: type[Arguments], loc: Sequence[int | str]) -> str | None:
@@ -378,8 +377,7 @@ def with_types(arguments: A, aliases: Mapping[str, str]) -> A:
 def invalid(issues: list[dict[str, Any]], **details: Any) -> InvalidInput:
     """Return the error of arguments that do not fit; each issue has a ``path`` and a ``message``."""
     more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
-    message = f"{issues[0]['path']}: {issues[0]['message']}{more}"
-    return InvalidInput(message, **details, issues=issues)
+    return InvalidInput(f"{issues[0]['path']}: {issues[0]['message']}{more}", **details, issues=issues)
 
 
 def _refuse_many_names(model: type[Arguments], operation: str, raw: Mapping[str, Any]) -> None:
@@ -425,8 +423,7 @@ def from_query(model: type[Arguments], pairs: Sequence[tuple[str, str]]) -> dict
         if name in lists:
             raw.setdefault(name, []).extend(part.strip() for part in text.split(",") if part.strip())
         elif name in raw and raw[name] != text:
-            message = f"{name} is given twice, with different values"
-            raise InvalidInput.at(f"$.{name}", message)
+            raise InvalidInput.at(f"$.{name}", f"{name} is given twice, with different values")
         else:
             raw[name] = text
     return raw

@@ -81,11 +81,10 @@ class GraphmemError(Exception):
 
         An error that a service answered to a client keeps the trace id of the service.
         """
-        details = {**self.details, "retryable": True} if self.retryable else self.details
         return {
             "error_code": self.code,
             "message": str(self),
-            "details": details,
+            "details": {**self.details, "retryable": True} if self.retryable else self.details,
             "trace_id": self.trace_id or trace_id,
             "timestamp": datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         }

@@ -69,8 +69,7 @@ async def open_services(
     """
     keys = await asyncio.to_thread(keys_of, settings)
     settings = _with_token(settings, keys)
-    where = await connection(settings, progress)
-    database = Database(where, settings, Metrics(), tracer, on_notification)
+    database = Database(await connection(settings, progress), settings, Metrics(), tracer, on_notification)
     try:
         if settings.neo4j_uri is not None:
             await wait_until_up(database, remote_seconds, settings.neo4j_address, waiting or _log.warning)

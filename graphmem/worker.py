@@ -120,16 +120,14 @@ async def make_vectors(services: Services, only_owner: str | None = None) -> int
     if not waiting:
         return 0
     texts = [entity.text for entity in waiting]
-    embed = partial(_embed, services)
-    parts = await in_halves(texts, embed, too_much=(EmbeddingRefused,))
+    parts = await in_halves(texts, partial(_embed, services), too_much=(EmbeddingRefused,))
     made = [packed for part in parts for packed in part]
     rows = [
         {"id": each.entity_id, "owner": each.owner, "was": each.of, "of": meaning.key(text), "packed": packed}
         for each, text, packed in zip(waiting, texts, made, strict=True)
     ]
-    owners = sorted({entity.owner for entity in waiting})
     stored = await services.database.writes(None).only(
-        "meaning.set", int, model=model, rows=rows, owners=owners
+        "meaning.set", int, model=model, rows=rows, owners=sorted({entity.owner for entity in waiting})
     )
     _log.info("vectors made", entities=stored, model=model)
     return stored

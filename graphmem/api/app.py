@@ -102,7 +102,6 @@ def _endpoint(
 
 def _rest_endpoint(route: RestRoute) -> Endpoint:
     """Return the endpoint of a route of REST alone: it counts, and it wants the scope of the route."""
-    answer = route.load()
 
     async def endpoint(request: Request) -> Response:
         actor = request_actor(request.scope)
@@ -113,7 +112,7 @@ def _rest_endpoint(route: RestRoute) -> Endpoint:
             raise Forbidden(needs=route.scope, operation=route.path.strip("/"))
         if route.scope is not None:
             await services_of(request).agent_grants.check(actor, route.name, route.scope)
-        return await answer(request)
+        return await route.load()(request)
 
     return endpoint
 

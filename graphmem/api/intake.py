@@ -183,8 +183,7 @@ def _put(raw: dict[str, Any], name: str, value: Any) -> None:
         # What the arguments say goes before what the part of the file says.
         raw[name] = value
     elif raw.setdefault(name, value) is not value and raw[name] != value:
-        message = f"{name[:200]} is given twice, with different values"
-        raise InvalidInput.at(f"$.{name[:200]}", message)
+        raise InvalidInput.at(f"$.{name[:200]}", f"{name[:200]} is given twice, with different values")
 
 
 def _value(name: str, text: str) -> Any:
@@ -206,8 +205,7 @@ def _large_object(body: bytearray, content_type: str, settings: Settings) -> dic
         raise PayloadTooLarge(size=len(body), max_size=most)
     placeholder = secrets.token_hex(16)
     with memoryview(body) as view:
-        rest = b"".join((view[:start], placeholder.encode(), view[end:]))
-        raw = object_of(rest, content_type)
+        raw = object_of(b"".join((view[:start], placeholder.encode(), view[end:])), content_type)
         if raw.get("file_content") != placeholder:
             raise PayloadTooLarge(size=len(body), max_size=most)
         # Some libraries write a backslash before each slash.

@@ -282,8 +282,7 @@ def caller_address(scope: Scope, trusted: frozenset[str]) -> str:
         address = str(connected)
     if address not in trusted:
         return address
-    forwarded = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
-    for hop in reversed(forwarded.split(",")):
+    for hop in reversed(",".join(Headers(scope=scope).getlist("x-forwarded-for")).split(",")):
         parsed = _parsed(hop)
         if parsed is None:
             break

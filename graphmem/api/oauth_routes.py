@@ -166,8 +166,7 @@ class Initiate(Arguments):
 async def initiate(request: Request) -> Response:
     """Begin a request of a program that speaks JSON; a program without an id of its own may ask too."""
     oauth = oauth_of(request)
-    raw = await read_json(request, services_of(request).settings)
-    body = read(Initiate, "oauth.initiate", raw)
+    body = read(Initiate, "oauth.initiate", await read_json(request, services_of(request).settings))
     if body.auth_provider not in PROVIDERS:
         message = f"not one of: {', '.join(PROVIDERS)}"
         raise InvalidInput.at("$.auth_provider", message, providers=PROVIDERS)

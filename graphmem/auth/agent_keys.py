@@ -179,8 +179,7 @@ def _public_key(algorithm: Algorithm, jwk: Mapping[str, Any]) -> PublicKey:
     y = decoded(jwk.get("y"))
     if len(x) != COORDINATE_BYTES or len(y) != COORDINATE_BYTES:
         raise ValueError("a coordinate has the wrong length")
-    numbers = ec.EllipticCurvePublicNumbers(int.from_bytes(x), int.from_bytes(y), ec.SECP256R1())
-    return numbers.public_key()
+    return ec.EllipticCurvePublicNumbers(int.from_bytes(x), int.from_bytes(y), ec.SECP256R1()).public_key()
 
 
 def _coordinate(number: int) -> bytes:

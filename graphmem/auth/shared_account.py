@@ -65,9 +65,8 @@ class SharedAccount:
     async def wipe(self, before: int, now: int) -> bool:
         """Give the account an empty owner if the last wipe was before a time; return whether this did it.
         Afterwards no process writes for the owner before, and within ``REMEMBERED_SECONDS`` none reads."""
-        new = str(uuid.uuid4())
         retired = await self._writes.one(
-            "sandbox.wipe", str, name=ACCOUNT_NAME, owner_id=new, before=before, now=now
+            "sandbox.wipe", str, name=ACCOUNT_NAME, owner_id=str(uuid.uuid4()), before=before, now=now
         )
         self._actor = None
         return retired is not None

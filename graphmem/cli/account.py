@@ -124,8 +124,7 @@ def _delete(session: Session, name: str, yes: bool) -> None:
         return account, deleted, (await totals_of(accounts.database, account.owner)).transactions > 0
 
     account, (keys, grants), has_data = on_accounts(session, work)
-    row = {"deleted": account.name, "keys": keys, "grants": grants, "owner": account.owner}
-    show(row, session.as_json)
+    show({"deleted": account.name, "keys": keys, "grants": grants, "owner": account.owner}, session.as_json)
     if has_data and not session.as_json:
         tell(
             f"Its data stays. To reach it: graphmem account create {name} --owner {account.owner}. "

@@ -62,8 +62,7 @@ def login(
 ) -> dict[str, Any]:
     address = address_of(session, base_url) or address_of(session, session.settings().advertised_url())
     assert address is not None
-    kept = _login_by_key(address) if key else _login_by_oauth(address, scope or DEFAULT_SCOPES, code)
-    return _row(kept)
+    return _row(_login_by_key(address) if key else _login_by_oauth(address, scope or DEFAULT_SCOPES, code))
 
 
 def status(session: Session, base_url: str | None = None) -> tuple[dict[str, Any], Draw]:

@@ -109,16 +109,14 @@ def _show(session: Session) -> None:
     then = session.ask("entities.snapshot", {**snapshot, "at": earlier})
     console.print(SnapshotTable(then, f"{name}, as of {earlier[:10]}"))
     console.print(Text("\n") + plain(f"Related to {name}, one step away", style="bold"))
-    related = session.ask("entities.related", {"entity_id": entity_id})
-    console.print(render("entities.related", related))
+    console.print(render("entities.related", session.ask("entities.related", {"entity_id": entity_id})))
 
 
 def _ask(session: Session, questions: Iterable[str]) -> None:
     """Ask questions in words, and print the lines of context that answer them best."""
     for question in questions:
         console.print(Text("\n") + plain(question, style="bold"))
-        answer = session.ask("context.retrieve", {"question": question, "budget": BUDGET})
-        for line in answer["lines"][:1]:
+        for line in session.ask("context.retrieve", {"question": question, "budget": BUDGET})["lines"][:1]:
             console.print(plain(line))
 
 

@@ -40,8 +40,7 @@ def export(
     force: bool = False,
 ) -> dict[str, Any] | None:
     writers = {"by_account": by_account, "by_agent": by_agent, "by_client": by_client, "by_key": by_key}
-    since = {"updated_since": updated_since, "created_since": created_since}
-    chosen = _filters(types, writers, since)
+    chosen = _filters(types, writers, {"updated_since": updated_since, "created_since": created_since})
     if output is None and format in ("markdown", "csv"):
         raise InvalidInput(f"{format} is a folder: give --output FOLDER")
     if ids and chosen:

@@ -45,8 +45,7 @@ def import_files(
 ) -> None:
     is_url = re.match("https?://", path) is not None
     if is_url != (kind is not None):
-        message = "give --from neotoma with a URL" if is_url else f"--from {kind} takes a URL"
-        raise InvalidInput(message)
+        raise InvalidInput("give --from neotoma with a URL" if is_url else f"--from {kind} takes a URL")
     from graphmem.cli.importing.neotoma import NeotomaReader, neotoma_files, register_schemas
     from graphmem.cli.tables import plain
 
@@ -132,8 +131,7 @@ def _members(file: upload.LocalFile) -> Iterator[upload.LocalFile]:
                     # What a header says of a size is not believed.
                     data = opened.read(FILE_BYTES_LIMIT + 1)
             except DAMAGE as exc:
-                message = f"{name} in {file.path} cannot be read: {exc}"
-                raise FileUnreadable(message, file=file.path) from None
+                raise FileUnreadable(f"{name} in {file.path} cannot be read: {exc}", file=file.path) from None
             yield upload.LocalFile(f"{file.path}:{name}", name, data)
 
 
@@ -278,8 +276,7 @@ def _planned(session: Session, file: upload.LocalFile | LinkedNote) -> dict[str,
     except upload.FILE_FAULTS as exc:
         return file.failed(exc)
     types = Counter(entity.entity_type for entity in proposal.entities)
-    warnings = [*document.warnings, *proposal.warnings]
-    return _plan(file.path, types, len(proposal.relationships), warnings)
+    return _plan(file.path, types, len(proposal.relationships), [*document.warnings, *proposal.warnings])
 
 
 def _plan(path: str, types: Mapping[str, int], related: int, warnings: Sequence[str]) -> dict[str, Any]:
@@ -296,8 +293,7 @@ def _wait(session: Session, rows: Sequence[dict[str, Any]]) -> None:
         started = row.get("interpretation", {})
         while started.get("status") in UNFINISHED:
             time.sleep(POLL_SECONDS)
-            query = {"source_id": row["source_id"], "limit": 1}
-            page = session.ask("interpretations.list", query)
+            page = session.ask("interpretations.list", {"source_id": row["source_id"], "limit": 1})
             if not page["interpretations"]:
                 break
             started = {**started, **page["interpretations"][0]}

@@ -143,8 +143,7 @@ def end_move(target: Path, tell: Tell) -> bool:
 
 
 def _begin(command: str, source: Path, target: Path) -> None:
-    note = {"command": command, "from": str(source)}
-    private_files.write_private(target / UNFINISHED, json.dumps(note))
+    private_files.write_private(target / UNFINISHED, json.dumps({"command": command, "from": str(source)}))
 
 
 def _switch(source: Path, target: Path) -> None:

@@ -14,8 +14,7 @@ def me(session: Session, entity: str | None = None) -> dict[str, Any]:
         create = entry_of("observations.create")
         marking = {"entity_id": entity, "fields": {"self": True}, "observation_source": "human"}
         session.run(create, with_ids(session, create, marking))
-    sought = {"search": "myself", "limit": 1, "provenance": "none"}
-    answer = session.ask("entities.query", sought)
+    answer = session.ask("entities.query", {"search": "myself", "limit": 1, "provenance": "none"})
     marked = [each for each in answer["entities"] if each.get("matched") == "self"]
     if not marked:
         return {"hint": answer.get("hint")}

@@ -30,8 +30,7 @@ def parse(
     path = Path(file).expanduser()
     try:
         terms = Terms(confine=session.settings().confine)
-        declared = with_charset(mime_type, encoding)
-        document = asyncio.run(parsed(path, declared, path.name, terms=terms))
+        document = asyncio.run(parsed(path, with_charset(mime_type, encoding), path.name, terms=terms))
     except ParseFailed as exc:
         raise FileNotParsed(f"{file} cannot be read: {exc.reason}", reason=exc.code, file=file) from None
     page = text_page(document, hashlib.sha256(data).hexdigest(), len(data), offset, limit)

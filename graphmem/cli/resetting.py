@@ -112,8 +112,7 @@ def _reset_account(
     backup = None
     if not no_backup and totals.transactions and not account.is_erased:
         backup = _back_up(session.settings(), account.name, [account.owner])
-    erased = erase(session, account.name, totals)
-    return {"reset": account.name, "backup": backup, **erased}
+    return {"reset": account.name, "backup": backup, **erase(session, account.name, totals)}
 
 
 def _ask(name: str, what: str, confirm: str | None, yes: bool) -> None:

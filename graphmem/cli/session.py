@@ -254,8 +254,7 @@ Draw = Callable[[], Any]  # what people see of an answer: returned, or printed a
 def show(answer: Mapping[str, Any], as_json: bool, draw: Draw | None = None) -> None:
     """Print an answer: JSON for programs; for people what ``draw`` draws, else names and values."""
     if as_json:
-        text = json.dumps(answer, default=str, ensure_ascii=False, separators=(",", ":"))
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(json.dumps(answer, default=str, ensure_ascii=False, separators=(",", ":")) + "\n")
     elif draw is None:
         from graphmem.cli.tables import pairs
 

@@ -17,13 +17,12 @@ def keygen(session: Session, name: str = "default", algorithm: AlgorithmName = "
     from graphmem.client.agent_signing import keep_key
 
     key = PrivateAgentKey.generated(algorithm)
-    kept_in = keep_key(name, key)
     return {
         "key": name,
         "thumbprint": key.public.thumbprint,
         "algorithm": algorithm,
         "public_key": json.dumps({**key.public.jwk}),
-        "kept_in": kept_in,
+        "kept_in": keep_key(name, key),
         "next": f"export GRAPHMEM_AGENT_KEY={name}",
     }
 

@@ -82,8 +82,7 @@ def move(session: Session, directory: Path) -> dict[str, Any]:
 def merge(session: Session, source: Path, dry_run: bool = False, keys: Path | None = None) -> None:
     if not os.path.isdir(source):
         return backup.restore(session, source, dry_run, keys)
-    chosen = session.local_settings(reads=False)
-    with dump_of(source, chosen, tell_progress) as (path, keys):
+    with dump_of(source, session.local_settings(reads=False), tell_progress) as (path, keys):
         return backup.restore(session, path, dry_run, keys)
 
 

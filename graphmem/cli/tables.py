@@ -79,8 +79,7 @@ class SnapshotTable:
         for field, value in self.answer["snapshot"].items():
             name = provenance.get(field, "")
             origin = origin_cells(observations[name]) if name in observations else ()
-            names = (name,) if provenance else ()
-            add(table, field, short(value), *names, *origin)
+            add(table, field, short(value), *(name,) if provenance else (), *origin)
         return table
 
 

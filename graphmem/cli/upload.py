@@ -59,8 +59,7 @@ class LocalFile(NamedTuple):
 def upload(session: Session, paths: list[str], recursive: bool = True, encoding: str | None = None) -> None:
     from graphmem.ingest.encodings import with_charset
 
-    declared = with_charset(None, encoding)
-    files = [file._replace(mime_type=declared) for file in files_of(paths, recursive)]
+    files = [file._replace(mime_type=with_charset(None, encoding)) for file in files_of(paths, recursive)]
     if not files:
         raise InvalidInput("there is no file to upload")
 

@@ -46,8 +46,7 @@ class AgentSigner:
         chosen = settings or settings_of_process.load()
         if chosen.agent_key is None:
             return None
-        key = read_key(chosen.agent_key)
-        return cls(key, token_file=chosen.agent_token, subject=chosen.agent_subject)
+        return cls(read_key(chosen.agent_key), token_file=chosen.agent_token, subject=chosen.agent_subject)
 
     @cached_property
     def agent(self) -> SignedAgent:
@@ -78,8 +77,7 @@ class AgentSigner:
         elif self.subject is not None:
             token = own_token(self.key, f"https://{self.subject.rpartition('@')[2]}", self.subject, now)
         else:
-            members = self.key.public.jwk.items()
-            return "".join(["hwk", *(f';{name}="{value}"' for name, value in members)])
+            return "".join(["hwk", *(f';{name}="{value}"' for name, value in self.key.public.jwk.items())])
         return f'jwt;jwt="{token}"'
 
 

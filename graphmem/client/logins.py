@@ -62,8 +62,7 @@ class Login:
 
 def canonical_address(base_url: str) -> str:
     """Return an address in one spelling: no default port, no last slash. httpx.InvalidURL: it is none."""
-    url = httpx.URL(base_url)
-    return str(url.copy_with(query=None, fragment=None, userinfo=b"")).rstrip("/")
+    return str(httpx.URL(base_url).copy_with(query=None, fragment=None, userinfo=b"")).rstrip("/")
 
 
 class Logins:

@@ -107,8 +107,7 @@ def pasted(text: str) -> dict[str, str] | str:
     text = text.strip()
     if "://" not in text and "code=" not in text:
         return text
-    query = urlsplit(text).query if "://" in text else text.rpartition("?")[2]
-    parameters = _parameters(query)
+    parameters = _parameters(urlsplit(text).query if "://" in text else text.rpartition("?")[2])
     if not parameters:
         raise LoginFailed("the address has no code: copy it whole from the browser's address bar")
     return parameters

@@ -212,9 +212,8 @@ class BesideTools:
             raise RouteNotFound(f"the server has no {named[:100]!r} with the argument {argument[:100]!r}")
         values = list(dict.fromkeys(value for value in values if value))
         # Of entities no more are read than are proposed, so a full answer may have left some out.
-        has_more = len(values) >= VALUES_LIMIT
         return types.CompleteResult(
-            completion=types.Completion(values=values[:VALUES_LIMIT], has_more=has_more)
+            completion=types.Completion(values=values[:VALUES_LIMIT], has_more=len(values) >= VALUES_LIMIT)
         )
 
     async def _entities(self, typed: str) -> list[dict[str, Any]]:

@@ -236,8 +236,7 @@ async def delete_relations(context: Context, arguments: Relations) -> Row:
 async def read_graph(context: Context, arguments: ReadGraph) -> Row:
     """Read the graph: its entities, oldest first, and the relations between them. Example: {}"""
     nodes, rows, is_cut = await graph.whole_graph(context)
-    larger = "the graph is larger than this answer: search_nodes and open_nodes find the rest"
-    hint = larger if is_cut else ""
+    hint = "the graph is larger than this answer: search_nodes and open_nodes find the rest" if is_cut else ""
     return memory_arguments.within(
         _graph(nodes, rows, {node.id: node.name for node in nodes}, hint), arguments.max_characters
     )

@@ -26,8 +26,7 @@ class PromptText(NamedTuple):
         """Return the argument, empty if it is left out; raises InvalidInput: it is missing, or too long."""
         value = " ".join(arguments.get(self.argument, "").split())
         if len(value) > ARGUMENT_LIMIT or (self.is_required and not value):
-            message = f"give 1 to {ARGUMENT_LIMIT:,} characters"
-            raise InvalidInput.at(f"$.{self.argument}", message)
+            raise InvalidInput.at(f"$.{self.argument}", f"give 1 to {ARGUMENT_LIMIT:,} characters")
         return value
 
 

@@ -54,8 +54,7 @@ class SealedReader(ByteReader):
         reader = backend.open(key) if whole else backend.open(key, 0, HEAD_BYTES)
         try:
             with self._opened():
-                head = _exactly(reader, HEAD_BYTES)
-                self._opener = FileOpener(keys, owner, self._name, head, reader.size)
+                self._opener = FileOpener(keys, owner, self._name, _exactly(reader, HEAD_BYTES), reader.size)
             self.size = self._opener.size
             self._number = min(start, self.size) // SEGMENT_BYTES
             if not whole:

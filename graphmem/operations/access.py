@@ -102,8 +102,7 @@ async def who_am_i(context: Context, arguments: Nothing) -> Me:
         "next_write": next_write(actor),
     }
     if actor.method in (Method.SOCKET, Method.PROCESS):
-        data_dir = context.services.settings.data_path
-        answer["storage"] = {"storage_backend": "neo4j", "data_dir": str(data_dir)}
+        answer["storage"] = {"storage_backend": "neo4j", "data_dir": str(context.services.settings.data_path)}
     if actor.credential:
         answer["credential"] = actor.credential
     return answer

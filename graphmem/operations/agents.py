@@ -80,13 +80,11 @@ async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
         tools = {entry.tool: entry.name for entry in REGISTRY.values() if entry.tool}
         name = tools.get(each.op, each.op)
         if name not in _KINDS | REGISTRY.keys():
-            message = f"there is no operation {each.op[:100]!r}"
-            raise InvalidInput.at(f"$.capabilities[{index}].op", message)
+            raise InvalidInput.at(f"$.capabilities[{index}].op", f"there is no operation {each.op[:100]!r}")
         try:
             types = sorted({normalise_type(entity_type) for entity_type in each.entity_types})
         except ValueError as exc:
-            path = f"$.capabilities[{index}].entity_types"
-            raise InvalidInput.at(path, str(exc)) from None
+            raise InvalidInput.at(f"$.capabilities[{index}].entity_types", str(exc)) from None
         capabilities.append(Capability(name, types))
     agent = arguments.thumbprint, arguments.issuer, arguments.subject
     grants = context.services.agent_grants

@@ -112,9 +112,8 @@ async def connection_status(context: Context, arguments: ConnectionOrOwn) -> Con
         return {"status": "none", "connections": 0}
     grant = own[0]
     expired = grant.expires_at <= times.now()
-    status = "expired" if expired else "pending" if grant.redeemed_at is None else "active"
     return {
-        "status": status,
+        "status": "expired" if expired else "pending" if grant.redeemed_at is None else "active",
         "connections": len(active),
         "connection_id": grant.connection_id,
         "connection": _connection(grant),

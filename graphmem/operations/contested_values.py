@@ -70,8 +70,7 @@ async def find_contested(context: Context, arguments: FindContested) -> Conteste
     """
     types = [arguments.entity_type] if arguments.entity_type else []
     request = EntityRequest(types, Order.of("last_observation_at", "desc"), SCANNED_LIMIT, 0)
-    query = cursors.fingerprint(context, "entities.contested", arguments)
-    newest = await page(context, request, query, None)
+    newest = await page(context, request, cursors.fingerprint(context, "entities.contested", arguments), None)
     entity_ids = [row.id for row in newest.items]
     entities: dict[str, ContestedEntity] = {}
     scanned = 0

@@ -263,5 +263,4 @@ async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted
     answer = as_interpretation(row)
     if source.withdrawn:
         answer["warnings"] = [*answer["warnings"], withdrawn_message(source.source_id)]
-    success = row.status != "failed"
-    return {"success": success, "unchanged": unchanged, "replayed": replayed, **answer}
+    return {"success": row.status != "failed", "unchanged": unchanged, "replayed": replayed, **answer}

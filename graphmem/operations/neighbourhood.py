@@ -152,8 +152,7 @@ async def _at_once(context: Context, arguments: Neighbourhood) -> _Around | None
         return None
     shared_rows.refuse_stale([entity, *others])
     more = arguments.offset + len(page) < total
-    truncated = more and len(page) < arguments.limit
-    return entity, EdgePage(page, others, total, truncated, more), sources, events
+    return entity, EdgePage(page, others, total, more and len(page) < arguments.limit, more), sources, events
 
 
 async def _in_parts(

@@ -95,8 +95,7 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
     since = times.EARLIEST if arguments.since is None else arguments.since
     until = end if arguments.until is None else min(arguments.until, end)
     if arguments.until is not None and since > arguments.until:
-        message = "it lies before `since`: give a range that begins before it ends"
-        raise InvalidInput.at("$.until", message)
+        raise InvalidInput.at("$.until", "it lies before `since`: give a range that begins before it ends")
     filters = arguments.wanted_changes
     request = NewestFirst(
         filters, since, until, None if arguments.include_total_count else place,

@@ -126,11 +126,10 @@ async def create_relationships(context: Context, arguments: CreateRelationships)
         types=[item.relationship_type for item in arguments.relationships],
     )
     stored = acceptance.links(receipt)
-    created_count = 0 if receipt.replayed else sum(entry["action"] == "created" for entry in stored)
     return {
         **acceptance.receipt_of(CreatedRelationships, receipt),
         "requested": len(raw),
-        "created_count": created_count,
+        "created_count": 0 if receipt.replayed else sum(entry["action"] == "created" for entry in stored),
         "relationships": stored,
     }
 

@@ -74,8 +74,7 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     schemas = [schema_rows.answer(schema_row) for schema_row in page]
     read = as_read(page)
     place = {"type": read[-1].entity_type} if more and read else None
-    envelope = Page(schemas, place, truncated, total).envelope(arguments, query)
-    return {"schemas": schemas, **envelope}
+    return {"schemas": schemas, **Page(schemas, place, truncated, total).envelope(arguments, query)}
 
 
 def _matches(keyword: str, entity_type: str) -> bool:
@@ -112,8 +111,7 @@ async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
     if row is not None:
         return {**schema_rows.answer(*row)}
     if schema.shipped(kind) is not None:
-        unstored = schema_rows.StoredSchemaRow(kind, None, None, [], [], None, 0, 0)
-        return {**schema_rows.answer(unstored, [])}
+        return {**schema_rows.answer(schema_rows.StoredSchemaRow(kind, None, None, [], [], None, 0, 0), [])}
     warnings = (await names_in_use.warned(context, (), [kind])).get("warnings", [])
     raise schema_rows.unknown_type(kind, next((warning.get("nearest") for warning in warnings), None))
 
@@ -193,8 +191,7 @@ async def register_schema(context: Context, arguments: RegisterSchema) -> Schema
     """
     with catalogue_errors():
         document, version = _document(arguments)
-        change = schema.registration(document, version)
-        return await _change(context, "schemas.register", arguments, change)
+        return await _change(context, "schemas.register", arguments, schema.registration(document, version))
 
 
 def _document(arguments: RegisterSchema) -> tuple[SchemaDocument, str | None]:

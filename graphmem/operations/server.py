@@ -52,8 +52,7 @@ async def health(context: Context, arguments: Nothing) -> Health:
     The answer is 200 while the process lives, with or without a database. `/health/ready` answers whether
     the service can serve requests.
     """
-    error = await context.services.availability.error()
-    return _health(context, "down" if error else "up")
+    return _health(context, "down" if await context.services.availability.error() else "up")
 
 
 @operation(

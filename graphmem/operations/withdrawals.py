@@ -52,8 +52,7 @@ async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceCh
     The file, the observations and the ids are kept, and `at_ingested` before the withdrawal answers what was
     known then. `dry_run` writes nothing, and answers what would change.
     """
-    subject = ("source", arguments.source_id)
-    answer = await change(context, "sources.withdraw", arguments, "exclude", subject)
+    answer = await change(context, "sources.withdraw", arguments, "exclude", ("source", arguments.source_id))
     return {"source_id": arguments.source_id, **answer}
 
 
@@ -66,8 +65,7 @@ async def reinstate_source(context: Context, arguments: ChangeSource) -> SourceC
 
     A reading of the file that was withdrawn by itself stays withdrawn.
     """
-    subject = ("source", arguments.source_id)
-    answer = await change(context, "sources.reinstate", arguments, "include", subject)
+    answer = await change(context, "sources.reinstate", arguments, "include", ("source", arguments.source_id))
     return {"source_id": arguments.source_id, **answer}
 
 
@@ -94,8 +92,7 @@ async def withdraw_interpretation(context: Context, arguments: ChangeInterpretat
     What was stored with the file, and what other readings observed, still counts.
     """
     subject = ("interpretation", arguments.interpretation_id)
-    name = "interpretations.withdraw"
-    answer = await change(context, name, arguments, "exclude", subject)
+    answer = await change(context, "interpretations.withdraw", arguments, "exclude", subject)
     return {"interpretation_id": arguments.interpretation_id, **answer}
 
 
@@ -106,8 +103,7 @@ async def withdraw_interpretation(context: Context, arguments: ChangeInterpretat
 async def reinstate_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
     """Reinstate a withdrawn interpretation: what it observed counts again, unless its file is withdrawn."""
     subject = ("interpretation", arguments.interpretation_id)
-    name = "interpretations.reinstate"
-    answer = await change(context, name, arguments, "include", subject)
+    answer = await change(context, "interpretations.reinstate", arguments, "include", subject)
     return {"interpretation_id": arguments.interpretation_id, **answer}
 
 
@@ -316,14 +312,13 @@ async def undo(context: Context, arguments: Undo) -> UndoResult:
     an undo, give the id of its transaction: what it took back counts again. `dry_run` answers what would
     change.
     """
-    limit = arguments.last or (1 if arguments.since is None else UNDO_LIMIT)
     rows = await context.graph.only(
         "undo.transactions",
         list[UndoneTransaction],
         transaction_ids=[] if arguments.transaction_id is None else [arguments.transaction_id],
         agent_id="" if arguments.transaction_id else _caller(context)["id"],
         since=times.EARLIEST if arguments.since is None else arguments.since,
-        limit=limit,
+        limit=arguments.last or (1 if arguments.since is None else UNDO_LIMIT),
     )
     changes = tuple(dict.fromkeys(each for row in rows for each in row.changes))
     if len(rows) == 1 and len(rows[0].merged) == 1:

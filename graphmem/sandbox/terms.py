@@ -60,8 +60,7 @@ class Terms(TypedDict):
 def last_wipe_time(now: int) -> int:
     """Return the last Sunday, 00:00 UTC, that is not after a time. Both are microseconds."""
     at = times.EPOCH + timedelta(microseconds=now)
-    days = at.isoweekday() % 7
-    sunday = datetime(at.year, at.month, at.day, tzinfo=at.tzinfo) - timedelta(days=days)
+    sunday = datetime(at.year, at.month, at.day, tzinfo=at.tzinfo) - timedelta(days=at.isoweekday() % 7)
     return (sunday - times.EPOCH) // timedelta(microseconds=1)
 
 

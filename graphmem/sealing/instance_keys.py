@@ -240,8 +240,7 @@ class InstanceKeys:
         """Wrap every data key by another root key, which must be kept already."""
         with self._changing() as record:
             for each in record.keys:
-                secret = self._open(each).secret
-                each.wrapped = self._wrap(record.instance, root, each.owner, each.id, secret)
+                each.wrapped = self._wrap(record.instance, root, each.owner, each.id, self._open(each).secret)
             record.root_key = root.id
         self._root = root
 

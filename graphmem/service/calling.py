@@ -211,8 +211,7 @@ def call(
         ServiceUnreachable: the service ended before it answered.
     """
     headers = {"X-Client-Name": client, **account_headers(account), **({HOOK_HEADER: "1"} if by_hook else {})}
-    request = wire.request_of(route, raw)
-    status, body = send(settings, request, headers, tell, timeout=timeout, starts=starts)
+    status, body = send(settings, wire.request_of(route, raw), headers, tell, timeout=timeout, starts=starts)
     if status == 200:
         return body
     raise GraphmemError.of(json.loads(body))

@@ -43,8 +43,7 @@ class HookInput:
     @property
     def key(self) -> str:
         """The id of the turn: the agent's own, else made of its texts, so that it is the same each time."""
-        texts = f"{self.prompt}\n{self.answer}".encode()
-        return self.turn or hashlib.sha256(texts).hexdigest()[:24]
+        return self.turn or hashlib.sha256(f"{self.prompt}\n{self.answer}".encode()).hexdigest()[:24]
 
 
 def read(agent: str, raw: Mapping[str, Any]) -> HookInput:

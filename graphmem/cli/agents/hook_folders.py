@@ -39,8 +39,7 @@ class FolderRules:
 
     def tells(self, entity_type: str) -> bool:
         """Return whether an agent is told of a type: by default of all but those that the hooks store."""
-        own = ("message", "conversation")
-        return entity_type in self.types if self.types else entity_type not in own
+        return entity_type in self.types if self.types else entity_type not in ("message", "conversation")
 
 
 def rules_of(folder: Path) -> FolderRules:

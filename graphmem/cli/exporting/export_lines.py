@@ -13,8 +13,7 @@ from graphmem.model import identity
 def json_lines(spool: ExportSpool) -> Iterator[str]:
     """Yield a line for each entity: :mod:`graphmem.ingest.interpreters.interpret_exported` reads it."""
     for row in spool.entities():
-        entity_id = row["entity_id"]
-        links = spool.relationships(entity_id)
+        links = spool.relationships(row["entity_id"])
         yield compact({
             **_named(spool, row),
             "observations": _observations(spool, row),

@@ -58,9 +58,8 @@ class NeotomaReader:
                             f"{self.host} answers more than {ANSWER_BYTES_LIMIT:,} bytes to {path}"
                         )
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            reason = str(exc) or type(exc).__name__
             raise ServiceUnreachable(
-                f"no service answers at {self.host}: {reason}", base_url=self.host
+                f"no service answers at {self.host}: {str(exc) or type(exc).__name__}", base_url=self.host
             ) from exc
         if answer.status_code in (401, 403):
             raise AuthRequired(f"{self.host} wants a token: set {TOKEN}")
@@ -81,8 +80,7 @@ class NeotomaReader:
 
     def _listed(self, path: str, name: str) -> Iterator[Row]:
         for offset in itertools.count(0, PAGE):
-            page = self._ask("GET", path, params={"limit": PAGE, "offset": offset})
-            rows = page.get(name) or []
+            rows = self._ask("GET", path, params={"limit": PAGE, "offset": offset}).get(name) or []
             yield from (row for row in rows if isinstance(row, dict))
             if len(rows) < PAGE:
                 return
