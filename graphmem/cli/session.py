@@ -19,12 +19,7 @@ import typer
 from rich.console import Console
 
 from graphmem.cli.error_text import Place, error_lines
-from graphmem.errors import (
-    ConfigurationInvalid,
-    DataDirectoryRefused,
-    GraphmemError,
-    InternalError,
-)
+from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, GraphmemError, InternalError
 
 if TYPE_CHECKING:
     from graphmem.cli.commands import Listed

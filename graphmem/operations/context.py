@@ -6,17 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from graphmem.arguments import (
-    Arguments,
-    At,
-    AtIngested,
-    EntityId,
-    EntityType,
-    NoBool,
-    ReadAs,
-    Spelled,
-    Text,
-)
+from graphmem.arguments import Arguments, At, AtIngested, EntityId, EntityType, NoBool, ReadAs, Spelled, Text
 from graphmem.context import Context
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.reading import answers, as_of, cursors

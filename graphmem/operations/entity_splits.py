@@ -4,15 +4,7 @@ from typing import Annotated, Any, ClassVar, NotRequired, Self
 
 from pydantic import Field, model_validator
 
-from graphmem.arguments import (
-    Arguments,
-    EntityId,
-    EntityType,
-    Moment,
-    Previewed,
-    Spelled,
-    invalid,
-)
+from graphmem.arguments import Arguments, EntityId, EntityType, Moment, Previewed, Spelled, invalid
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import canonical, ids, times

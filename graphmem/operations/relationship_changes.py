@@ -6,12 +6,7 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import (
-    Arguments,
-    DryRun,
-    EntityId,
-    FreeObject,
-)
+from graphmem.arguments import Arguments, DryRun, EntityId, FreeObject
 from graphmem.context import Context
 from graphmem.errors import NotFound, StoreRefused
 from graphmem.model import facts, ids, reduction

@@ -4,14 +4,7 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 
-from graphmem.arguments import (
-    At,
-    AtIngested,
-    Current,
-    EntityId,
-    EntityType,
-    IncludeDeleted,
-)
+from graphmem.arguments import At, AtIngested, Current, EntityId, EntityType, IncludeDeleted
 from graphmem.context import Context
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.model import times

@@ -8,17 +8,7 @@ from typing import Annotated, Final, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import (
-    Arguments,
-    At,
-    AtIngested,
-    EntityId,
-    NoBool,
-    NotBlank,
-    ReadAs,
-    Spelled,
-    Text,
-)
+from graphmem.arguments import Arguments, At, AtIngested, EntityId, NoBool, NotBlank, ReadAs, Spelled, Text
 from graphmem.auth.file_urls import SECONDS_DEFAULT, SECONDS_MAX, FileUrls
 from graphmem.context import Context
 from graphmem.errors import FileNotParsed, InvalidInput, NotFound, SourceAmbiguous

@@ -8,16 +8,7 @@ import orjson
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
-from graphmem.arguments import (
-    Arguments,
-    EntityId,
-    NoBool,
-    Spelled,
-    TypeFilters,
-    invalid,
-    read,
-    with_types,
-)
+from graphmem.arguments import Arguments, EntityId, NoBool, Spelled, TypeFilters, invalid, read, with_types
 from graphmem.auth.guarded_fetch import FetchRefused, read_url
 from graphmem.changes import stored_subscriptions, webhooks
 from graphmem.changes.change import KINDS
