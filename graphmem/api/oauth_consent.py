@@ -18,14 +18,7 @@ from starlette.responses import Response
 from graphmem import tables
 from graphmem.api.oauth_routes import OAuth, form_of, oauth_of, redirect
 from graphmem.api.refusals import page
-from graphmem.auth import Scope, client_rules, tokens
-from graphmem.auth.grants import (
-    KEYS_SECONDS,
-    REFRESH_SECONDS,
-    REQUEST_SECONDS,
-    AuthorizationRequest,
-    granted_scopes,
-)
+from graphmem.auth import Scope, client_rules, grants, tokens
 from graphmem.errors import OAuthRefused
 
 _SCOPES: Final = tables.read("api/page_texts")["scopes"]
@@ -97,7 +90,7 @@ async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -
         return refused(_TEXTS["unproven"])
     if Scope.KEYS in waiting.scopes and proof.key is not None:
         return refused(_TEXTS["no_key"])
-    if not (scopes := granted_scopes(waiting.scopes, proof)):
+    if not (scopes := grants.granted_scopes(waiting.scopes, proof)):
         return refused(_TEXTS["not_allowed"])
     code = await oauth.grants.allow(secret, proof, scopes, cookie)
     if code is None:
@@ -106,7 +99,12 @@ async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -
 
 
 def _page(
-    oauth: OAuth, waiting: AuthorizationRequest, secret: str, cookie: str, error: str = "", name: str = ""
+    oauth: OAuth,
+    waiting: grants.AuthorizationRequest,
+    secret: str,
+    cookie: str,
+    error: str = "",
+    name: str = "",
 ) -> Response:
     """Return the page of a request. ``name``: that of the account as it was entered."""
     client_host = (
@@ -126,16 +124,16 @@ def _page(
         is_loopback=client_rules.is_loopback_redirect(waiting.redirect_uri),
         scopes=[_SCOPES[scope] for scope in waiting.scopes],
         is_admin=Scope.ADMIN in waiting.scopes,
-        keys_minutes=KEYS_SECONDS // 60 if Scope.KEYS in waiting.scopes else 0,
+        keys_minutes=grants.KEYS_SECONDS // 60 if Scope.KEYS in waiting.scopes else 0,
         resource=waiting.resource,
-        days=REFRESH_SECONDS // 86_400,
+        days=grants.REFRESH_SECONDS // 86_400,
         request=secret,
         csrf=_csrf(cookie, secret),
         error=error,
         account_name=name,
     )
     answer.set_cookie(
-        _cookie_name(oauth, secret), cookie, max_age=REQUEST_SECONDS, path="/", httponly=True,
+        _cookie_name(oauth, secret), cookie, max_age=grants.REQUEST_SECONDS, path="/", httponly=True,
         samesite="strict", secure=oauth.base.startswith("https://"),
     )  # fmt: skip
     return answer

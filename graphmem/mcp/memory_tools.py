@@ -32,17 +32,6 @@ from graphmem.context import Context
 from graphmem.errors import NotFound, VersionConflict
 from graphmem.mcp import memory_arguments
 from graphmem.mcp import memory_graph as graph
-from graphmem.mcp.memory_arguments import (
-    AddObservations,
-    CreateEntities,
-    DeleteEntities,
-    DeleteObservations,
-    OpenNodes,
-    ReadGraph,
-    Relation,
-    Relations,
-    SearchNodes,
-)
 from graphmem.mcp.memory_graph import Edge, MemoryNode, Row
 from graphmem.registry import Face, Operation
 
@@ -77,7 +66,7 @@ def _looking_again(function: Callable[[Context, A], Awaitable[T]]) -> Callable[[
 
 
 @_looking_again
-async def create_entities(context: Context, arguments: CreateEntities) -> Row:
+async def create_entities(context: Context, arguments: memory_arguments.CreateEntities) -> Row:
     """Create entities, each with a name, a type and observations. An entity that exists is left as it is.
 
     Example: {"entities": [{"name": "Ada Lovelace", "entityType": "person", "observations": ["Likes tea"]}]}
@@ -103,7 +92,7 @@ async def create_entities(context: Context, arguments: CreateEntities) -> Row:
 
 
 @_looking_again
-async def create_relations(context: Context, arguments: Relations) -> Row:
+async def create_relations(context: Context, arguments: memory_arguments.Relations) -> Row:
     """Create relations between entities. A relation that exists is left as it is. Use the active voice.
 
     A relation that has ended is current again.
@@ -112,7 +101,7 @@ async def create_relations(context: Context, arguments: Relations) -> Row:
     """
     ends = _ends(arguments, await _all_nodes(context, _names(arguments)))
     keys, pairs = await graph.stored_as(context, _stated(arguments, ends))
-    created: list[Relation] = []
+    created: list[memory_arguments.Relation] = []
     changed: graph.EdgesByKey = {}
     for relation, key, (source, target) in zip(arguments.relations, keys, ends, strict=True):
         stored = pairs[source.id, target.id]
@@ -129,18 +118,18 @@ async def create_relations(context: Context, arguments: Relations) -> Row:
     return {"relations": [relation.model_dump(by_alias=True) for relation in created]}
 
 
-def _names(arguments: Relations) -> list[str]:
+def _names(arguments: memory_arguments.Relations) -> list[str]:
     return [name for relation in arguments.relations for name in (relation.source, relation.target)]
 
 
-def _ends(arguments: Relations, nodes: dict[str, MemoryNode]) -> list[tuple[Any, Any]]:
+def _ends(arguments: memory_arguments.Relations, nodes: dict[str, MemoryNode]) -> list[tuple[Any, Any]]:
     """Return the nodes at the ends of the relations of a request, None for one that is not there."""
     ends = ((relation.source, relation.target) for relation in arguments.relations)
     return [(nodes.get(graph.folded(source)), nodes.get(graph.folded(target))) for source, target in ends]
 
 
 def _stated(
-    arguments: Relations, ends: Iterable[tuple[MemoryNode | None, MemoryNode | None]]
+    arguments: memory_arguments.Relations, ends: Iterable[tuple[MemoryNode | None, MemoryNode | None]]
 ) -> list[tuple[str, MemoryNode, MemoryNode]]:
     """Return the relations of a request whose nodes are there, each as its type and its ends."""
     relations = zip(arguments.relations, ends, strict=True)
@@ -148,7 +137,7 @@ def _stated(
 
 
 @_looking_again
-async def add_observations(context: Context, arguments: AddObservations) -> Row:
+async def add_observations(context: Context, arguments: memory_arguments.AddObservations) -> Row:
     """Add observations to entities that exist. An observation that an entity has is not added again.
 
     Example: {"observations": [{"entityName": "Ada Lovelace", "contents": ["Moved to Ockham"]}]}
@@ -167,7 +156,7 @@ async def add_observations(context: Context, arguments: AddObservations) -> Row:
 
 
 @_looking_again
-async def delete_entities(context: Context, arguments: DeleteEntities) -> Row:
+async def delete_entities(context: Context, arguments: memory_arguments.DeleteEntities) -> Row:
     """Delete entities and their relations. An entity that is created again under its name comes back.
 
     Example: {"entityNames": ["Ada Lovelace"]}
@@ -183,7 +172,7 @@ async def delete_entities(context: Context, arguments: DeleteEntities) -> Row:
 
 
 @_looking_again
-async def delete_observations(context: Context, arguments: DeleteObservations) -> Row:
+async def delete_observations(context: Context, arguments: memory_arguments.DeleteObservations) -> Row:
     """Delete observations of entities. They stay in the history.
 
     Example: {"deletions": [{"entityName": "Ada Lovelace", "observations": ["Likes tea"]}]}
@@ -209,7 +198,7 @@ async def delete_observations(context: Context, arguments: DeleteObservations) -
 
 
 @_looking_again
-async def delete_relations(context: Context, arguments: Relations) -> Row:
+async def delete_relations(context: Context, arguments: memory_arguments.Relations) -> Row:
     """Delete relations. They stay in the history.
 
     Example: {"relations": [{"from": "Ada Lovelace", "to": "Acme", "relationType": "works at"}]}
@@ -233,7 +222,7 @@ async def delete_relations(context: Context, arguments: Relations) -> Row:
     return {"success": True, "message": f"Deleted {deleted} of {count} relations. The rest matched nothing."}
 
 
-async def read_graph(context: Context, arguments: ReadGraph) -> Row:
+async def read_graph(context: Context, arguments: memory_arguments.ReadGraph) -> Row:
     """Read the graph: its entities, oldest first, and the relations between them. Example: {}"""
     nodes, rows, is_cut = await graph.whole_graph(context)
     hint = "the graph is larger than this answer: search_nodes and open_nodes find the rest" if is_cut else ""
@@ -242,27 +231,30 @@ async def read_graph(context: Context, arguments: ReadGraph) -> Row:
     )
 
 
-async def search_nodes(context: Context, arguments: SearchNodes) -> Row:
+async def search_nodes(context: Context, arguments: memory_arguments.SearchNodes) -> Row:
     """Find entities by words of their names and observations, by their type, or by their meaning, best first.
 
     Look here before you ask a person. The relations of the entities are answered too, with both their ends.
     Example: {"query": "tea"}
     """
     if not arguments.query.strip():
-        return await read_graph(context, ReadGraph(max_characters=arguments.max_characters))
+        return await read_graph(context, memory_arguments.ReadGraph(max_characters=arguments.max_characters))
     nodes, is_cut = await graph.search(context, arguments.query)
     more = f"more entities fit than the {len(nodes)} best here: give more words to find the others"
     return await _with_relations(context, nodes, arguments, more if is_cut else "")
 
 
-async def open_nodes(context: Context, arguments: OpenNodes) -> Row:
+async def open_nodes(context: Context, arguments: memory_arguments.OpenNodes) -> Row:
     """Open entities by their names, with their relations. Example: {"names": ["Ada Lovelace"]}"""
     nodes = await graph.by_names(context, arguments.names)
     return await _with_relations(context, list(nodes.values()), arguments)
 
 
 async def _with_relations(
-    context: Context, nodes: list[MemoryNode], arguments: SearchNodes | OpenNodes, hint: str = ""
+    context: Context,
+    nodes: list[MemoryNode],
+    arguments: memory_arguments.SearchNodes | memory_arguments.OpenNodes,
+    hint: str = "",
 ) -> Row:
     rows, names, is_cut = await graph.relationships_of(context, nodes, arguments.max_characters)
     more = "more relations are not counted here: a larger max_characters answers more" if is_cut else ""
@@ -325,15 +317,15 @@ def _operation(
 OPERATIONS: Final[dict[str, Operation[Any]]] = {
     operation.name: operation
     for operation in (
-        _operation(create_entities, CreateEntities, withheld=True),
-        _operation(create_relations, Relations),
-        _operation(add_observations, AddObservations),
-        _operation(delete_entities, DeleteEntities, destructive=True),
-        _operation(delete_observations, DeleteObservations, destructive=True),
-        _operation(delete_relations, Relations, destructive=True),
-        _operation(read_graph, ReadGraph, Scope.READ),
-        _operation(search_nodes, SearchNodes, Scope.READ),
-        _operation(open_nodes, OpenNodes, Scope.READ),
+        _operation(create_entities, memory_arguments.CreateEntities, withheld=True),
+        _operation(create_relations, memory_arguments.Relations),
+        _operation(add_observations, memory_arguments.AddObservations),
+        _operation(delete_entities, memory_arguments.DeleteEntities, destructive=True),
+        _operation(delete_observations, memory_arguments.DeleteObservations, destructive=True),
+        _operation(delete_relations, memory_arguments.Relations, destructive=True),
+        _operation(read_graph, memory_arguments.ReadGraph, Scope.READ),
+        _operation(search_nodes, memory_arguments.SearchNodes, Scope.READ),
+        _operation(open_nodes, memory_arguments.OpenNodes, Scope.READ),
     )
 }
 """The operations of the toolset memory, which only MCP has."""

@@ -24,19 +24,7 @@ from typing import Any
 
 from graphmem.errors import GraphmemError, InternalError, InvalidInput, ServiceUnreachable
 from graphmem.ingest import own_files
-from graphmem.mcp.protocol import (
-    BATCHED,
-    CALL,
-    LISTEN,
-    SUBSCRIBE,
-    UNSUBSCRIBE,
-    ForwardedRequest,
-    Protocol,
-    Refusal,
-    RequestId,
-    is_id,
-    recorded,
-)
+from graphmem.mcp import protocol
 from graphmem.mcp.resource_updates import RETRY_SECONDS, ROUTE, Watch
 from graphmem.service import calling, greeting, wire
 from graphmem.service.place import lock, make_folder, place, sessions
@@ -82,7 +70,7 @@ class StdioClient:
     def __init__(self, settings: Settings, output: int, account: str | None = None) -> None:
         self._settings = settings
         self._account = account
-        self._answers = recorded(settings.mcp_tools)
+        self._answers = protocol.recorded(settings.mcp_tools)
         if settings.sandbox:
             from graphmem.sandbox.terms import instructions_of
 
@@ -90,10 +78,10 @@ class StdioClient:
                 answer["instructions"] = instructions_of(answer["instructions"], is_sandbox=True)
             tools = self._answers["lists"]["tools/list"]
             tools["tools"] = [each for each in tools["tools"] if each["name"] not in self._answers["closed"]]
-        self._protocol = Protocol(self._answers)
+        self._protocol = protocol.Protocol(self._answers)
         self._output = output
         self._writing = threading.Lock()
-        self._calls: dict[str, tuple[ForwardedRequest, threading.Thread]] = {}
+        self._calls: dict[str, tuple[protocol.ForwardedRequest, threading.Thread]] = {}
         """The calls under way by request id. A call that is cancelled is taken out, and not answered."""
         self._batches: dict[str, _Batch] = {}  # by the ids of their requests that are not answered
         self._subscribed: set[str] = set()
@@ -108,7 +96,7 @@ class StdioClient:
         except (ValueError, RecursionError):
             self._write(_error(None, PARSE_ERROR, "Parse error"))
             return
-        if isinstance(message, list) and message and self._protocol.version == BATCHED:
+        if isinstance(message, list) and message and self._protocol.version == protocol.BATCHED:
             # Of the messages of a batch, those that are answered; one list has all the answers.
             request_ids = {
                 str(each["id"]) for each in message if _is_message(each) and {"id", "method"} <= each.keys()
@@ -123,7 +111,9 @@ class StdioClient:
     def _take(self, message: Any) -> None:
         if not _is_message(message):
             request_id = message.get("id") if isinstance(message, dict) else None
-            self._write(_error(request_id if is_id(request_id) else None, INVALID_REQUEST, "Invalid Request"))
+            self._write(
+                _error(request_id if protocol.is_id(request_id) else None, INVALID_REQUEST, "Invalid Request")
+            )
         elif "method" in message and "id" in message:
             self._request(message["id"], message["method"], message.get("params") or {})
         elif message.get("method") == "notifications/cancelled":
@@ -141,25 +131,25 @@ class StdioClient:
         deadline = time.monotonic() + DRAIN_SECONDS
         with self._writing:
             # A request that listens ends with the client.
-            calls = [each for each in self._calls.values() if each[0].method != LISTEN]
+            calls = [each for each in self._calls.values() if each[0].method != protocol.LISTEN]
         for call, thread in calls:
             thread.join(max(0.0, deadline - time.monotonic()))
             self._write_of(call, _error(call.id, CONNECTION_CLOSED, "Connection closed"), is_answer=True)
 
-    def _request(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
+    def _request(self, request_id: protocol.RequestId, method: str, params: Mapping[str, Any]) -> None:
         try:
             answer = self._protocol.answer(request_id, method, params)
-        except Refusal as refusal:
+        except protocol.Refusal as refusal:
             self._write(_error(request_id, *refusal.args), request_id)
             return
-        if isinstance(answer, ForwardedRequest):
+        if isinstance(answer, protocol.ForwardedRequest):
             thread = threading.Thread(target=self._call, args=(answer,), daemon=True)
             self._calls[str(request_id)] = answer, thread
             thread.start()
         else:
             self._write(_line({"jsonrpc": "2.0", "id": request_id, "result": answer}), request_id)
 
-    def _call(self, call: ForwardedRequest) -> None:
+    def _call(self, call: protocol.ForwardedRequest) -> None:
         """Let the service answer a call. Faults of its start are told as errors of a tool, or of JSON-RPC."""
         try:
             answer = self._watches(call).get(call.method, self._forward)(call)
@@ -170,19 +160,27 @@ class StdioClient:
             answer = self._failed(call, InternalError(f"an unexpected fault ({type(exc).__name__})"))
         self._write_of(call, answer, is_answer=True)
 
-    def _watches(self, call: ForwardedRequest) -> Mapping[str, Callable[[ForwardedRequest], bytes]]:
+    def _watches(
+        self, call: protocol.ForwardedRequest
+    ) -> Mapping[str, Callable[[protocol.ForwardedRequest], bytes]]:
         """Return what answers requests to be told of changes of resources. Each era has its own way."""
         if call.has_envelope:
-            return {LISTEN: self._listen} if isinstance(call.params.get("notifications"), dict) else {}
-        return {SUBSCRIBE: self._subscribe, UNSUBSCRIBE: self._subscribe}
+            return (
+                {protocol.LISTEN: self._listen} if isinstance(call.params.get("notifications"), dict) else {}
+            )
+        return {protocol.SUBSCRIBE: self._subscribe, protocol.UNSUBSCRIBE: self._subscribe}
 
-    def _forward(self, call: ForwardedRequest) -> bytes:
+    def _forward(self, call: protocol.ForwardedRequest) -> bytes:
         """Return what the service answers, as one line of JSON-RPC."""
         params, waiting = {**call.params}, self._answers["waiting"].get(call.method)
         if waiting is not None and "cursor" not in params and not self._is_ready():
             return _line({"jsonrpc": "2.0", "id": call.id, "result": waiting | self._envelope(call)})
         arguments = params.get("arguments")
-        if call.method == CALL and str(params.get("name")) in own_files.TOOLS and isinstance(arguments, dict):
+        if (
+            call.method == protocol.CALL
+            and str(params.get("name")) in own_files.TOOLS
+            and isinstance(arguments, dict)
+        ):
             params["arguments"] = own_files.with_content(arguments)
         if call.progress_token is not None:
             # Progress is told here: the answer is one message then.
@@ -210,12 +208,12 @@ class StdioClient:
             return _line({**answer, "id": call.id})
         raise GraphmemError.of(answer)
 
-    def _subscribe(self, call: ForwardedRequest) -> bytes:
+    def _subscribe(self, call: protocol.ForwardedRequest) -> bytes:
         uri = call.params.get("uri")
         if not isinstance(uri, str):
             raise InvalidInput("uri is the address of a resource")
         with self._starting:
-            change = self._subscribed.add if call.method == SUBSCRIBE else self._subscribed.discard
+            change = self._subscribed.add if call.method == protocol.SUBSCRIBE else self._subscribed.discard
             change(uri)
             if self._telling is None:
                 thread_args = (self._follow(Watch()), self._subscribed, self._write, lambda: True, {})
@@ -223,7 +221,7 @@ class StdioClient:
                 self._telling.start()
         return _line({"jsonrpc": "2.0", "id": call.id, "result": {}})
 
-    def _listen(self, call: ForwardedRequest) -> bytes:
+    def _listen(self, call: protocol.ForwardedRequest) -> bytes:
         """Tell of changes until the client cancels the request, which has no answer then."""
         requested = call.params["notifications"].get("resourceSubscriptions")
         uris = [uri for uri in requested if isinstance(uri, str)] if isinstance(requested, list) else []
@@ -257,9 +255,9 @@ class StdioClient:
             for uri in watch.changed:
                 write(_notification("notifications/resources/updated", {"uri": uri, **meta}))
 
-    def _failed(self, call: ForwardedRequest, error: GraphmemError) -> bytes:
+    def _failed(self, call: protocol.ForwardedRequest, error: GraphmemError) -> bytes:
         text = json.dumps(error.envelope(secrets.token_hex(16)), default=str)
-        if call.method != CALL:
+        if call.method != protocol.CALL:
             code = INVALID_PARAMS if error.status == 400 else INTERNAL_ERROR
             return _error(call.id, code, str(error), json.loads(text))
         result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}
@@ -270,14 +268,14 @@ class StdioClient:
         result |= {name: envelope[name] for name in ("resultType", "_meta") if name in envelope}
         return _line({"jsonrpc": "2.0", "id": call.id, "result": result})
 
-    def _envelope(self, call: ForwardedRequest) -> dict[str, Any]:
+    def _envelope(self, call: protocol.ForwardedRequest) -> dict[str, Any]:
         """Return the members of a result that the era of a call has besides."""
         return self._answers["envelope"] if call.has_envelope else {}
 
     def _is_ready(self) -> bool:
         return (calling.greet(place(self._settings)) or {}).get("state") == greeting.READY
 
-    def _write_of(self, call: ForwardedRequest, line: bytes, is_answer: bool = False) -> None:
+    def _write_of(self, call: protocol.ForwardedRequest, line: bytes, is_answer: bool = False) -> None:
         """Write a message about a call that is under way. Its answer is the last one."""
         with self._writing:
             if self._calls.get(str(call.id), (None,))[0] is call:
@@ -287,11 +285,11 @@ class StdioClient:
                 else:
                     self._write_all(line)
 
-    def _write(self, line: bytes, answered: RequestId | None = None) -> None:
+    def _write(self, line: bytes, answered: protocol.RequestId | None = None) -> None:
         with self._writing:
             self._write_answer(answered, line)
 
-    def _write_answer(self, request_id: RequestId | None, line: bytes) -> None:
+    def _write_answer(self, request_id: protocol.RequestId | None, line: bytes) -> None:
         """Write the answer to a request, an empty one of nothing; of a batch with its last one."""
         batch = None if request_id is None else self._batches.pop(str(request_id), None)
         if batch is not None:
@@ -317,7 +315,7 @@ def _notification(method: str, params: Mapping[str, Any]) -> bytes:
     return _line({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-def _error(request_id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
+def _error(request_id: protocol.RequestId | None, code: int, message: str, data: Any = None) -> bytes:
     error = {"code": code, "message": message} | ({} if data is None else {"data": data})
     return _line({"jsonrpc": "2.0", "id": request_id, "error": error})
 
@@ -332,7 +330,7 @@ def _is_message(message: Any) -> bool:
     return (
         isinstance(message["method"], str)
         and (params is None or isinstance(params, dict))
-        and ("id" not in message or is_id(message["id"]))
+        and ("id" not in message or protocol.is_id(message["id"]))
     )
 
 

@@ -9,14 +9,6 @@ from graphmem.arguments import Arguments, NotBlank
 from graphmem.context import Context
 from graphmem.errors import InvalidInput
 from graphmem.model import relationship
-from graphmem.model.relationship import (
-    BUILTIN,
-    DESCRIPTION_LIMIT,
-    MEANINGS,
-    NAME_RULE,
-    RegistrationRefused,
-    RelationshipKind,
-)
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import LeavesOut, Paged, PageEnvelope, page_of
 from graphmem.registry import Scope, operation
@@ -47,7 +39,7 @@ class RegisterRelationshipType(Arguments):
         Field(description="Name by which it is read from its target, such as EMPLOYS for WORKS_AT."),
     ] = None
     description: Annotated[
-        Annotated[str, Field(min_length=1, max_length=DESCRIPTION_LIMIT)] | None,
+        Annotated[str, Field(min_length=1, max_length=relationship.DESCRIPTION_LIMIT)] | None,
         Field(description="What it says of source and target; everybody who uses the database can read it."),
     ] = None
 
@@ -72,12 +64,12 @@ async def register_relationship_type(
     is the inverse of another type.
     """
     spelled = None if arguments.inverse is None else relationship.spell(arguments.inverse)
-    requested_type = RelationshipKind(
+    requested_type = relationship.RelationshipKind(
         relationship.spell(arguments.relationship_type), spelled, arguments.description
     )
     try:
         kind, created = await context.services.vocabulary.register(requested_type, context.actor.agent)
-    except RegistrationRefused as exc:
+    except relationship.RegistrationRefused as exc:
         raise InvalidInput.at(f"$.{exc.argument}", str(exc)) from None
     return {**_entry(kind), "created": created}
 
@@ -118,13 +110,17 @@ async def rename_relationship_type(
         message = "no type of your own has this name: GET /relationship_types lists them"
         raise InvalidInput.at("$.relationship_type", message)
     meaning = relationship.own_meaning(arguments.name)
-    usual = {**MEANINGS, **kinds}
+    usual = {**relationship.MEANINGS, **kinds}
     namesakes = [usual[each].name for each in relationship.readings(arguments.name) if each in usual]
     is_first = (
         meaning and meaning.name == own.name and own.name not in await vocabulary.renamed(owner, [own.name])
     )
     if meaning is None or (namesakes and (namesakes[0] != own.name or is_first)):
-        message = f"this is a name of {namesakes[0]} already" if namesakes else f"a name is {NAME_RULE}"
+        message = (
+            f"this is a name of {namesakes[0]} already"
+            if namesakes
+            else f"a name is {relationship.NAME_RULE}"
+        )
         raise InvalidInput.at("$.name", message)
     request = RenamingRequest(
         **transaction(context, "relationship_types.rename", arguments),
@@ -193,12 +189,12 @@ async def list_relationship_types(context: Context, arguments: ListRelationshipT
     return {"relationship_types": page, **envelope}
 
 
-def _entry(kind: RelationshipKind, read_backwards: str | None = None) -> RelationshipTypeEntry:
+def _entry(kind: relationship.RelationshipKind, read_backwards: str | None = None) -> RelationshipTypeEntry:
     return {
         "relationship_type": kind.name,
         "inverse": kind.inverse or read_backwards,
         "description": kind.description,
-        "origin": "own" if kind.is_own else "builtin" if kind.name in BUILTIN else "registered",
+        "origin": "own" if kind.is_own else "builtin" if kind.name in relationship.BUILTIN else "registered",
     }
 
 

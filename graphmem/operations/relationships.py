@@ -8,17 +8,10 @@ from graphmem.arguments import At, AtIngested, Current, EntityId, EntityType, In
 from graphmem.context import Context
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.model import times
-from graphmem.reading import answers, cursors, pages
+from graphmem.reading import answers, cursors, pages, relationship_lookup
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.current_relationships import current_page
-from graphmem.reading.relationship_lookup import (
-    FollowedWay,
-    RelationshipReference,
-    RelationshipType,
-    find_relationship,
-    followed_types,
-)
 from graphmem.reading.relationship_pages import EdgeRequest, relationship_page
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import ObservationRow
@@ -34,7 +27,7 @@ class RelationshipFilters(ByWriter):
     entity_id: EntityId | None = None
     source_entity_id: Annotated[EntityId | None, Field(description="Relationships from this entity.")] = None
     target_entity_id: Annotated[EntityId | None, Field(description="Relationships to this entity.")] = None
-    relationship_type: RelationshipType | None = None
+    relationship_type: relationship_lookup.RelationshipType | None = None
     entity_type: Annotated[
         EntityType | None,
         Field(description="Only with an entity of this type at an end; with entity_id, at the other end."),
@@ -95,7 +88,7 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     if filters.writers and not clocks.now:
         raise InvalidInput.at("$.at", "a filter by writer takes no earlier time: leave it out")
     type_filters = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
-    types, direction = await followed_types(context, type_filters, "outgoing")
+    types, direction = await relationship_lookup.followed_types(context, type_filters, "outgoing")
     request = _page_request(arguments, next(iter(types), None), direction, place)
     page_of = current_page if arguments.current else relationship_page
     listed = await page_of(context, request, clocks)
@@ -118,7 +111,10 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
 
 
 def _page_request(
-    arguments: ListRelationships, kind: str | None, direction: FollowedWay, place: dict[str, Any] | None
+    arguments: ListRelationships,
+    kind: str | None,
+    direction: relationship_lookup.FollowedWay,
+    place: dict[str, Any] | None,
 ) -> EdgeRequest:
     """Return the relationships that a list asks for: those of one entity, or all. ``direction``: how
     relationships of ``kind`` are stored that are asked for as outgoing."""
@@ -176,11 +172,13 @@ class RelationshipAnswer(RelationshipThen, Budgeted):
 async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipAnswer:
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
     clocks = Clocks(arguments.at, arguments.at_ingested)
-    row, _, _ = await find_relationship(context, arguments.relationship_id, arguments.include_deleted, clocks)
+    row, _, _ = await relationship_lookup.find_relationship(
+        context, arguments.relationship_id, arguments.include_deleted, clocks
+    )
     return {**answers.relationship(row), **clocks.answered}
 
 
-class GetRelationshipSnapshot(RelationshipReference, pages.Paged):
+class GetRelationshipSnapshot(relationship_lookup.RelationshipReference, pages.Paged):
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
@@ -202,7 +200,7 @@ async def relationship_snapshot(context: Context, arguments: GetRelationshipSnap
     query = cursors.fingerprint(context, "relationships.snapshot", arguments)
     requested = Clocks(arguments.at, arguments.at_ingested)
     place, clocks = pages.start_of(arguments, query, pages.NEWEST, requested)
-    row, keys, then = await find_relationship(
+    row, keys, then = await relationship_lookup.find_relationship(
         context, await arguments.key(context), arguments.include_deleted, clocks
     )
     history = await context.graph.only(

@@ -17,14 +17,6 @@ from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.as_of import NOW
 from graphmem.reading.budgets import Budgeted, MaxCharacters, Sized, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged, start_of
-from graphmem.reading.schema_rows import (
-    VERSIONS_LIMIT,
-    Declared,
-    Schema,
-    StoredSchemaRow,
-    VersionRow,
-    declared,
-)
 from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import Writing, receipt_of, refusals, submit, transaction
 from graphmem.writing import UNKNOWN_TYPE, SchemaRequest
@@ -52,7 +44,7 @@ class SchemaPage(IndexedPageEnvelope):
     documents are large. Without a cursor, ``next_offset`` says where such a page goes on.
     """
 
-    schemas: list[Schema]
+    schemas: list[schema_rows.Schema]
 
 
 @operation("schemas.list", "GET /schemas", tool="list_entity_types", scope=Scope.READ)
@@ -89,7 +81,7 @@ class GetSchema(Sized):
     entity_type: EntityType
 
 
-class SchemaAnswer(Schema, Budgeted):
+class SchemaAnswer(schema_rows.Schema, Budgeted):
     """The schema of one entity type, within a size."""
 
 
@@ -106,7 +98,10 @@ async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
     """
     kind = arguments.entity_type
     row = await context.graph.one(
-        "schema.get", tuple[StoredSchemaRow, list[VersionRow]], entity_type=kind, limit=VERSIONS_LIMIT
+        "schema.get",
+        tuple[schema_rows.StoredSchemaRow, list[schema_rows.VersionRow]],
+        entity_type=kind,
+        limit=schema_rows.VERSIONS_LIMIT,
     )
     if row is not None:
         return {**schema_rows.answer(*row)}
@@ -132,7 +127,7 @@ class SchemaChanged(Budgeted):
     """
 
     success: bool
-    schema: Declared
+    schema: schema_rows.Declared
     schema_version: str
     fields_added: list[str]
     fields_removed: list[str]
@@ -304,7 +299,7 @@ async def _change(context: Context, name: str, arguments: Changing, change: Chan
     document = SchemaDocument.read(receipt.result["document"])
     return {
         **receipt_of(SchemaChanged, receipt),
-        "schema": declared(document, receipt.result["version"]),
+        "schema": schema_rows.declared(document, receipt.result["version"]),
         "schema_version": receipt.result["version"],
         "fields_added": receipt.result["added"],
         "fields_removed": receipt.result["removed"],

@@ -17,25 +17,18 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 
 from graphmem.errors import DecryptionFailed
-from graphmem.sealing.instance_keys import (
-    KEY_ID_BYTES,
-    NONCE_BYTES,
-    WRAPPED_BYTES,
-    InstanceKeys,
-    OwnerKey,
-    cipher,
-)
+from graphmem.sealing import instance_keys
 
 MAGIC: Final = b"\x89gmfile1"
 SEGMENT_BYTES: Final = 1 << 20
 """Bytes of a segment before it is sealed. Never change it: it decides how stored files are read."""
 TAG_BYTES: Final = 16
 _PREFIX_BYTES: Final = 7
-HEAD_BYTES: Final = len(MAGIC) + KEY_ID_BYTES + WRAPPED_BYTES + _PREFIX_BYTES
+HEAD_BYTES: Final = len(MAGIC) + instance_keys.KEY_ID_BYTES + instance_keys.WRAPPED_BYTES + _PREFIX_BYTES
 _NONCE: Final = struct.Struct(f">{_PREFIX_BYTES}sI?")
 
 
-def object_name(key: OwnerKey, sha256: str) -> str:
+def object_name(key: instance_keys.OwnerKey, sha256: str) -> str:
     """Return the name of an owner's object, which does not tell its bytes, by the owner's oldest key."""
     return hmac.new(key.file_names, sha256.encode(), hashlib.sha256).hexdigest()
 
@@ -51,16 +44,16 @@ def plain_size(size: int) -> int:
 
 def key_id(head: bytes) -> str:
     """Return the id of the data key that wraps the key of the file with a head."""
-    return head[len(MAGIC) :][:KEY_ID_BYTES].hex()
+    return head[len(MAGIC) :][: instance_keys.KEY_ID_BYTES].hex()
 
 
 class FileSealer:
     """Seals the bytes of one file as they come: ``write`` takes the head first, and again at the end."""
 
-    def __init__(self, key: OwnerKey, write: Callable[[bytes], None]) -> None:
+    def __init__(self, key: instance_keys.OwnerKey, write: Callable[[bytes], None]) -> None:
         self._owner_key, self._write = key, write
         self._secret = os.urandom(32)
-        self._cipher = cipher(self._secret)
+        self._cipher = instance_keys.cipher(self._secret)
         self._prefix = os.urandom(_PREFIX_BYTES)
         self._segments = 0
         self._pending = bytearray()
@@ -79,7 +72,7 @@ class FileSealer:
 
     def head(self, name: str) -> bytes:
         key_id = bytes.fromhex(self._owner_key.id)
-        nonce = os.urandom(NONCE_BYTES)
+        nonce = os.urandom(instance_keys.NONCE_BYTES)
         wrapped = self._owner_key.files.encrypt(nonce, self._secret, _aad(key_id, self._prefix, name))
         return MAGIC + key_id + nonce + wrapped + self._prefix
 
@@ -93,23 +86,27 @@ class FileOpener:
     """Opens the segments of one file, whose first bytes are ``head``; ``size``: of the sealed file. Raises
     DecryptionFailed: it is not sealed, was changed, or belongs under another name; its key was destroyed."""
 
-    def __init__(self, keys: InstanceKeys, owner: str, name: str, head: bytes, size: int) -> None:
+    def __init__(
+        self, keys: instance_keys.InstanceKeys, owner: str, name: str, head: bytes, size: int
+    ) -> None:
         if len(head) != HEAD_BYTES or not head.startswith(MAGIC):
             raise DecryptionFailed("a file is not sealed in a sealed instance: store it again")
         self.size = plain_size(size)
         rest = head[len(MAGIC) :]
-        key_id, rest = rest[:KEY_ID_BYTES], rest[KEY_ID_BYTES:]
-        wrapped, self._prefix = rest[:WRAPPED_BYTES], rest[WRAPPED_BYTES:]
+        key_id, rest = rest[: instance_keys.KEY_ID_BYTES], rest[instance_keys.KEY_ID_BYTES :]
+        wrapped, self._prefix = rest[: instance_keys.WRAPPED_BYTES], rest[instance_keys.WRAPPED_BYTES :]
         owner_key = keys.find(key_id.hex())
         try:
             if owner_key.owner != owner:
                 raise InvalidTag
             secret = owner_key.files.decrypt(
-                wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], _aad(key_id, self._prefix, name)
+                wrapped[: instance_keys.NONCE_BYTES],
+                wrapped[instance_keys.NONCE_BYTES :],
+                _aad(key_id, self._prefix, name),
             )
         except InvalidTag:
             raise DecryptionFailed("a file was changed, or stands under the name of another one") from None
-        self._cipher = cipher(secret)
+        self._cipher = instance_keys.cipher(secret)
         self._last = -(-self.size // SEGMENT_BYTES) - 1 if self.size else 0
 
     def open(self, number: int, sealed: bytes) -> bytes:
