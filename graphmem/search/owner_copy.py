@@ -211,17 +211,12 @@ class ExactMatch(NamedTuple):
     type: str
 
 
-class TypeAlias(NamedTuple):
-    name: str
-    type: str
-
-
 class FollowRows(NamedTuple):
     state: OwnerState | None
     documents: list[CopiedEntity]
     vectors: list[CopiedEntity]
     exact: list[ExactMatch]
-    aliases: list[TypeAlias]
+    aliases: list[tuple[str, str]]  # another name of a type, and the type
 
 
 def change(

@@ -66,12 +66,13 @@ class SearchCopies(FiledCopies):
             copy = self._used(key, partial(OwnerCopy, model=model))
             if copy.mark is None:
                 await self._wait_for(key, copy, limits)
-            is_read = copy.mark is not None
-            rows, damaged = await self._read(owner, copy, identifiers)
-            if not is_read and copy.mark is not None:
+            while True:
+                is_read = copy.mark is not None
+                read = partial(self._read_rows, owner, copy, identifiers)
+                rows, damaged = await without_damaged(read)
+                if is_read or copy.mark is None:
+                    break
                 # It was read meanwhile: these rows do not say what changed since.
-                is_read = True
-                rows, damaged = await self._read(owner, copy, identifiers)
             if rows.state is None:
                 if is_read:
                     await self.erase(owner)
@@ -200,13 +201,8 @@ class SearchCopies(FiledCopies):
             queries.only("search.copy", CopyRows, type=kind, after=after, limit=ROWS_AT_ONCE)
         )
 
-    async def _read(
-        self, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]
-    ) -> tuple[FollowRows, dict[str, str]]:
-        """Read what identifiers name, and what changed since the mark of a copy; say what is damaged."""
-        return await without_damaged(partial(self._read_rows, owner, copy, identifiers))
-
     async def _read_rows(self, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]) -> FollowRows:
+        """Read what identifiers name, and what changed since the mark of a copy."""
         queries, mark = self._database.reads(owner), copy.mark or Mark("", 0, 0)
         limit = 0 if copy.mark is None else ROWS_AT_ONCE
         # Only a document that waits for its vector changes without a commit of the writer.

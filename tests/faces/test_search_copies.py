@@ -499,7 +499,7 @@ def before_rows_are_used(monkeypatch: pytest.MonkeyPatch) -> Callable[[Then], No
     """Have something happen between the next read of a search and what the search does with its rows."""
 
     def install(happens: Then) -> None:
-        read, then = SearchCopies._read, [happens]
+        read, then = SearchCopies._read_rows, [happens]
 
         async def reading(
             self: SearchCopies, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]
@@ -508,7 +508,7 @@ def before_rows_are_used(monkeypatch: pytest.MonkeyPatch) -> Callable[[Then], No
                 return await read(self, owner, copy, identifiers)
             return await then.pop()(copy, lambda of: read(self, owner, of, identifiers))
 
-        monkeypatch.setattr(SearchCopies, "_read", reading)
+        monkeypatch.setattr(SearchCopies, "_read_rows", reading)
 
     return install
 
