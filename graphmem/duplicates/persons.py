@@ -98,15 +98,8 @@ def compare_days(first: str, second: str) -> Agreement | None:
         return None
     if len(first) != DAY_CHARACTERS or len(second) != DAY_CHARACTERS:
         return "different"
-    wrong = [place for place in range(10) if first[place] != second[place]]
-    is_slip = len(wrong) == 1 or (
-        len(wrong) == 2
-        and first[wrong[0]] == second[wrong[1]]
-        and first[wrong[1]] == second[wrong[0]]
-        and wrong[1] - wrong[0] <= (2 if wrong[0] in (3, 6) else 1)
-    )
     exchanged = first[:4] == second[:4] and first[5:7] == second[8:] and first[8:] == second[5:7]
-    return "near" if is_slip or exchanged else "different"
+    return "near" if exchanged else compare_codes(first.replace("-", ""), second.replace("-", ""))
 
 
 def compare_texts(first: str, second: str) -> Agreement:

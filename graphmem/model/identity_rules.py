@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
+from math import prod
 from typing import Any, Final
 
 from graphmem.model import dates, identity, ids, numbers, person_names, shared_addresses, times
@@ -101,10 +102,8 @@ def _made(
     by_field[INSTANT] = sorted(set(filter(None, map(_instant, by_field.get("date_start", ())))))
     for level, names in enumerate(alternatives):
         values = [by_field.get(name, []) for name in names]
-        count = 1
-        for each in values:
-            count *= len(each) if len(each) <= VALUES_LIMIT else 0
-        if 0 < count <= BORNE_LIMIT:
+        is_crowded = any(len(each) > VALUES_LIMIT for each in values)
+        if not is_crowded and 0 < prod(map(len, values)) <= BORNE_LIMIT:
             for combination in product(*values):
                 yield level, names, combination
 
