@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from graphmem.arguments import OBJECT_OR_TEXT, Arguments, FreeObject, NoBool, Previewed, invalid
 from graphmem.context import Context
-from graphmem.duplicates import duplicates_of_stored
+from graphmem.duplicates import duplicate_pages
 from graphmem.errors import ObjectStoreUnavailable, StoreRefused, VersionConflict
 from graphmem.foreign_arguments import own_shape
 from graphmem.interpretation import InterpretedFile, interpret_stored
@@ -145,7 +145,7 @@ async def store(context: Context, arguments: Store) -> Stored:
         for entry in stored:
             entry["action"] = would[entry["action"]]
     warnings = (
-        await duplicates_of_stored.name_likely(context, receipt, stored) if arguments.find_duplicates else []
+        await duplicate_pages.name_likely(context, receipt, stored) if arguments.find_duplicates else []
     )
     return {
         **acceptance.receipt_of(Stored, receipt, is_written=commit),

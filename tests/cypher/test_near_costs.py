@@ -6,7 +6,7 @@ from typing import Any, LiteralString
 
 from graphmem import cypher
 from graphmem.context import Services
-from graphmem.duplicates import duplicates_of_stored
+from graphmem.duplicates import duplicate_pages
 from graphmem.duplicates.duplicate_pages import Detections
 from tests.cypher.test_costs import parts
 from tests.support.event_loop import Loop
@@ -22,8 +22,8 @@ NAME = "John Smith"
 
 def near(loop: Loop, services: Services, owner: str, kind: str) -> tuple[dict[str, Any], int]:
     """Return the row of a new entity of that name, and the hits of the query."""
-    new = duplicates_of_stored.Profile("new", kind, NAME, {})
-    params = duplicates_of_stored.parameters({"new": new}, Detections({}, {}))
+    new = duplicate_pages.Profile("new", kind, NAME, {})
+    params = duplicate_pages.parameters({"new": new}, Detections({}, {}))
 
     async def ask() -> tuple[dict[str, Any], int]:
         async with services.database._driver.session() as session:

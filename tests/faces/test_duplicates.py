@@ -12,7 +12,7 @@ import pytest
 
 from graphmem.context import Services
 from graphmem.database.queries import Queries
-from graphmem.duplicates import blocking, duplicates_of_stored
+from graphmem.duplicates import blocking, duplicate_pages
 from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY
@@ -277,7 +277,7 @@ def test_two_duplicates_in_one_store_name_each_other(run: Call) -> None:
 def test_many_created_entities_are_compared_beside_the_event_loop(
     run: Call, loop: Loop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    created = duplicates_of_stored.COMPARED_IN_LOOP + 1
+    created = duplicate_pages.COMPARED_IN_LOOP + 1
     propose, on_loop = blocking.propose, list[bool]()
 
     def noted(*arguments: Any) -> blocking.Proposals:
@@ -350,7 +350,7 @@ def test_a_fault_in_reading_for_duplicates_fails_no_store(
     def failing(*arguments: Any) -> Any:
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(duplicates_of_stored, part, failing)
+    monkeypatch.setattr(duplicate_pages, part, failing)
     answer = run("store", entities=[person("Ada Lovelace")])
     assert [warning["code"] for warning in answer["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
     assert run("entities.get", entity_id=ids(answer)[0])["canonical_name"] == "Ada Lovelace"
@@ -387,7 +387,7 @@ def test_the_first_store_after_a_start_waits_for_its_look(
     loop.run(database.planning.plan_stores())
     database.planning.planned.set()
     monkeypatch.setattr(Queries, "rows", slow)
-    monkeypatch.setattr(duplicates_of_stored, "LOOK_SECONDS", 0.5)
+    monkeypatch.setattr(duplicate_pages, "LOOK_SECONDS", 0.5)
     twin = {**person("Ada Lovelace", email="ada@x.example"), "intent": "create_new"}
     codes = [warning["code"] for warning in run("store", entities=[twin]).get("store_warnings", [])]
     assert "DUPLICATES_NOT_LOOKED_FOR" not in codes

@@ -10,7 +10,7 @@ import io
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from typing import Any
@@ -21,12 +21,12 @@ from openpyxl.cell.cell import ERROR_CODES
 from openpyxl.utils import range_boundaries
 from openpyxl.utils.exceptions import InvalidFileException
 
-from graphmem.ingest.building import Builder, json_value
-from graphmem.ingest.document import ParseFailed
+from graphmem.ingest.building import Builder, json_value, normal
+from graphmem.ingest.document import ParseFailed, PartField
 from graphmem.ingest.formats.office import Package
-from graphmem.ingest.formats.office_sheets import SheetMarks, add_sheet, cell_name
 from graphmem.ingest.formats.office_text import attribute
-from graphmem.ingest.tabular import TableRow
+from graphmem.ingest.links import address_after
+from graphmem.ingest.tabular import TableRow, add_rows
 
 ZEROS = re.compile("0{2,20}")  # the format of a number of which a sheet shows so many digits
 _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -51,6 +51,38 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
         _add_sheet(builder, sheet, number, package)
     builder.metadata["sheets"] = book.sheetnames
     package.warn_of_rest()
+
+
+@dataclass
+class SheetMarks:
+    """What a sheet says beside the values of its cells."""
+
+    builder: Builder
+    title: str
+    above: dict[int, tuple[int, Any]] = field(default_factory=dict)
+    """The last row and the value of the merged cells that reach into the next row, by their columns."""
+
+    def row(
+        self, number: int, values: dict[int, Any], merged: Mapping[int, int], links: Mapping[int, str]
+    ) -> TableRow:
+        """Return a row of values by columns; ``merged`` are the last rows of cells that begin here."""
+        if self.above or merged:
+            above = {column: cell for column, cell in self.above.items() if cell[0] >= number}
+            values = {column: value for column, (_, value) in above.items()} | values
+            self.above = above | {at: (last, values[at]) for at, last in merged.items() if at in values}
+        cells = [values.get(column) for column in range(1, max(values, default=0) + 1)]
+        texts = ["" if value is None else _cell_text(value) for value in cells]
+        linked = enumerate(texts, 1) if links else ()
+        return TableRow(number, texts, cells, [address_after(text, links.get(at, "")) for at, text in linked])
+
+    def leave_out(self, cell: str, why: str) -> None:
+        self.builder.left_out("cell", None, cell, f" of the sheet {self.title} with {why}")
+
+    def error(self, cell: str) -> None:
+        self.leave_out(cell, "errors in place of values")
+
+    def uncalculated(self, cell: str) -> None:
+        self.leave_out(cell, "formulas that no program has calculated (save the file with one)")
 
 
 @dataclass
@@ -144,3 +176,30 @@ def _value(cell: Any, marks: _Marks) -> Any:
         return f"{value:0{len(cell.number_format)}}"
     value = json_value(value)
     return None if value == "" else value
+
+
+def add_sheet(
+    builder: Builder, title: str, page: int, rows: Iterator[TableRow], below: Iterable[str]
+) -> None:
+    """Add a sheet: its name, its rows, and the lines below them, such as comments."""
+    builder.check_page(page)
+    span = builder.add(title, "\n")._replace(page=page)
+    builder.part("sheet", span, [PartField("name", normal(title), span)])
+    add_rows(builder, rows, page, cell_name)
+    for line in below:
+        builder.add(line, "\n")
+    builder.add("", "\n")
+
+
+def cell_name(column: int, row: int) -> str:
+    letters = ""
+    while column:
+        column, place = divmod(column - 1, 26)
+        letters = chr(ord("A") + place) + letters
+    return f"{letters}{row}"
+
+
+def _cell_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return " ".join(value.split()) if isinstance(value, str) else str(value)

@@ -16,7 +16,7 @@ from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal
 from graphmem.ingest.tables import table
-from graphmem.model import changed_instances, times
+from graphmem.model import timeline_fields, times
 
 COMPONENTS = {"event": "event", "task": "task", "journal": "note"}  # the entity type of each component
 ROLES = {"organizer": "organizer", "attendees": "attendee"}
@@ -76,8 +76,8 @@ def _change_of_series(
         members = [title._replace(name="title"), uid]
         draft.entity(entity_type, members, part.span, observed_at=times.render(0), identified_by=IDENTITY)
         named.add(uid.value)
-    name = changed_instances.field_name(fields["recurrence_id"].value, is_of_later="range" in fields)
-    change = PartField(name, changed_instances.CANCELLED)
+    name = timeline_fields.name_of_change(fields["recurrence_id"].value, is_of_later="range" in fields)
+    change = PartField(name, timeline_fields.CANCELLED)
     if start is not None and not _is_cancelled(fields):
         change = start._replace(name=name)
     observed_at = _observed_at(fields, _revision(fields))
