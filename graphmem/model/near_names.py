@@ -9,8 +9,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from rapidfuzz.distance import OSA
-
 from graphmem import tables
 
 WORDS_LIMIT: Final = 4
@@ -93,10 +91,21 @@ def _distance(word: str, other: str) -> int:
     if _is_initial(word) or _is_initial(other):
         letters = [{each[0], *(name[0] for name in FULL_NAMES.get(each, ()))} for each in (word, other)]
         return 1 if letters[0] & letters[1] else _FAR
-    is_short = max(len(word), len(other)) < 3
-    return _FAR if is_short else min(OSA.distance(word, other, score_cutoff=1), _FAR)
+    if max(len(word), len(other)) < 3:
+        return _FAR
+    return 1 if _is_one_slip(word, other) else _FAR
 
 
 def _is_initial(word: str) -> bool:
     """Return whether a word is one letter of a script with capitals."""
     return len(word) == 1 and word.upper() != word
+
+
+def _is_one_slip(word: str, other: str) -> bool:
+    if len(word) > len(other):
+        word, other = other, word
+    start = next((place for place, c in enumerate(word) if c != other[place]), len(word))
+    rest, others = word[start:], other[start:]
+    if len(word) < len(other):
+        return rest == others[1:]
+    return rest[1:] == others[1:] or (rest[1::-1] == others[:2] and rest[2:] == others[2:])
