@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 from typing import Any, Final
 
 import typer
 
-from graphmem.cli.session import Session
+from graphmem.cli.session import Draw, Session
 from graphmem.errors import InvalidInput
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?|true|false|null")
@@ -62,7 +63,9 @@ def forget(session: Session, words: list[str]) -> None:
     raise InvalidInput(FORGETTING.format(" ".join(words)))
 
 
-def note(session: Session, words: list[str]) -> None:
+def note(session: Session, words: list[str]) -> tuple[dict[str, Any], Draw]:
+    from graphmem.cli.layouts import render
+
     text = " ".join(words)
     if words[0] == "me":  # "Tell me about Ada" is a question.
         _run(session, "ask", "tell", text)
@@ -75,5 +78,10 @@ def note(session: Session, words: list[str]) -> None:
         each for each in named if each["canonical_name"] != item["title"] or each["entity_type"] != "note"
     ]
     links = [{**link, "target_entity_id": each["entity_id"]} for each in others]
-    stored = "--entities", json.dumps([{"entity_type": "note", **item}]), "--relationships", json.dumps(links)
-    _run(session, "store", *stored, "--observation-source", "human")
+    entities = [{"entity_type": "note", **item}]
+    answer = session.ask(
+        "store", {"entities": entities, "relationships": links, "observation_source": "human"}
+    )
+    # A note is meant to be identified by its text.
+    said = [each for each in answer.get("store_warnings", ()) if each["code"] != "CONTENT_IDENTITY"]
+    return answer, partial(render, "store", {**answer, "store_warnings": said})

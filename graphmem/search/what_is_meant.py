@@ -223,6 +223,9 @@ async def _by_relationships(
     bases = named or (selves if is_about_self else [])
     if not followed and not unsure:
         unsure = await _unknown(asking, bases, chain)
+        if unsure and not named and await asking.copy.look(lambda documents: unsure in documents.terms):
+            # Something else says it: a note about the dentist, where nobody is known as that of who asks.
+            bases, unsure, is_about_self = [], "", False
     named = await asking.of_types([*followed, *bases])
     named = [each._replace(unsure=each.unsure or unsure) for each in named]
     if not (named or is_about_self or question.asked_identifiers):

@@ -342,6 +342,15 @@ def test_what_nothing_says_to_be_a_mother_is_marked(
     assert (names(looked_up)[0], "match" in looked_up) == (first, not is_sure)
 
 
+def test_what_nothing_says_of_who_asks_is_found_where_something_else_says_it(mine: Call) -> None:
+    mine("store", entities=[{"entity_type": "note", "title": "The dentist told me to come back in May"}])
+    for question in ("When should I see the dentist?", "When do I go back to the dentist?"):
+        answer = mine("entities.query", search=question)
+        assert (names(answer)[0][:11], answer.get("hint")) == ("The dentist", None), question
+        context = mine("context.retrieve", question=question)
+        assert ("The dentist" in context["lines"][0], context.get("hint")) == (True, None)
+
+
 @walk_over(
     "question, first",
     [
