@@ -258,6 +258,15 @@ def not_known(lines: Sequence[Line], entity_id: str, question: Sequence[str], fo
         return []
     if any(question_words.shared(telling, line.words) for line in of_entity):
         return []
+    name = {*words.tokens(of_entity[0].about.name)}
+    for line in lines:
+        texts = [line.about.name, *words.strings_of(line.value)]
+        written = {token for text in texts for token in words.tokens(text)}
+        # A note may say it: "Ada is allergic to nuts".
+        if line.about.id != entity_id and name & written and (
+            question_words.shared(telling, written) == len(telling)
+        ):  # fmt: skip
+            return []
     return [
         Line(
             0, NOT_KNOWN_WEIGHT, of_entity[0].about, " ".join(terms), "null", of_entity[0].observed_at, "",
