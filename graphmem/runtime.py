@@ -19,7 +19,7 @@ from graphmem.database.driver import Database, OnNotification
 from graphmem.database.owner_cache import PendingRefolds, TypeAliases
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.embedding.local import LocalEmbedder
-from graphmem.embedding.remote import RemoteEmbedder
+from graphmem.embedding.model_service import RemoteEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
 from graphmem.neo4j_local import InstanceLogin, Progress
 from graphmem.objects import new_object_store
@@ -34,7 +34,7 @@ from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Settings
 from graphmem.writing import Writers
-from graphmem.writing.practice import practise
+from graphmem.writing.supposing import practise
 from graphmem.writing.things import NEAR_KIND
 
 _log = structlog.get_logger("graphmem.runtime")

@@ -30,7 +30,7 @@ from graphmem.auth.authenticator import Caller
 from graphmem.context import Services
 from graphmem.database import driver
 from graphmem.errors import AuthRequired
-from graphmem.interpretation import interpretation_queue
+from graphmem.interpretation import runs
 from graphmem.observability import logs
 from graphmem.settings import Limits, Settings
 from tests.support import faces, loop_watch, quick_passwords, reached_outcomes
@@ -279,8 +279,8 @@ def owner() -> str:
 @pytest.fixture
 def own_interpretations(owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the worker in this process interpret the files of this owner alone: all tests share one queue."""
-    claim = functools.partial(interpretation_queue.claim_next, only_owner=owner)
-    monkeypatch.setattr(interpretation_queue, "claim_next", claim)
+    claim = functools.partial(runs.claim_next, only_owner=owner)
+    monkeypatch.setattr(runs, "claim_next", claim)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from graphmem.database.queries import Queries
 from graphmem.model import canonical, discovery, times
-from graphmem.model.dismissals import Pair
+from graphmem.model.fact_records import Pair
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import Membership
 from graphmem.model.reduction import Observation

@@ -8,7 +8,7 @@ import httpx
 from graphmem import __version__
 from graphmem.doctor.finding import Finding, fail, ok, warn
 from graphmem.embedding.local import LocalEmbedder
-from graphmem.embedding.remote import RemoteEmbedder
+from graphmem.embedding.model_service import RemoteEmbedder
 from graphmem.errors import GraphmemError, ObjectDamaged, ObjectMissing, ObjectStoreUnavailable
 from graphmem.ingest import InterpretationFailed, confinement, processes
 from graphmem.interpretation import language_model as model_client

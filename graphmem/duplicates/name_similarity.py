@@ -23,7 +23,7 @@ from rapidfuzz.fuzz import token_sort_ratio
 from graphmem import tables
 from graphmem.duplicates import TABLES
 from graphmem.model.identity import fold_text, index_key, words
-from graphmem.model.near_names import are_forms_of_one_name
+from graphmem.model.person_names import are_forms_of_one_name
 from graphmem.text.identifiers import one_spelling
 from graphmem.text.words import is_emoji, word_set
 

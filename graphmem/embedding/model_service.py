@@ -5,13 +5,19 @@ and no other variable of the environment chooses one.
 """
 
 import asyncio
+import math
 import random
+from collections.abc import Sequence
 from typing import Any, Final
 
 import httpx
 from pydantic import SecretStr
 
-from graphmem.observability.tracing import Tracer
+from graphmem.embedding.meaning import DIMENSIONS, Vector, Weighted, stored_name
+from graphmem.errors import EmbeddingRefused, EmbeddingUnavailable
+from graphmem.model import canonical
+from graphmem.observability.tracing import NO_TRACES, Tracer
+from graphmem.settings import Settings
 
 ATTEMPTS: Final = 3
 PAUSE_SECONDS: Final = (0.1, 1.0)
@@ -137,3 +143,67 @@ def _asked_pause(headers: httpx.Headers) -> float | None:
         if 0 < seconds <= WAIT_LIMIT_SECONDS:
             return seconds
     return None
+
+
+class RemoteEmbedder:
+    at_once = False
+
+    def __init__(self, settings: Settings, tracer: Tracer = NO_TRACES) -> None:
+        assert settings.embedding_url is not None
+        self.model = stored_name(settings.embedding_model)
+        self.floor = settings.embedding_floor
+        self._name = settings.embedding_model
+        self._service = ModelService(
+            settings.embedding_url, "/embeddings", settings.embedding_key, settings.embedding_timeout, tracer,
+            repeats_broken=True,
+        )  # fmt: skip
+
+    async def close(self) -> None:
+        await self._service.close()
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        """Return the vector of each text.
+
+        Raises:
+            EmbeddingRefused: the service refuses one of the texts.
+            EmbeddingUnavailable: the service does not answer in time, or its answer is not usable.
+        """
+        body = {
+            "model": self._name, "input": list(texts), "dimensions": DIMENSIONS, "encoding_format": "float",
+        }  # fmt: skip
+        try:
+            return self._read(await self._service.ask("embeddings", body), len(texts))
+        except Refused as exc:
+            raise EmbeddingRefused(f"the embedding service {exc}") from exc
+        except Unanswered as exc:
+            raise EmbeddingUnavailable(f"the embedding service {exc}") from exc
+
+    def weighted(self, parts: Sequence[Weighted]) -> Vector | None:
+        """Not possible: the service reads sentences, and it does not answer at once."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _read(raw: bytes, count: int) -> list[Vector | None]:
+        try:
+            rows = sorted(canonical.decode(raw)["data"], key=lambda row: row["index"])
+            vectors = [_vector(row["embedding"]) for row in rows]
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as exc:
+            raise EmbeddingUnavailable("the embedding service answers something else than vectors") from exc
+        if len(vectors) != count:
+            raise EmbeddingUnavailable(
+                f"the embedding service answers {len(vectors)} vectors for {count} texts"
+            )
+        return vectors
+
+
+def _vector(components: Any) -> Vector | None:
+    numbers = list(map(float, components))
+    if len(numbers) != DIMENSIONS:
+        raise EmbeddingUnavailable(
+            f"the embedding service answers {len(numbers)} dimensions, not {DIMENSIONS}: choose a model that "
+            "takes `dimensions`"
+        )
+    length = math.hypot(*numbers)
+    if not math.isfinite(length):
+        raise ValueError("not finite")
+    return [x / length for x in numbers] if length > 0 else None

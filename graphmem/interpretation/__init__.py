@@ -2,7 +2,7 @@
 
 :mod:`graphmem.interpretation.runs` runs an interpreter over a source. Files that are small are interpreted
 before their store is answered; others wait for the worker in
-:mod:`graphmem.interpretation.interpretation_queue`.
+:mod:`graphmem.interpretation.runs`.
 """
 
 from graphmem.interpretation.runs import InterpretedFile, interpret, interpret_stored, run_next

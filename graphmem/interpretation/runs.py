@@ -1,6 +1,7 @@
 """Runs of interpreters over sources: now, or by the worker."""
 
 import contextlib
+import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -11,16 +12,87 @@ from typing_extensions import TypedDict
 
 from graphmem.auth import Actor, Scope
 from graphmem.context import Context, Services
+from graphmem.database.driver import Database
 from graphmem.database.jobs import renewed
 from graphmem.errors import GraphmemError, NotFound, StoreRefused
 from graphmem.ingest.document import LEFT_OUT
 from graphmem.ingest.proposal import BOOKING
-from graphmem.interpretation import interpretation_queue, readings, source_passages, writing
+from graphmem.interpretation import readings, source_passages, writing
 from graphmem.model import canonical, times
 from graphmem.reading import answers, source_answers
+from graphmem.reading.source_answers import InterpretationRow
 from graphmem.storing.acceptance import apply_withdrawals
 from graphmem.writing import Receipt
 from graphmem.writing.new_interpretation import ENDED, Interpretation, Status
+
+ATTEMPTS_LIMIT: Final = 8  # how often an interpretation is tried
+BACKOFF_SECONDS: Final = 5.0
+"""Seconds before the second attempt; each later one waits twice as long, up to an hour."""
+_BACKOFF_LIMIT_SECONDS: Final = 3_600.0
+
+_log = structlog.get_logger("graphmem.interpretation")
+
+
+class Claim(NamedTuple):
+    """An interpretation that this process has for a lease, and who asked for it."""
+
+    owner: str
+    interpretation: InterpretationRow
+    client: str
+    agent: str
+    by: str | None
+    account: str
+    token: str
+
+
+async def add(context: Context, interpretation: Interpretation) -> InterpretationRow:
+    """Add an interpretation to the queue, unless it is known already; return it as it is then."""
+    actor, now = context.actor, times.now()
+    properties: dict[str, Any] = {
+        **interpretation.identity,
+        "status": Status.PENDING,
+        "attempts": 0,
+        "created_at": now,
+        "due_at": now,
+        **actor.writer_columns,
+    }
+    return await context.services.database.writes(actor.owner).only(
+        "interpretation.enqueue", InterpretationRow, id=interpretation.id, source_id=interpretation.source_id,
+        properties=properties,
+    )  # fmt: skip
+
+
+async def claim_next(database: Database, lease: float, only_owner: str | None = None) -> Claim | None:
+    """Take the interpretation that is due for the longest time, for ``lease`` seconds; ``None``: none is."""
+    now, latest = times.now(), times.now() + int(_BACKOFF_LIMIT_SECONDS * times.SECOND)
+    return await database.writes(None).one(
+        "interpretation.claim", Claim, now=now, latest=latest, lease=int(lease * times.SECOND),
+        token=uuid.uuid4().hex, only=only_owner,
+    )  # fmt: skip
+
+
+async def renew(database: Database, claim: Claim, lease: float) -> None:
+    try:
+        await _set(database, claim, times.now() + int(lease * times.SECOND), Status.RUNNING, None)
+    except GraphmemError as exc:
+        _log.warning(
+            "a lease was not renewed", id=claim.interpretation.interpretation_id, reason=str(exc)[:500]
+        )
+
+
+async def postpone(database: Database, claim: Claim, reason: str) -> None:
+    """Give an interpretation back to the queue, to be tried again later."""
+    attempts = claim.interpretation.attempts or 1
+    wait = min(BACKOFF_SECONDS * 2 ** (attempts - 1), _BACKOFF_LIMIT_SECONDS)
+    await _set(database, claim, times.now() + int(wait * times.SECOND), Status.PENDING, reason)
+
+
+async def _set(database: Database, claim: Claim, due_at: int, status: Status, error: str | None) -> None:
+    await database.writes(claim.owner).rows(
+        "interpretation.postpone", id=claim.interpretation.interpretation_id, token=claim.token,
+        due_at=due_at, status=status, error=error,
+    )  # fmt: skip
+
 
 PROMPT_BYTES: Final = 65_536  # size of the largest source that is interpreted before its caller is answered
 PROMPT_OBSERVATIONS: Final = 500
@@ -79,7 +151,7 @@ async def interpret(
     if reason is not None:
         await _end_failed(context, interpretation, reason)
     elif reading is None or writing.size(reading.proposal) > PROMPT_OBSERVATIONS:
-        return Outcome(await interpretation_queue.add(context, interpretation))
+        return Outcome(await add(context, interpretation))
     else:
         await _write(context, source, interpretation, reading)
     return Outcome(await source_answers.read_interpretation(context, interpretation.id))
@@ -110,31 +182,31 @@ async def _of_key(
 
 async def run_next(services: Services) -> int:
     """Run the interpretation that is due for the longest time; return whether there was one, as 1 or 0."""
-    claim = await interpretation_queue.claim_next(services.database, LEASE_SECONDS)
+    claim = await claim_next(services.database, LEASE_SECONDS)
     if claim is None:
         return 0
     row = claim.interpretation
     actor = Actor(claim.owner, frozenset({Scope.READ, Scope.WRITE}), claim.agent, claim.client)
     context = Context(replace(actor, account=claim.account, asked_by=claim.by), services)
     try:
-        async with renewed(partial(interpretation_queue.renew, services.database, claim), LEASE_SECONDS):
+        async with renewed(partial(renew, services.database, claim), LEASE_SECONDS):
             await _run(context, row)
     except GraphmemError as exc:
         reason = str(exc)[:500]
-        if (row.attempts or 1) >= interpretation_queue.ATTEMPTS_LIMIT or isinstance(exc, NotFound):
+        if (row.attempts or 1) >= ATTEMPTS_LIMIT or isinstance(exc, NotFound):
             await _end_failed(context, _of_row(context, row), reason)
             _log.warning(
                 "the last attempt of an interpretation failed", id=row.interpretation_id, reason=reason
             )
         else:
-            await interpretation_queue.postpone(services.database, claim, reason)
+            await postpone(services.database, claim, reason)
             _log.warning("an interpretation is tried again later", id=row.interpretation_id, reason=reason)
     return 1
 
 
 async def _run(context: Context, row: source_answers.InterpretationRow) -> None:
     interpretation = _of_row(context, row)
-    if (row.attempts or 1) > interpretation_queue.ATTEMPTS_LIMIT:
+    if (row.attempts or 1) > ATTEMPTS_LIMIT:
         reason = "every attempt to interpret the source ended before it was done"
         await _end_failed(context, interpretation, reason)
         return

@@ -6,16 +6,33 @@ that the database holds. What else a kind of fact is, :mod:`graphmem.model.fact_
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from graphmem.model import canonical, facts, ids, times
 from graphmem.model.attribution import Attribution
-from graphmem.model.dismissals import DismissalKind
 from graphmem.model.membership import SubjectKind
 from graphmem.model.schema import SchemaDocument, version_order
+
+DismissalKind = Literal["dismiss", "undo"]
+Pair = tuple[str, str]  # the ids of two entities, the lesser first
+
+
+class DatedDismissal(NamedTuple):
+    """Two entities are two from ``recorded_at`` (microseconds) on, or (``undo``) may be one again."""
+
+    id: str
+    kind: DismissalKind
+    entity_a: str
+    entity_b: str
+    recorded_at: int
+
+
+def pair_of(entity_id: str, other_id: str) -> Pair:
+    return (entity_id, other_id) if entity_id <= other_id else (other_id, entity_id)
+
 
 ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
 SUBJECT_ID: Final = f"^({ids.ENTITY_ID.pattern}|{ids.RELATIONSHIP_KEY.pattern})$"

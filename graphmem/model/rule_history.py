@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from graphmem.model import identity_rules, membership, person_names, rule_merges, times
-from graphmem.model.dismissals import DatedDismissal
+from graphmem.model.fact_records import DatedDismissal
 from graphmem.model.identity_rules import NO_EVIDENCE, Evidence, Identified, OwnRule
 from graphmem.model.membership import MergeFact, RuleSpan
 from graphmem.model.person_names import NameGroup, NearNames, PersonName

@@ -24,7 +24,7 @@ from itertools import chain, combinations, product
 from typing import Any, Final, NamedTuple
 
 from graphmem import tables
-from graphmem.model import canonical, dates, identity, ids, near_names
+from graphmem.model import canonical, dates, identity, ids, person_names
 from graphmem.model.numbers import NUMBERED
 
 EMAIL: Final = "email"
@@ -221,7 +221,7 @@ def _are_one(word: str, other: str) -> bool:
     ):
         return False
     is_short_form = len(short) >= _SHORT_FORM_LEAST and long.startswith(short)
-    return is_short_form or near_names.is_form_of(word, other)
+    return is_short_form or person_names.is_form_of(word, other)
 
 
 def _are_one_birthday(birthday: str, other: str) -> bool:

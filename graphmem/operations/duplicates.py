@@ -15,7 +15,7 @@ from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair, Proposals
 from graphmem.duplicates.similarity import Profile
 from graphmem.errors import NotFound
-from graphmem.model.dismissals import pair_of
+from graphmem.model.fact_records import pair_of
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Final
 
 from graphmem.model.dates import WrittenDate
-from graphmem.text import codes, identifiers, line_spans, words, written_dates
+from graphmem.text import codes, identifiers, line_spans, words
 from graphmem.text.codes import Groups
 from graphmem.text.line_spans import LineSpan
 
@@ -104,9 +104,9 @@ class Sought:
         return Extent.PART if rests else None
 
     def _spans(self, line: str) -> Iterator[LineSpan]:
-        for span, written in written_dates.dates_of(line) if self.is_date else ():
+        for span, written in codes.dates_of(line) if self.is_date else ():
             is_month = self.date is None and written.iso[:7] == self.months[0]
-            if is_month or (self.date is not None and written_dates.is_same(self.date, written)):
+            if is_month or (self.date is not None and codes.is_same(self.date, written)):
                 yield span
         if self.date is not None:
             return
@@ -139,7 +139,7 @@ class Sought:
                 span = LineSpan(start, start + len(part))
                 start = span.end + len(" / ")
                 is_apart = is_list or line_spans.is_apart(line, span)
-                if is_apart and self._is_number(part) and written_dates.date_of(part) is None:
+                if is_apart and self._is_number(part) and codes.date_of(part) is None:
                     yield span
 
     def _is_number(self, written: str) -> bool:
@@ -210,7 +210,7 @@ class Sought:
         text = line[span.start : span.end]
         is_it = any(codes.is_same_code(groups, code) for code in self.codes)
         is_apart = not text.isdecimal() or codes.is_apart_number(line, span)
-        return is_it and is_apart and written_dates.date_of(text) is None
+        return is_it and is_apart and codes.date_of(text) is None
 
 
 def sought(looked_up: str, region: str | None = None) -> Sought | None:
@@ -219,11 +219,11 @@ def sought(looked_up: str, region: str | None = None) -> Sought | None:
     text = line_spans.bare(folded)
     if not text or codes.YEAR.fullmatch(text):
         return None
-    date = written_dates.date_of(text)
+    date = codes.date_of(text)
     if date is not None:
         year, month, day = date.iso[:10].split("-")
         spellings = (Spelling((year, month, day), "t"), Spelling((f"{year}{month}{day}",), "t"))
-        spellings += tuple(map(Spelling, written_dates.day_spellings(date)))
+        spellings += tuple(map(Spelling, codes.day_spellings(date)))
         return Sought(text, date=date, spellings=spellings)
     if identifiers.is_phone(folded) and not all(map(codes.YEAR.fullmatch, folded.split())):
         return _sought_number(folded, region)
@@ -268,7 +268,7 @@ def _sought_code(text: str) -> Sought:
     groups = codes.groups_of(text)
     is_code = line_spans.is_atom(text.replace(" ", ""))
     written = codes.code_spellings(text) if is_code else [text]
-    months = written_dates.month_spellings(text)
+    months = codes.month_spellings(text)
     return Sought(
         text, codes=(groups,) if is_code else (), months=months, spellings=_spellings([*written, *months])
     )

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from graphmem.database.queries import Queries
 from graphmem.model import ids
-from graphmem.model.dismissals import DismissalKind, Pair, pair_of
-from graphmem.model.fact_records import Dismissal
+from graphmem.model.fact_records import Dismissal, DismissalKind, Pair, pair_of
 from graphmem.model.fact_table import DISMISSAL
 from graphmem.writing import rule_merging
 from graphmem.writing.draft import Draft

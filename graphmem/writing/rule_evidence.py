@@ -18,8 +18,8 @@ from typing import Final, NamedTuple, TypeVar
 from graphmem.database.left_out import Json
 from graphmem.database.queries import Queries
 from graphmem.errors import InvalidInput
-from graphmem.model import facts, identity, identity_rules, near_names, rule_history, times
-from graphmem.model.dismissals import DatedDismissal
+from graphmem.model import facts, identity, identity_rules, person_names, rule_history, times
+from graphmem.model.fact_records import DatedDismissal
 from graphmem.model.identity_rules import CONTENT_LEVEL, JOINING_LEVEL, Evidence, Identified, OwnRule
 from graphmem.model.membership import Membership, MergeFact
 from graphmem.model.person_names import PersonName
@@ -200,7 +200,7 @@ class EvidenceReader:
             for evidence in known.states if known and rule else ():
                 level = rule.identified(other, evidence).level if rule else None
                 names = rule.names(other, evidence) if rule and (level is None or level < name.level) else ()
-                if any(near_names.are_near(name.name, each.name) for each in names):
+                if any(person_names.are_near(name.name, each.name) for each in names):
                     self._ask(_Role.INTO, other)
         return None not in every
 

@@ -10,8 +10,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from graphmem.database.queries import Queries
 from graphmem.model import ids, membership
-from graphmem.model.dismissals import Pair, pair_of
-from graphmem.model.fact_records import Split
+from graphmem.model.fact_records import Pair, Split, pair_of
 from graphmem.writing import parting, rule_merging, store_items, withdrawing
 from graphmem.writing.dismissing_duplicates import dismiss, dismissed_with
 from graphmem.writing.draft import Draft

@@ -13,7 +13,6 @@ from graphmem.model.items import Defaults, Item
 from graphmem.model.links import Link, Part
 from graphmem.model.reduction import Observation
 from graphmem.writing import (
-    namesakes,
     parting,
     references,
     rule_merging,
@@ -144,7 +143,7 @@ class StoreRequest(TransactionRequest):
             form = parting.of_item(item)
             parting.note(touched.addresses, item.home or item.entity_id, item.entity_type or "", form)
             self._touch_rule(touched, item)
-            touched.names |= namesakes.names_of(item)
+            touched.names |= store_items.names_of(item)
             if item.entity_type:
                 touched.types.update((item.entity_type, item.given_type or item.entity_type))
             if item.observed_at is not None:
@@ -208,7 +207,7 @@ class StoreRequest(TransactionRequest):
             result["interpretation_id"] = self.interpretation.id
         counts = _counts(items, links)
         rule_merging.settle(draft)
-        namesakes.forget_merged(draft)
+        store_items.forget_merged(draft)
         items = [store_items.settled(draft, index, item) for index, item in enumerate(items) if item]
         if self.interpretation is not None and self.ends_interpretation:
             fact = self.interpretation.warned(draft.warnings).fact(counts)

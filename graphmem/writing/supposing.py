@@ -1,17 +1,22 @@
 """What a withdrawal or a split would change: it is applied in a transaction that is rolled back."""
 
+import asyncio
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
-from graphmem.database.driver import Database
+from graphmem.database.driver import NOBODY, Database
 from graphmem.database.queries import Queries
 from graphmem.embedding.meaning import Embedder
 from graphmem.model import ids, state_hash, times
+from graphmem.model.items import ItemReader
 from graphmem.writing import forms, refolding, vectors
 from graphmem.writing import state as states
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
+from graphmem.writing.store_request import StoreRequest
 from graphmem.writing.things import Thing
 from graphmem.writing.transaction import TransactionRequest
 from graphmem.writing.turn_rows import Node, parameters
@@ -112,3 +117,39 @@ async def _state(touched: Touched, owner: str, queries: Queries) -> State:
     state = states.of_look(await forms.read(touched, queries), owner, touched)
     await refolding.refold(queries, state)
     return state
+
+
+QUIET_SECONDS: Final = 60.0  # without a request, after which the stores begin, or go on
+STORES: Final = 200
+PAUSE_FACTOR: Final = 2.0  # between two stores, times the seconds of the last one
+
+
+async def practise(database: Database, stores: int = STORES) -> None:
+    """Store and look in transactions that are rolled back, while no request comes. Not in a sealed instance:
+    the owner would have a data key there. It raises as a write does."""
+    await asyncio.sleep(QUIET_SECONDS)
+    for number in range(0 if database.is_sealed else stores):
+        await database.planning.wait_until_quiet(QUIET_SECONDS)
+        start = time.monotonic()
+        await suppose_written(database, request(number), None)
+        await asyncio.sleep(PAUSE_FACTOR * (time.monotonic() - start))
+
+
+def request(number: int) -> StoreRequest:
+    """Return a store of a person, a task and a company, as agents send them."""
+    reader = ItemReader(NOBODY, ids.transaction_id())
+    entities = [
+        {
+            "entity_type": "person",
+            "name": f"Ada {number}",
+            "email": f"ada{number}@example.org",
+            "city": "London",
+        },
+        {"entity_type": "task", "title": f"Oil the engine {number}", "due_date": "2030-01-01"},
+        {"entity_type": "company", "name": f"Analytical Engines {number}"},
+    ]
+    items = [item for index, each in enumerate(entities) if (item := reader.item(index, each))]
+    return StoreRequest(
+        owner=NOBODY, account="", transaction_id=reader.transaction_id, operation="store", agent="anonymous",
+        client="graphmem", by="{}", items=items,
+    )  # fmt: skip

@@ -14,7 +14,7 @@ from neo4j.exceptions import Neo4jError
 from graphmem import cypher
 from graphmem.context import Services
 from graphmem.database.driver import NOBODY
-from graphmem.writing import practice
+from graphmem.writing import supposing
 from tests.support.event_loop import Loop
 from tests.support.long_cases import mostly_long
 from tests.support.statements import counted
@@ -29,10 +29,10 @@ def test_practised_stores_run_what_stores_run_and_leave_nothing(
 ) -> None:
     if services.database.is_sealed:
         pytest.skip("a sealed instance practises nothing")
-    monkeypatch.setattr(practice, "QUIET_SECONDS", 0.0)
-    monkeypatch.setattr(practice, "PAUSE_FACTOR", 0.0)
+    monkeypatch.setattr(supposing, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(supposing, "PAUSE_FACTOR", 0.0)
     with counted(services.database, of_requests=False) as statements:
-        loop.run(practice.practise(services.database, 2))
+        loop.run(supposing.practise(services.database, 2))
     assert sum(name.startswith("write.turn") for name in statements) == 2
     left = "MATCH (n) WHERE n.owner = $of OR (n:Owner AND n.id = $of) RETURN count(n) AS left"
     assert loop.run(services.database.script(left, of=NOBODY)) == [{"left": 0}]
@@ -46,15 +46,15 @@ def test_a_request_stops_practised_stores(
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
-        if seconds > practice.QUIET_SECONDS:
+        if seconds > supposing.QUIET_SECONDS:
             raise StopPractice
 
     with monkeypatch.context() as patch:
         patch.setattr(asyncio, "sleep", sleep)
         with counted(services.database, of_requests=False) as statements, contextlib.suppress(StopPractice):
-            loop.run(practice.practise(services.database))
+            loop.run(supposing.practise(services.database))
     assert statements == []
-    assert waits[0] == practice.QUIET_SECONDS
+    assert waits[0] == supposing.QUIET_SECONDS
     if not services.database.is_sealed:
         assert len(waits) == 2
 

@@ -10,7 +10,7 @@ import pytest
 
 from graphmem.context import Services
 from graphmem.errors import InvalidInput, NotFound
-from graphmem.model.dismissals import pair_of
+from graphmem.model.fact_records import pair_of
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 

@@ -23,7 +23,7 @@ from graphmem.context import Services
 from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import database
-from graphmem.embedding.remote import RemoteEmbedder
+from graphmem.embedding.model_service import RemoteEmbedder
 from graphmem.errors import DatabaseTimeout
 from graphmem.settings import Settings
 from graphmem.worker import claim

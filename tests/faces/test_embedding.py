@@ -16,8 +16,7 @@ import pytest
 
 from graphmem import settings as graphmem_settings
 from graphmem.context import Services
-from graphmem.embedding.model_service import ANSWER_BYTES_LIMIT
-from graphmem.embedding.remote import RemoteEmbedder
+from graphmem.embedding.model_service import ANSWER_BYTES_LIMIT, RemoteEmbedder
 from graphmem.errors import ConfigurationInvalid, EmbeddingRefused, EmbeddingUnavailable
 from graphmem.settings import Settings
 from graphmem.worker import claim, make_vectors

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from graphmem import interpretation
 from graphmem.context import Services
 from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, ObjectStoreUnavailable
-from graphmem.interpretation import interpretation_queue, readings, runs, writing
+from graphmem.interpretation import readings, runs, writing
 from tests.faces.conftest import Command
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
@@ -265,7 +265,7 @@ def test_what_a_failed_interpretation_made_does_not_count(
     assert running["observations_created"] == 600, "the progress is told"
     assert running["status"] == "running"
     often = "MATCH (n:Interpretation {id: $id}) SET n.attempts = $attempts"
-    loop.run(services.database.script(often, id=row_id, attempts=interpretation_queue.ATTEMPTS_LIMIT))
+    loop.run(services.database.script(often, id=row_id, attempts=runs.ATTEMPTS_LIMIT))
     drained(run, loop, services, owner)
     failed = run("interpretations.get", interpretation_id=row_id)
     assert (failed["status"], failed["withdrawn"]) == ("failed", True)
@@ -280,8 +280,8 @@ def test_what_a_failed_interpretation_made_does_not_count(
 @pytest.mark.parametrize(
     ("attempts", "line", "status"),
     [
-        (interpretation_queue.ATTEMPTS_LIMIT - 2, "an interpretation is tried again later", "pending"),
-        (interpretation_queue.ATTEMPTS_LIMIT - 1, "the last attempt of an interpretation failed", "failed"),
+        (runs.ATTEMPTS_LIMIT - 2, "an interpretation is tried again later", "pending"),
+        (runs.ATTEMPTS_LIMIT - 1, "the last attempt of an interpretation failed", "failed"),
     ],
 )
 def test_the_log_says_whether_an_interpretation_is_tried_again(

@@ -17,7 +17,7 @@ import pytest
 from mcp import Client
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from graphmem.embedding.remote import RemoteEmbedder
+from graphmem.embedding.model_service import RemoteEmbedder
 from graphmem.observability.otel_spans import CLOSING_SECONDS, Spans
 from graphmem.settings import Settings, load
 from tests.support.event_loop import Loop

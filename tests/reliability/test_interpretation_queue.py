@@ -17,7 +17,7 @@ import pytest
 
 from graphmem import interpretation
 from graphmem.context import Services
-from graphmem.interpretation import interpretation_queue
+from graphmem.interpretation import runs
 from tests.faces.test_interpreting import make_due
 from tests.reliability.test_failpoints import Doom, doom, healthy
 from tests.support.event_loop import Loop
@@ -98,7 +98,7 @@ def test_an_interpretation_that_ends_its_process_every_time_fails_in_the_end(
 ) -> None:
     rest("store", **FILE)
     often = "MATCH (n:Interpretation) WHERE n.owner = $o SET n.attempts = $attempts"
-    loop.run(services.database.script(often, o=owner, attempts=interpretation_queue.ATTEMPTS_LIMIT))
+    loop.run(services.database.script(often, o=owner, attempts=runs.ATTEMPTS_LIMIT))
     row = completed(rest, loop, services, owner)
     assert row["status"] == "failed"
     assert "every attempt" in row["error_message"]

@@ -190,7 +190,7 @@ def _run(
     from graphmem.auth.authenticator import Authenticator
     from graphmem.cli.main import main
     from graphmem.database.planning import Planning
-    from graphmem.interpretation import interpretation_queue
+    from graphmem.interpretation import runs
     from graphmem.model import times
     from graphmem.service import process
 
@@ -206,8 +206,8 @@ def _run(
     elif worker is not True:
         work.KINDS = tuple(kind for kind in work.KINDS if kind.name in worker)
     if interprets_for is not None:
-        claim = functools.partial(interpretation_queue.claim_next, only_owner=interprets_for)
-        interpretation_queue.claim_next = claim
+        claim = functools.partial(runs.claim_next, only_owner=interprets_for)
+        runs.claim_next = claim
     if oauth is not None:
         oauth_changes.install(**oauth)
     if owner == OWNER_BY_TOKEN:

@@ -9,7 +9,7 @@ import pytest
 from graphmem.duplicates import blocking, persons, similarity
 from graphmem.duplicates.similarity import Profile
 from graphmem.model import canonical
-from graphmem.model.near_names import are_forms_of_one_name
+from graphmem.model.person_names import are_forms_of_one_name
 from tests.support.walks import walk_over
 
 DAY = "1971-04-23"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from graphmem.model import identity_rules, membership, rule_history
-from graphmem.model.dismissals import DatedDismissal, DismissalKind, pair_of
+from graphmem.model.fact_records import DatedDismissal, DismissalKind, pair_of
 from graphmem.model.membership import Membership, MergeFact, RuleSpan
 from graphmem.model.rule_history import RuleFacts, Statement
 from tests.support.people import (

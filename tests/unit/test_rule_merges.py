@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from graphmem.model import identity, identity_rules, ids, near_names, rule_merges
+from graphmem.model import identity, identity_rules, ids, person_names, rule_merges
 from tests.support.people import (
     ADA,
     ADA_BY_BIRTHDAY,
@@ -85,8 +85,8 @@ def test_who_is_nobody_else_or_has_another_name_is_not_meant(others: list[dict[s
     ],
 )  # fmt: skip
 def test_names_near_each_other(name: str, other: str, is_near: bool) -> None:
-    assert near_names.are_near(name, other) is near_names.are_near(other, name) is is_near
-    assert not is_near or set(near_names.groups(name)) & set(near_names.groups(other))
+    assert person_names.are_near(name, other) is person_names.are_near(other, name) is is_near
+    assert not is_near or set(person_names.groups(name)) & set(person_names.groups(other))
 
 
 def test_a_name_alone_is_merged_into_the_one_entity_of_this_name_with_an_email():

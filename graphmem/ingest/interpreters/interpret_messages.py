@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphmem.ingest.document import ParsedDocument, Part, PartField
-from graphmem.ingest.interpreters.interpret_calendar import add_entries
+from graphmem.ingest.interpreters.interpret_calendar import People, add_entries, mentions
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import fields_by_name, rename, text_of
-from graphmem.ingest.interpreters.people import People, mentions
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal

@@ -13,7 +13,7 @@ from graphmem.model.ids import ENTITY_ID
 from graphmem.search import written_identifiers
 from graphmem.search.questions import lexicon
 from graphmem.search.questions.pieces import Piece
-from graphmem.text import codes, identifiers, words, written_dates
+from graphmem.text import codes, identifiers, words
 
 CODE_DIGITS_LEAST: Final = 3
 """Digits of a code with letters, years left out: ``GPT-4`` and ``covid-19`` are words."""
@@ -73,7 +73,7 @@ def _is_number_in_groups(texts: Sequence[str]) -> bool:
     """Return whether words are one telephone number, card number, IBAN or the like."""
     text = " ".join(texts)
     is_amount = _AMOUNT.fullmatch(text) and not text.startswith("0")
-    if is_amount or any(written_dates.date_of(each) is not None for each in texts):
+    if is_amount or any(codes.date_of(each) is not None for each in texts):
         return False
     if identifiers.is_phone(text) and not all(map(codes.YEAR.fullmatch, texts)):
         digits = sum(map(str.isdigit, text))
@@ -87,7 +87,7 @@ def _is_identifier(pieces: Sequence[Piece], texts: Sequence[str], place: int) ->
     if any(shape.fullmatch(text) for shape in (_EMAIL, ENTITY_ID, _URL, _HASH)):
         return True
     is_plain = any(shape.fullmatch(text) for shape in (_AMOUNT, _YEARS, _VERSION, _QUANTITY))
-    if is_plain or not codes.has_digit(text) or written_dates.date_of(text) is not None:
+    if is_plain or not codes.has_digit(text) or codes.date_of(text) is not None:
         return False
     return _is_code(pieces[place].text) if words.has_letter(text) else _is_number(pieces, texts, place)
 
