@@ -17,8 +17,7 @@ from graphmem.model import canonical, identity, items, times
 from graphmem.model.items import Item, ItemReader
 from graphmem.model.links import Link
 from graphmem.model.ranks import ObservationSource
-from graphmem.reading.places_in_files import QUOTE_LIMIT
-from graphmem.reading.source_answers import SourceRow
+from graphmem.reading.source_answers import QUOTE_LIMIT, SourceRow
 from graphmem.storing.acceptance import Parts, Writing, accept
 from graphmem.writing import Receipt
 from graphmem.writing.new_interpretation import PRIORITY, SPECIFICITY, Interpretation

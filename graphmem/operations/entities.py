@@ -14,10 +14,9 @@ from graphmem.reading import answers, as_of, shaping
 from graphmem.reading.as_of import NOW, Clocks
 from graphmem.reading.budgets import Sized, within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.reading.places_in_files import FilePlace, place_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, OneEntity, ProvenanceLevel, shaped
 from graphmem.reading.shared_rows import check_whole
-from graphmem.reading.source_answers import SourceReference, as_reference, read_sources
+from graphmem.reading.source_answers import FilePlace, SourceReference, as_reference, place_of, read_sources
 from graphmem.registry import Scope, operation
 
 

@@ -18,8 +18,14 @@ from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelat
 from graphmem.reading import cursors, source_answers
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
-from graphmem.reading.places_in_files import KEYS, read_places
-from graphmem.reading.source_answers import Interpretation, InterpretationPage, as_interpretation, read_source
+from graphmem.reading.source_answers import (
+    KEYS,
+    Interpretation,
+    InterpretationPage,
+    as_interpretation,
+    read_places,
+    read_source,
+)
 from graphmem.registry import Scope, operation
 from graphmem.storing import acceptance
 from graphmem.writing import Receipt

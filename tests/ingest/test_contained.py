@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from graphmem.errors import FileIsDirectory, FilePathRefused, FileUnreadable, GraphmemError
-from graphmem.ingest.contained import open_contained
+from graphmem.storing.received_files import open_contained
 from tests.support.walks import walk_over
 
 SECRET = b"SECRET"

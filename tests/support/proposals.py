@@ -11,7 +11,7 @@ from graphmem.ingest import Proposal, propose
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits, FileSpan, Part, PartField
 from graphmem.model import items, times
-from graphmem.reading import places_in_files
+from graphmem.reading import source_answers
 
 
 def proposal_of(file_name: str, text: str, **more: Any) -> Proposal:
@@ -42,7 +42,7 @@ def check_storable(proposed: Proposal) -> None:
     """Check that no element would be refused, except for a time in the future."""
     reader = items.ItemReader("owner", "txn")
     for index, entity in enumerate(proposed.entities):
-        assert not set(entity.fields) & (items.RESERVED | set(places_in_files.KEYS))
+        assert not set(entity.fields) & (items.RESERVED | set(source_answers.KEYS))
         if entity.stored_as == {"kind": "delete"}:
             continue
         item: dict[str, Any] = {"entity_type": entity.entity_type, **entity.fields}
@@ -53,7 +53,7 @@ def check_storable(proposed: Proposal) -> None:
         reader.item(index, item)
         spans = {name: span.as_dict() for name, span in entity.spans.items()}
         more = {"spans": spans} | ({"span": entity.span.as_dict()} if entity.span is not None else {})
-        places_in_files.read_places(reader, index, "$", item | more)
+        source_answers.read_places(reader, index, "$", item | more)
         assert set(entity.spans) <= set(entity.fields)
     for index, link in enumerate(proposed.relationships):
         raw = {"relationship_type": link.relationship_type, "metadata": dict(link.metadata)}

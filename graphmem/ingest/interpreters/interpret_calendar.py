@@ -13,8 +13,7 @@ from graphmem.ingest.content_lines import ADDRESS
 from graphmem.ingest.document import FileSpan, ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import fields_by_name, rename, text_of
-from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
-from graphmem.ingest.interpreters.text_places import Cursor, widen
+from graphmem.ingest.interpreters.proposal_draft import Cursor, ProposalDraft, moment, widen
 from graphmem.ingest.proposal import Proposal
 from graphmem.ingest.tables import table
 from graphmem.model import identity, timeline_fields, times

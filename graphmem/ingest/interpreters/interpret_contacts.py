@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import field_name, fields_by_name, rename, text_of
-from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
-from graphmem.ingest.interpreters.text_places import Cursor
+from graphmem.ingest.interpreters.proposal_draft import Cursor, ProposalDraft, moment
 from graphmem.ingest.proposal import Proposal
 from graphmem.model.shipped_relationships import ROLES
 

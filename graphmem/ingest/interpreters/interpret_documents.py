@@ -14,8 +14,7 @@ from typing import Any
 from graphmem.ingest.document import ParsedDocument, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import configured_type, members_of
-from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
-from graphmem.ingest.interpreters.text_places import heading, whole_text
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, heading, moment, whole_text
 from graphmem.ingest.proposal import Proposal
 from graphmem.ingest.tables import object_of, table
 from graphmem.ingest.written_times import iso

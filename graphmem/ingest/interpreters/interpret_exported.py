@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from graphmem.ingest.document import FileSpan, ParsedDocument
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import entity_type_of, fields_by_name
-from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
-from graphmem.ingest.interpreters.text_places import place
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, place
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import canonical, facts, identity, items, relationship
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from graphmem.ingest.document import FileSpan, ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import entity_type_of, fields_by_name, text_of
-from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
-from graphmem.ingest.interpreters.text_places import place, widen
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, place, widen
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity, relationship
 

@@ -11,8 +11,7 @@ from graphmem.ingest.interpreters.exported_notes import exported_note
 from graphmem.ingest.interpreters.interpret_exported import stated_identity
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import TYPE_LABELS, configured_type, entity_type_of, members_of, stem
-from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
-from graphmem.ingest.interpreters.text_places import heading, whole_text
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, heading, whole_text
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity
 

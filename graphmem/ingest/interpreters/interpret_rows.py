@@ -26,7 +26,7 @@ from graphmem.ingest.interpreters.labels import (
     text_of,
     type_of_table,
 )
-from graphmem.ingest.interpreters.proposal_draft import OCCURRENCE, ProposalDraft
+from graphmem.ingest.interpreters.proposal_draft import OCCURRENCE, ProposalDraft, place
 from graphmem.ingest.interpreters.row_columns import (
     SEPARATOR,
     add_names,
@@ -38,7 +38,6 @@ from graphmem.ingest.interpreters.row_columns import (
     usual_names,
     whole_name,
 )
-from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import BOOKING, Proposal
 from graphmem.ingest.tables import table
 from graphmem.model import identity, numbers

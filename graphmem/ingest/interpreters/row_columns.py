@@ -14,7 +14,7 @@ from functools import lru_cache
 from graphmem import tables
 from graphmem.ingest.document import PartField
 from graphmem.ingest.interpreters.labels import field_name, is_empty
-from graphmem.ingest.interpreters.text_places import Cursor, widen
+from graphmem.ingest.interpreters.proposal_draft import Cursor, widen
 from graphmem.ingest.tables import table
 from graphmem.ingest.tabular import NO_NAME, labelled_name
 from graphmem.model import identity, numbers
