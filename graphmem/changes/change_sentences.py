@@ -13,18 +13,14 @@ def sentence(change: Mapping[str, Any], value: Callable[[Any], str] = canonical.
         ends = [change.get(f"{side}_name") or change[f"{side}_entity_id"] for side in ("source", "target")]
         what = f"{ends[0]} {change['relationship_type']} {ends[1]}"
     elif change["event_type"].startswith("writing"):
-        what = _writing(str(change["subject"]))
+        subject = str(change["subject"])
+        what = f"what {subject[44:].replace(':', ' ', 1)} wrote" if subject.startswith("wrt_") else subject
     else:
         named = next(filter(None, map(change.get, ("name", "entity_id", "source_id", "subject"))), "")
         what = f"{change.get('entity_type', change['event_type'].partition('.')[0])} {named}".strip()
     changed = [_field(name, sides, value) for name, sides in change.get("fields", {}).items()]
     rest = f": {', '.join(changed)}" if changed else ""
     return f"{what} {action}{rest}"
-
-
-def _writing(subject: str) -> str:
-    """Return what was taken back: a transaction, or what a writer wrote (graphmem.model.ids.writing_id)."""
-    return f"what {subject[44:].replace(':', ' ', 1)} wrote" if subject.startswith("wrt_") else subject
 
 
 def _field(name: str, sides: Mapping[str, Any], value: Callable[[Any], str]) -> str:

@@ -223,7 +223,11 @@ def word_similarity(first: str, second: str, kind: Kind) -> float:
     if sound(first) == sound(second):
         return 0.94
     if distance == 1:
-        return _typo_similarity(short, long)
+        if len(short) < len(long):
+            return 0.92 if len(long) >= 5 and short[0] == long[0] else 0.6
+        if sorted(short) == sorted(long):
+            return 0.93 if len(long) >= 4 else 0.6
+        return 0.9 if len(long) >= 6 and short[0] == long[0] else 0.7
     return 0.86 if distance == 2 and len(short) >= 8 and short[0] == long[0] else 0.0
 
 
@@ -232,14 +236,6 @@ def _differs_in_ending(short: str, long: str) -> bool:
     same_length = len(short) == len(long)
     stem = short[:-1] if same_length else short
     return long[:-1] == stem and long[-1] in _VOWELS and (not same_length or short[-1] in _VOWELS)
-
-
-def _typo_similarity(short: str, long: str) -> float:
-    if len(short) < len(long):
-        return 0.92 if len(long) >= 5 and short[0] == long[0] else 0.6
-    if sorted(short) == sorted(long):
-        return 0.93 if len(long) >= 4 else 0.6
-    return 0.9 if len(long) >= 6 and short[0] == long[0] else 0.7
 
 
 @lru_cache(maxsize=100_000)

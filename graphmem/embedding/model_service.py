@@ -105,7 +105,11 @@ class ModelService:
         try:
             async with self._client.stream("POST", self._url, json=body, headers=headers) as answer:
                 is_answered = True
-                _check(answer)
+                status = answer.status_code
+                if status in _RETRIED_STATUSES or status >= 500:
+                    raise Unanswered(f"answers {status}", _asked_pause(answer.headers) or True)
+                if status != 200 and status not in _REFUSED_STATUSES:
+                    raise Unanswered(f"answers {status}: check its URL, the model and the key")
                 content = bytearray()
                 async for part in answer.aiter_bytes():
                     content += part
@@ -122,15 +126,6 @@ class ModelService:
         if answer.status_code in _REFUSED_STATUSES:
             raise Refused(answer.status_code, content.decode(errors="replace"))
         return bytes(content)
-
-
-def _check(answer: httpx.Response) -> None:
-    """Raise what a status says; the body of a refusal is still to be read."""
-    status = answer.status_code
-    if status in _RETRIED_STATUSES or status >= 500:
-        raise Unanswered(f"answers {status}", _asked_pause(answer.headers) or True)
-    if status != 200 and status not in _REFUSED_STATUSES:
-        raise Unanswered(f"answers {status}: check its URL, the model and the key")
 
 
 def _asked_pause(headers: httpx.Headers) -> float | None:

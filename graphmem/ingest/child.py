@@ -154,20 +154,16 @@ def answered(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> It
     # Python 3.11 loops for ever where it has no memory to enter a handler; it needs some in longer functions.
     # So the handlers that a MemoryError passes stay in short ones.
     try:
-        yield from _answer(data, request, limits)
+        declared, name = request["declared"], request["name"]
+        if request.get("only_format"):
+            sound = without_zero_tail(data)
+            format = _guarded(lambda: detect(sound, declared, name, limits), "file")
+            yield json.dumps({"format": format.name}).encode() + b"\n"
+        else:
+            yield from lines(parsed_here(data, declared, name, limits))
     except ParseFailed as exc:
         reason = exc.reason.encode(errors="replace").decode()
         yield json.dumps({"failed": {"reason": reason, "code": exc.code}}).encode() + b"\n"
-
-
-def _answer(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> Iterator[bytes]:
-    declared, name = request["declared"], request["name"]
-    if request.get("only_format"):
-        sound = without_zero_tail(data)
-        format = _guarded(lambda: detect(sound, declared, name, limits), "file")
-        yield json.dumps({"format": format.name}).encode() + b"\n"
-    else:
-        yield from lines(parsed_here(data, declared, name, limits))
 
 
 def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> ParsedDocument:

@@ -167,20 +167,17 @@ class ForkServer:
         if self._socket is None or self._owner != os.getpid():
             if "parse" not in message:
                 raise OSError("the server has ended")
-            self._start()
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                self._process = _started("serve", theirs.fileno(), subprocess.DEVNULL)
+            ours.settimeout(ANSWER_SECONDS)
+            self._socket, self._owner = ours, os.getpid()
         assert self._socket is not None
         socket.send_fds(self._socket, [json.dumps(message).encode()], descriptors)
         answer, received, _, _ = socket.recv_fds(self._socket, 64, 1)
         if not answer:
             raise OSError("the server has ended")
         return int(answer), list(received)
-
-    def _start(self) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self._process = _started("serve", theirs.fileno(), subprocess.DEVNULL)
-        ours.settimeout(ANSWER_SECONDS)
-        self._socket, self._owner = ours, os.getpid()
 
 
 SERVER = ForkServer()

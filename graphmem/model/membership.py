@@ -303,7 +303,12 @@ class _State:
             before = self.merged.get(fact.subject_id)
             _apply(fact, self.merged)
             self._attach(fact.subject_id, before, self.merged.get(fact.subject_id))
-            return self._below(fact.subject_id)
+            below, waiting = {fact.subject_id}, [fact.subject_id]
+            while waiting:
+                children = self._children.get(waiting.pop(), set())
+                below |= children
+                waiting.extend(children)
+            return below
         # A fact of the past became known late: what followed it may have another effect now.
         self._known.sort(key=attrgetter("place"))
         return self._again()
@@ -330,11 +335,3 @@ class _State:
             self._children[before].discard(entity_id)
         if into is not None:
             self._children.setdefault(into, set()).add(entity_id)
-
-    def _below(self, entity_id: str) -> set[str]:
-        below, waiting = {entity_id}, [entity_id]
-        while waiting:
-            children = self._children.get(waiting.pop(), set())
-            below |= children
-            waiting.extend(children)
-        return below

@@ -118,7 +118,13 @@ class _Entities(Merges):
         for entity_id in changed:
             if entity_id in self._ruled and merged[entity_id] is not None:
                 self.put(entity_id, None)
-            self._place(entity_id, merged[entity_id])
+            into = merged[entity_id]
+            former, ruled = self._merged.pop(entity_id, None), self._ruled.get(entity_id)
+            if former is not None and (ruled is None or ruled.into != former):
+                self._into[former].discard(entity_id)
+            if into is not None:
+                self._merged[entity_id] = into
+                self._into[into].add(entity_id)
         for entity_id, other, fact_id, is_said in parted:
             for pair in ((entity_id, other), (other, entity_id)):
                 said_by = self._separated[pair[0]].setdefault(pair[1], set())
@@ -249,15 +255,6 @@ class _Entities(Merges):
             return self._merged[entity_id]
         merge = self._ruled.get(entity_id)
         return merge.into if merge is not None and (level is None or merge.level < level) else None
-
-    def _place(self, entity_id: str, into: str | None) -> None:
-        """Merge an entity by a fact, or no more."""
-        former, ruled = self._merged.pop(entity_id, None), self._ruled.get(entity_id)
-        if former is not None and (ruled is None or ruled.into != former):
-            self._into[former].discard(entity_id)
-        if into is not None:
-            self._merged[entity_id] = into
-            self._into[into].add(entity_id)
 
     def _end(self, entity_id: str, moment: int) -> None:
         merge, begun = self._ruled[entity_id], self._begun[entity_id]

@@ -122,7 +122,11 @@ async def _fewer_items(
     """Return the page with as many items as fit, at least one."""
     answer, limit, attempts = whole, arguments.limit, 0
     while limit > 1 and size(answer) > arguments.max_characters:
-        fitting = _fitting_count(answer, members, limit, arguments.max_characters)
+        items: list[Any] = next((answer[name] for name in members if answer.get(name)), [])
+        share = max(arguments.max_characters - _RESERVED_CHARACTERS, 0) / size(answer)
+        sizes = [len(orjson.dumps(item).decode()) + 1 for item in items] or [1] * limit
+        totals = itertools.accumulate(sizes)
+        fitting = sum(total <= share * sum(sizes) for total in totals)
         limit = max(min(fitting if attempts < _ATTEMPTS else limit // 2, limit - 1), 1)
         attempts += 1
         answer = cast("Answer", await function(context, arguments.model_copy(update={"limit": limit})))
@@ -131,15 +135,6 @@ async def _fewer_items(
             answer["limit"] = arguments.limit
         _say_left_out(answer, whole, arguments, members[0] if is_page else "")
     return cast("T", answer)
-
-
-def _fitting_count(answer: Answer, members: Sequence[str], limit: int, budget: int) -> int:
-    """Return how many items fit, if each takes a part of the whole answer in proportion to its own size."""
-    items: list[Any] = next((answer[name] for name in members if answer.get(name)), [])
-    share = max(budget - _RESERVED_CHARACTERS, 0) / size(answer)
-    sizes = [len(orjson.dumps(item).decode()) + 1 for item in items] or [1] * limit
-    totals = itertools.accumulate(sizes)
-    return sum(total <= share * sum(sizes) for total in totals)
 
 
 def _say_left_out(answer: Answer, whole: Answer, arguments: Any, paged: str) -> None:

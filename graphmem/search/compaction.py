@@ -160,7 +160,13 @@ class _Postings:
         self._write_terms(output)
         for language in self._before.languages:
             numbers = output.array(STEMS + language, np.uint32, most=len(self._kept), grows=True)
-            numbers.extend(self._stems(language)[self._kept])
+            before, total = self._before, self._count + len(self._before.new_terms)
+            stems = GrowingArray(np.uint32, room=total)
+            stems.extend(before.stems.get(language, np.empty(0, np.uint32))[:total])
+            while stems.size < total:
+                part = slice(stems.size, stems.size + STEMMED_AT_ONCE)
+                stems.extend(stems_of(language, part_of(before.terms, before.new_terms, part)))
+            numbers.extend(stems.values[self._kept])
         self._write_postings(output)
 
     def _write_terms(self, output: Output) -> None:
@@ -182,15 +188,6 @@ class _Postings:
             texts.extend(text)
             ends.extend(end + np.cumsum(lengths))
             end += len(text)
-
-    def _stems(self, language: str) -> Array:
-        before, total = self._before, self._count + len(self._before.new_terms)
-        stems = GrowingArray(np.uint32, room=total)
-        stems.extend(before.stems.get(language, np.empty(0, np.uint32))[:total])
-        while stems.size < total:
-            part = slice(stems.size, stems.size + STEMMED_AT_ONCE)
-            stems.extend(stems_of(language, part_of(before.terms, before.new_terms, part)))
-        return stems.values
 
     def _write_postings(self, output: Output) -> None:
         arrays, alive, new_numbers = self._before.arrays, self._before.alive, self._new_numbers

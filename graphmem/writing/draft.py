@@ -201,17 +201,6 @@ class Draft:
             if entity is not None and not more <= {*entity.separated}:
                 self.entities.put(replace(entity, separated=tuple(sorted({*entity.separated, *more}))))
 
-    def _note_dismissal(self, dismissal: Dismissal) -> None:
-        """Note with both entities that they are two, or that they may be one again."""
-        pair = dismissal.entity_a, dismissal.entity_b
-        for entity_id, other in (pair, pair[::-1]):
-            entity = self.entities.get(entity_id)
-            if entity is None:
-                continue
-            distinct = {*entity.distinct_from} - {other}
-            distinct |= {other} if dismissal.kind == "dismiss" else set()
-            self.entities.put(replace(entity, distinct_from=tuple(sorted(distinct))))
-
     def activate(self, entity_type: str, active: Active, change: str) -> None:
         """Make a document the registered one of a type; ``change`` is the kind of change that led to it."""
         description = {"kind": change, "fields_added": [*active.added], "fields_removed": [*active.removed]}
@@ -228,7 +217,14 @@ class Draft:
         row = fact.row(self.request.owner, transaction_id, self.recorded_at)
         self.new.facts.setdefault(BY_RECORD[type(fact)].parameter, []).append(row)
         if isinstance(fact, Dismissal):
-            self._note_dismissal(fact)
+            pair = fact.entity_a, fact.entity_b
+            for entity_id, other in (pair, pair[::-1]):
+                entity = self.entities.get(entity_id)
+                if entity is None:
+                    continue
+                distinct = {*entity.distinct_from} - {other}
+                distinct |= {other} if fact.kind == "dismiss" else set()
+                self.entities.put(replace(entity, distinct_from=tuple(sorted(distinct))))
         elif isinstance(fact, Split):
             keys = [each for each in fact.named if ":" in each]
             for key in keys:

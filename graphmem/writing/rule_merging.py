@@ -237,7 +237,14 @@ class _DraftMerges(rule_merges.Merges):
     def bearers(self, entity_id: str) -> Collection[str]:
         reads, new_bearers = self._draft.state.read, self._draft.state.new.bearers
         if entity_id not in reads.bearers:
-            self._need_bearers(entity_id)
+            if entity_id in self._near:
+                rule, level = self._near[entity_id]
+            else:
+                entity = self._draft.entities.get(entity_id)
+                rule = entity.rule if entity is not None else self._rule_of_row(self._rows[entity_id])
+                assert rule is not None
+                level = self.borne(entity_id)[entity_id]
+            raise LookAgain(bearers_of(rule, rule.basis(level), entity_id))
         bearers: set[str] = set()
         merged: set[str] = set()
         for row in reads.bearers[entity_id]:
@@ -334,16 +341,6 @@ class _DraftMerges(rule_merges.Merges):
             and entity_id not in looked.entities
         ):
             raise LookAgain(Touched(entities={entity_id}))
-
-    def _need_bearers(self, entity_id: str) -> None:
-        if entity_id in self._near:
-            rule, level = self._near[entity_id]
-        else:
-            entity = self._draft.entities.get(entity_id)
-            rule = entity.rule if entity is not None else self._rule_of_row(self._rows[entity_id])
-            assert rule is not None
-            level = self.borne(entity_id)[entity_id]
-        raise LookAgain(bearers_of(rule, rule.basis(level), entity_id))
 
     def _need_relationships(self, moved: list[Thing], entity_id: str, onto: str | None) -> None:
         """Have relationships read that were stored before the turn and move now."""

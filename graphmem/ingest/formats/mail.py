@@ -262,7 +262,11 @@ def _add_message(builder: Builder, message: Message, number: int, level: int | N
     builder.count_cells(len(fields))
     span = FileSpan(line=line, message=number, start=start, end=end)
     builder.part("message", span, fields, level=level)
-    _add_calendars(builder, contents)
+    # What a calendar says of itself is not about the file.
+    title, metadata = builder.title, dict(builder.metadata)
+    if contents.calendars and not add_entries(builder, "\n".join(contents.calendars)):
+        builder.drop(f"The calendar of message {contents.number} cannot be read.")
+    builder.title, builder.metadata = title, metadata
     inner_level = (level or 1) + 1
     for inner in contents.messages:
         if inner_level > LEVELS_LIMIT:
@@ -271,17 +275,6 @@ def _add_message(builder: Builder, message: Message, number: int, level: int | N
             )
         else:
             _add_message(builder, inner, number, inner_level)
-
-
-def _add_calendars(builder: Builder, contents: _Contents) -> None:
-    """Add the entries of the calendars of a message as parts behind it.
-
-    What a calendar says of itself is not about the file.
-    """
-    title, metadata = builder.title, dict(builder.metadata)
-    if contents.calendars and not add_entries(builder, "\n".join(contents.calendars)):
-        builder.drop(f"The calendar of message {contents.number} cannot be read.")
-    builder.title, builder.metadata = title, metadata
 
 
 def _people(builder: Builder, texts: MailTexts, headers: Headers) -> Iterator[PartField]:

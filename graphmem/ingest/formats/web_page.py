@@ -37,7 +37,15 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     builder.warn(*warnings)
     builder.metadata["encoding"] = encoding
     root = tree(text)
-    _head(builder, root)
+    title = root.find(".//head/title")
+    builder.title = " ".join("".join(title.itertext()).split()) if title is not None else None
+    language = root.get("lang")
+    if language:
+        builder.metadata["language"] = language
+    for element in root.iterfind(".//head/meta"):
+        key = (element.get("name") or "").lower()
+        if key in METADATA and element.get("content"):
+            builder.metadata[key] = element.get("content")
     PageText(builder).add(root)
 
 
@@ -69,18 +77,6 @@ def plain(text: str, builder: Builder) -> str:
         if exc.code != "empty":
             raise
     return collected.text.strip("\n")
-
-
-def _head(builder: Builder, root: etree._Element) -> None:
-    title = root.find(".//head/title")
-    builder.title = " ".join("".join(title.itertext()).split()) if title is not None else None
-    language = root.get("lang")
-    if language:
-        builder.metadata["language"] = language
-    for element in root.iterfind(".//head/meta"):
-        key = (element.get("name") or "").lower()
-        if key in METADATA and element.get("content"):
-            builder.metadata[key] = element.get("content")
 
 
 class _OpenTable:

@@ -38,7 +38,8 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         if part.kind == "contact":
             people.add(fields, part.span)
         elif part.kind == "conversation":
-            title = _title(part)
+            field = fields_by_name(part.fields).get("title")
+            title = field if text_of(field) not in (None, UNTITLED) else None
             conversation = _conversation(draft, document, index, title)
         elif part.kind == "message" and fields:
             message = _message(draft, document.format, part, title, conversation, people)
@@ -146,11 +147,6 @@ def _name(fields: Mapping[str, PartField]) -> str | None:
     sender, sent = (text_of(fields.get(name)) for name in ("role", "sent_at"))
     length = f" [{len(line):,}]" if beginning != line else ""
     return f"{sender} ({sent}): {beginning}{length}"
-
-
-def _title(part: Part) -> PartField | None:
-    field = fields_by_name(part.fields).get("title")
-    return field if text_of(field) not in (None, UNTITLED) else None
 
 
 def _conversation(

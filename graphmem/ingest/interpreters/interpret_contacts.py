@@ -34,21 +34,17 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         if person is not None:
             people.setdefault(text_of(fields_by_name(part.fields).get("name")) or "", []).append(person)
     for part, person in zip(contacts, entities, strict=True):
-        _relate(draft, people, part, person)
+        observed_at = moment(text_of(fields_by_name(part.fields).get("revision")))
+        for field in part.fields:
+            names = field.value if isinstance(field.value, list) else [field.value]
+            named = [people.get(name, []) for name in names if isinstance(name, str)]
+            kind, direction = RELATED.get(field_name(field.name), ("", ""))
+            for relatives in named if kind else ():
+                # Of several contacts of one name, nothing says which is meant.
+                if len(relatives) == 1:
+                    source, target = (person, relatives[0])[:: 1 if direction == "outgoing" else -1]
+                    draft.relate(kind, source, target, field.span, observed_at=observed_at)
     return draft.proposal()
-
-
-def _relate(draft: ProposalDraft, people: Mapping[str, list[int]], part: Part, person: int | None) -> None:
-    """Add the relationships to those who are named, where the file has exactly one contact of the name."""
-    observed_at = moment(text_of(fields_by_name(part.fields).get("revision")))
-    for field in part.fields:
-        names = field.value if isinstance(field.value, list) else [field.value]
-        named = [people.get(name, []) for name in names if isinstance(name, str)]
-        kind, direction = RELATED.get(field_name(field.name), ("", ""))
-        for relatives in named if kind else ():
-            if len(relatives) == 1:
-                source, target = (person, relatives[0])[:: 1 if direction == "outgoing" else -1]
-                draft.relate(kind, source, target, field.span, observed_at=observed_at)
 
 
 def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part: Part) -> int | None:

@@ -36,7 +36,12 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         draft.warn("The front matter has a member entity_type that is not used.")
         del members["entity_type"]
     entity_type = entity_type or GENERAL_TYPE
-    also = [_body(document, front)]
+    start = (front.span.end if front is not None else 0) or 0
+    text = document.text[start:]
+    body = text.strip()
+    start += len(text) - len(text.lstrip())
+    line = 1 + document.text.count("\n", 0, start)
+    also = [PartField("content", body, FileSpan(line=line, start=start, end=start + len(body)))]
     if not {"title", "name"} & set(members):
         also.append(_title(document, options, entity_type))
     draft.item(entity_type, members.values(), whole_text(document), also)
@@ -71,13 +76,3 @@ def _title(document: ParsedDocument, options: InterpreterOptions, entity_type: s
     if document.title is None:
         return PartField(name, stem(options.file_name))
     return PartField(name, document.title, heading(document, document.title))
-
-
-def _body(document: ParsedDocument, front: Part | None) -> PartField:
-    """Return what follows the front matter, without white space around it."""
-    start = (front.span.end if front is not None else 0) or 0
-    text = document.text[start:]
-    body = text.strip()
-    start += len(text) - len(text.lstrip())
-    line = 1 + document.text.count("\n", 0, start)
-    return PartField("content", body, FileSpan(line=line, start=start, end=start + len(body)))

@@ -102,13 +102,7 @@ def propose(
     options = InterpreterOptions(file_name, dict(configuration or {}))
     if interpreter.name in BY_NAME:
         return interpreter.load()(document, options)
-    return _proposed_by_added(interpreter, document, options)
-
-
-def _proposed_by_added(
-    interpreter: Interpreter, document: ParsedDocument, options: InterpreterOptions
-) -> Proposal:
-    """Run an interpreter that others wrote: what it proposes goes through the rules of all proposals."""
+    # What an interpreter that others wrote proposes goes through the rules of all proposals.
     from graphmem.ingest.interpreters.proposal_draft import redraft
 
     try:
