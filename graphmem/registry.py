@@ -71,17 +71,14 @@ Function = Callable[[Context, A], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation(Generic[A]):
-    """An operation, as it is declared and as its function reads.
+    """An operation, as it is declared and as its function reads; ``operations/faces.toml`` tells the rest.
 
     Attributes:
-        routes: method and path; the first is that of the interface, the others are aliases.
-        tool: name of the MCP tool.
-        command: words of the command line.
         destructive: whether it takes something from what reads show: an entity, a value, a field. What is
             merely superseded by a newer observation does not count. Nothing stored is ever lost.
         idempotent: whether the same call once more changes nothing. Every read is idempotent.
         sandbox: whether the public sandbox allows it.
-        faces: where it can be called; ``reason`` says why a face is left out.
+        faces: where it can be called.
         public: whether it answers callers without a credential.
         heavy: whether it looks at far more than it answers, by queries of ``cost heavy``; such calls have a
             rate limit of their own.
@@ -94,8 +91,6 @@ class Operation(Generic[A]):
             of its agent for every type.
         withheld: whether a writer in quarantine may call it: what it adds does not count meanwhile.
         errors: the errors that it raises beyond those of every operation.
-        example: the arguments of a call, by ``operations/examples.toml``.
-        people: arguments that the command line adds when it prints a table for people.
         statements: the most that its example, and a page of 100, runs, however much its owner has.
         leaves_out: the member of its answer that lists damaged entities; empty if it has none.
         asked_by: the arguments that may be its question, if it tells what is known: it leaves receipts.
@@ -365,45 +360,43 @@ def _reworded(name: str, part: Any, face: Face) -> Any:
 
 
 def operation(
-    name: str, *routes: str, tool: str = "", command: str | None = "", scope: Scope,
-    statements: int | None = None, idempotent: bool = False, reason: str = "",
+    name: str, scope: Scope, *, statements: int | None = None, idempotent: bool = False,
     errors: tuple[type[GraphmemError], ...] = (), **traits: Any,
 ) -> Callable[[Function[A]], Function[A]]:  # fmt: skip
-    """Declare an operation: ``routes`` are ``METHOD /path`` lines, ``traits`` fields of :class:`Operation`.
+    """Declare an operation. ``operations/faces.toml`` has its names, ``traits`` are fields of its class.
 
     Its faces are those of which it has a name. A read is repeated where its answer would be torn or stale.
 
     Args:
-        command: words of the command line, by default those of the name; ``None`` if it has no command.
         statements: by default 2 of a read, 4 of a write.
         errors: the errors that it raises beyond those of every operation and :data:`_ERRORS_OF`.
 
     Raises:
         TypeError: the declaration is incomplete, or the name is taken.
     """
+    row = {**tables.read("operations/faces")[name]}
 
     def register(function: Function[A]) -> Function[A]:
         hints = get_type_hints(function, include_extras=True)
         members = frozenset(getattr(hints["return"], "__annotations__", ()))
         listed = get_type_hints(hints["return"]).items() if members else ()
-        faces = Face.REST | (Face.MCP if tool else Face(0)) | (Face(0) if command is None else Face.CLI)
-        if name in REGISTRY or not routes or bool(reason) == (faces is Face.ALL):
+        command = tuple(row.pop("command", name.replace(".", " ")).split())
+        routes = tuple((method, path) for method, path in map(str.split, row.pop("routes")))
+        faces = Face.REST | (Face.MCP if "tool" in row else Face(0)) | (Face.CLI if command else Face(0))
+        if name in REGISTRY or not routes or ("reason" in row) is (faces is Face.ALL):
             raise TypeError(f"operation {name!r}: name taken, no route, or reason does not fit its faces")
         if scope is Scope.READ and (traits.get("destructive") or idempotent):
             raise TypeError(f"operation {name!r}: a read is idempotent and not destructive by itself")
         run = read_fresh(function) if scope is Scope.READ else function
         taken = hints["arguments"].model_fields
         REGISTRY[name] = Operation(
-            name=name,
-            routes=tuple((method, path) for method, _, path in (route.partition(" ") for route in routes)),
-            tool=tool, command=() if command is None else tuple((command or name.replace(".", " ")).split()),
-            scope=scope, statements=(2 if scope is Scope.READ else 4) if statements is None else statements,
-            idempotent=idempotent or scope is Scope.READ, faces=faces, reason=reason,
+            name=name, routes=routes, command=command, scope=scope, faces=faces,
+            statements=(2 if scope is Scope.READ else 4) if statements is None else statements,
+            idempotent=idempotent or scope is Scope.READ,
             errors=(*errors, *(error for argument, error in _ERRORS_OF.items() if argument in taken)),
             function=run, arguments=hints["arguments"], result=TypeAdapter(hints["return"]),
             answer_members=members,
-            example=tables.read("operations/examples").get(name, {}),
-            leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""), **traits,
+            leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""), **row, **traits,
         )  # fmt: skip
         return run
 

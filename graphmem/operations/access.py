@@ -20,7 +20,6 @@ from graphmem.registry import Scope, operation
 DAYS_LIMIT: Final = 3650
 KEY_NAME_LIMIT: Final = 100
 _SECRET_HINT: Final = "store the secret now: no later answer has it. Send it as `Authorization: Bearer …`"
-_NO_MODEL: Final = "a secret would stand in the conversation of a model, and in its logs"
 
 
 class Storage(TypedDict):
@@ -87,7 +86,7 @@ class Me(TypedDict):
     storage: NotRequired[Storage]
 
 
-@operation("auth.whoami", "GET /me", tool="get_authenticated_user", scope=Scope.READ, statements=0)
+@operation("auth.whoami", Scope.READ, statements=0)
 async def who_am_i(context: Context, arguments: Nothing) -> Me:
     """Return the account that the caller acts for, its scopes, and how it authenticated."""
     actor = context.actor
@@ -108,7 +107,7 @@ async def who_am_i(context: Context, arguments: Nothing) -> Me:
     return answer
 
 
-@operation("auth.session", "GET /session", tool="get_session_identity", scope=Scope.READ, statements=0)
+@operation("auth.session", Scope.READ, statements=0)
 async def session_identity(context: Context, arguments: Nothing) -> NextWrite:
     """Return who the next write of this session will be attributed to, how far that is verified, and why."""
     return next_write(context.actor)
@@ -170,10 +169,7 @@ class CreatedKey(TypedDict):
     warnings: NotRequired[list[Warning]]
 
 
-@operation(
-    "keys.create", "POST /keys", command="auth keys create", scope=Scope.KEYS, sandbox=False,
-    reason=_NO_MODEL, errors=(NotFound,),
-)  # fmt: skip
+@operation("keys.create", Scope.KEYS, sandbox=False, errors=(NotFound,))
 async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
     """Make an API key of the caller's account. Its secret is in this answer only.
 
@@ -209,10 +205,7 @@ class Keys(PageEnvelope):
     keys: list[Key]
 
 
-@operation(
-    "keys.list", "GET /keys", command="auth keys list", scope=Scope.READ, sandbox=False,
-    reason="an MCP client has no use for the keys of other programs",
-)  # fmt: skip
+@operation("keys.list", Scope.READ, sandbox=False)
 @within_budget("keys", is_page=True)
 async def list_keys(context: Context, arguments: Paged) -> Keys:
     """List the API keys of the caller's account, with their last use to the minute."""
@@ -227,10 +220,7 @@ class OneKey(Arguments):
     )
 
 
-@operation(
-    "keys.rotate", "POST /keys/{key_id}/rotate", command="auth keys rotate", scope=Scope.KEYS, sandbox=False,
-    reason=_NO_MODEL, errors=(NotFound,),
-)  # fmt: skip
+@operation("keys.rotate", Scope.KEYS, sandbox=False, errors=(NotFound,))
 async def rotate_key(context: Context, arguments: OneKey) -> CreatedKey:
     """Put a new API key in the place of an old one, which is revoked. Its secret is in this answer only.
 
@@ -268,8 +258,7 @@ class RevokedKey(TypedDict):
 
 
 @operation(
-    "keys.revoke", "DELETE /keys/{key_id}", command="auth keys revoke", scope=Scope.WRITE, idempotent=True,
-    sandbox=False, reason="a model that is misled by stored text could lock programs out",
+    "keys.revoke", Scope.WRITE, idempotent=True, sandbox=False,
     errors=(NotFound, AccountConflict, KeyHasChildren),
 )  # fmt: skip
 async def revoke_key(context: Context, arguments: RevokeKey) -> RevokedKey:

@@ -15,7 +15,6 @@ from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.registry import REGISTRY, Scope, operation
 
-_NO_MODEL: Final = "an agent does not manage what it may do"
 _KINDS: Final = frozenset({"*", "read", "write"})
 Text = Annotated[str, Field(min_length=1, max_length=500), NotBlank]
 
@@ -64,10 +63,7 @@ class AgentGrantPage(PageEnvelope):
     grants: list[Grant]
 
 
-@operation(
-    "agents.grant", "POST /agents/grants", scope=Scope.KEYS, sandbox=False, reason=_NO_MODEL,
-    errors=(NotFound,),
-)  # fmt: skip
+@operation("agents.grant", Scope.KEYS, sandbox=False, errors=(NotFound,))
 async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
     """Narrow what an agent may do for the caller's account, by its key or by a subject of a trusted issuer.
 
@@ -91,11 +87,7 @@ async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
     return {"grant": _grant(await grants.create(context.actor, arguments.label, agent, capabilities))}
 
 
-@operation(
-    "agents.grants", "GET /agents/grants", command="agents list", scope=Scope.READ,
-    sandbox=False,
-    reason=_NO_MODEL,
-)  # fmt: skip
+@operation("agents.grants", Scope.READ, sandbox=False)
 @within_budget("grants", is_page=True)
 async def list_grants(context: Context, arguments: Paged) -> AgentGrantPage:
     """List what agents may do for the caller's account."""
@@ -112,10 +104,7 @@ class SuspendGrant(NameGrant):
     undo: bool = Field(default=False, description="Bring a suspended grant back.")
 
 
-@operation(
-    "agents.suspend", "POST /agents/grants/{grant_id}/suspend", scope=Scope.KEYS, idempotent=True,
-    sandbox=False, reason=_NO_MODEL, errors=(NotFound,),
-)  # fmt: skip
+@operation("agents.suspend", Scope.KEYS, idempotent=True, sandbox=False, errors=(NotFound,))
 async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswer:
     """Suspend a grant, or bring it back. In all processes it takes effect within 5 seconds."""
     status = "active" if arguments.undo else "suspended"
@@ -123,10 +112,7 @@ async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswe
     return {"grant": _grant(await grants.change(context.actor.account, arguments.grant_id, status))}
 
 
-@operation(
-    "agents.revoke", "DELETE /agents/grants/{grant_id}", scope=Scope.KEYS, idempotent=True, sandbox=False,
-    reason=_NO_MODEL, errors=(NotFound,),
-)  # fmt: skip
+@operation("agents.revoke", Scope.KEYS, idempotent=True, sandbox=False, errors=(NotFound,))
 async def revoke_grant(context: Context, arguments: NameGrant) -> GrantAnswer:
     """Revoke a grant for good. Its agent may do nothing in any process after 5 seconds."""
     grants = context.services.agent_grants

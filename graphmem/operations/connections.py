@@ -17,7 +17,6 @@ from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.registry import Scope, operation
 
 CONNECTION_ID_LIMIT = 100
-_NO_MODEL = "a program does not manage what its person allowed"
 
 
 class Connection(TypedDict):
@@ -85,10 +84,7 @@ def _connection(grant: Grant) -> Connection:
     return cast("Connection", {**named, **in_camel_case})
 
 
-@operation(
-    "connections.list", "GET /mcp/oauth/connections", command="auth connections list", scope=Scope.READ,
-    reason=_NO_MODEL,
-)  # fmt: skip
+@operation("connections.list", Scope.READ)
 @within_budget("connections", is_page=True)
 async def list_connections(context: Context, arguments: Paged) -> Connections:
     """List the programs that may use the caller's account by OAuth."""
@@ -97,10 +93,7 @@ async def list_connections(context: Context, arguments: Paged) -> Connections:
     return {"connections": [_connection(grant) for grant in page], **envelope}
 
 
-@operation(
-    "connections.status", "GET /mcp/oauth/status", command="auth connections status", scope=Scope.READ,
-    reason=_NO_MODEL, errors=(NotFound,),
-)  # fmt: skip
+@operation("connections.status", Scope.READ, errors=(NotFound,))
 async def connection_status(context: Context, arguments: ConnectionOrOwn) -> ConnectionStatus:
     """Say whether a program's connection is active, pending or expired."""
     grants, actor = Grants(context.services.database), context.actor
@@ -120,10 +113,7 @@ async def connection_status(context: Context, arguments: ConnectionOrOwn) -> Con
     }
 
 
-@operation(
-    "connections.revoke", "DELETE /mcp/oauth/connections/{id}", command="auth connections revoke",
-    scope=Scope.WRITE, idempotent=True, sandbox=False, reason=_NO_MODEL, errors=(NotFound,),
-)  # fmt: skip
+@operation("connections.revoke", Scope.WRITE, idempotent=True, sandbox=False, errors=(NotFound,))
 async def revoke_connection(context: Context, arguments: NameConnection) -> Removed:
     """End the connection of a program, with all its tokens. They stop working within 5 seconds."""
     grants = Grants(context.services.database, context.services.credentials)

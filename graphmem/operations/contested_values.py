@@ -58,10 +58,7 @@ class ContestedValues(LeavesOut, Budgeted):
     truncated: bool
 
 
-@operation(
-    "entities.contested", "GET /entities/contested", tool="list_contested_values", scope=Scope.READ,
-    statements=5, heavy=True,
-)  # fmt: skip
+@operation("entities.contested", Scope.READ, statements=5, heavy=True)
 @within_budget("entities")
 async def find_contested(context: Context, arguments: FindContested) -> ContestedValues:
     """List fields with another value that is not older than the shown one.

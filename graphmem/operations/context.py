@@ -66,8 +66,8 @@ class RetrieveContext(Arguments):
 
 
 @operation(
-    "context.retrieve", "POST /retrieve_context", tool="retrieve_context", command="context",
-    scope=Scope.READ, statements=73, heavy=True, errors=(NotFound,), asked_by=("question", "entity_id"),
+    "context.retrieve", Scope.READ, statements=73, heavy=True, errors=(NotFound,),
+    asked_by=("question", "entity_id"),
 )  # fmt: skip
 async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:
     """Return what is known about a question or an entity, most useful first, within a budget.

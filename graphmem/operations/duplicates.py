@@ -90,10 +90,7 @@ class Duplicates(LeavesOut, PageEnvelope):
     hint: NotRequired[str]
 
 
-@operation(
-    "entities.duplicates", "GET /entities/duplicates", tool="list_potential_duplicates",
-    command="entities find-duplicates", scope=Scope.READ, statements=4, heavy=True, errors=(NotFound,),
-)  # fmt: skip
+@operation("entities.duplicates", Scope.READ, statements=4, heavy=True, errors=(NotFound,))
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
 
@@ -239,8 +236,7 @@ class DismissedDuplicates(TypedDict):
 
 
 @operation(
-    "entities.dismiss_duplicates", "POST /entities/duplicates/dismiss", tool="dismiss_duplicates",
-    command="entities dismiss-duplicates", scope=Scope.WRITE, statements=22, idempotent=True, sandbox=False,
+    "entities.dismiss_duplicates", Scope.WRITE, statements=22, idempotent=True, sandbox=False,
     errors=(NotFound,),
 )  # fmt: skip
 async def dismiss_duplicates(context: Context, arguments: DismissDuplicates) -> DismissedDuplicates:

@@ -27,10 +27,7 @@ class GetEntity(Sized):
     provenance: ProvenanceLevel = "ids"
 
 
-@operation(
-    "entities.get", "GET /entities/{entity_id}", tool="retrieve_entity", scope=Scope.READ, typed=True,
-    errors=(NotFound,), asked_by=("entity_id",),
-)  # fmt: skip
+@operation("entities.get", Scope.READ, typed=True, errors=(NotFound,), asked_by=("entity_id",))
 @within_budget()
 @shaped()
 async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
@@ -61,9 +58,8 @@ class Snapshot(OneEntity):
 
 
 @operation(
-    "entities.snapshot", "POST /get_entity_snapshot", tool="retrieve_entity_snapshot", scope=Scope.READ,
-    statements=3, typed=True, errors=(NotFound,), asked_by=("entity_id",), people={"expand_provenance": True},
-)  # fmt: skip
+    "entities.snapshot", Scope.READ, statements=3, typed=True, errors=(NotFound,), asked_by=("entity_id",)
+)
 @within_budget()
 @shaped()
 async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
@@ -108,10 +104,7 @@ class Provenance(PageEnvelope):
     places: NotRequired[list[QuotedPlace]]
 
 
-@operation(
-    "entities.provenance", "POST /get_field_provenance", tool="retrieve_field_provenance", scope=Scope.READ,
-    statements=3, errors=(NotFound,),
-)  # fmt: skip
+@operation("entities.provenance", Scope.READ, statements=3, errors=(NotFound,))
 @within_budget("observations", is_page=True)
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observations that set one field of a snapshot: time, source, place in the file, writer."""

@@ -45,10 +45,7 @@ class CreatedObservation(Budgeted):
     store_warnings: list[dict[str, Any]]
 
 
-@operation(
-    "observations.create", "POST /observations/create", tool="create_observation", scope=Scope.WRITE,
-    withheld=True, errors=(NotFound, StoreRefused),
-)  # fmt: skip
+@operation("observations.create", Scope.WRITE, withheld=True, errors=(NotFound, StoreRefused))
 @within_budget(is_receipt=True)
 async def create_observation(context: Context, arguments: CreateObservation) -> CreatedObservation:
     """Add one observation to an existing entity; the answer has the entity's new snapshot.
@@ -139,10 +136,7 @@ class Corrected(Budgeted):
     store_warnings: list[dict[str, Any]]
 
 
-@operation(
-    "entities.correct", "POST /correct", tool="correct", scope=Scope.WRITE, typed=True, destructive=True,
-    errors=(NotFound, StoreRefused),
-)  # fmt: skip
+@operation("entities.correct", Scope.WRITE, typed=True, destructive=True, errors=(NotFound, StoreRefused))
 @within_budget(is_receipt=True)
 async def correct(context: Context, arguments: Correct) -> Corrected:
     """Correct fields of an entity. A correction wins over all other observations.
@@ -203,10 +197,7 @@ class DeletionResult(TypedDict):
     replayed: bool
 
 
-@operation(
-    "entities.delete", "POST /delete_entity", tool="delete_entity", scope=Scope.WRITE, typed=True,
-    destructive=True, idempotent=True, errors=(NotFound,),
-)  # fmt: skip
+@operation("entities.delete", Scope.WRITE, typed=True, destructive=True, idempotent=True, errors=(NotFound,))
 async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
     """Delete an entity. It leaves every answer, keeps its history, and can be restored.
 
@@ -215,10 +206,7 @@ async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
     return await _turn(context, "entities.delete", arguments, "delete")
 
 
-@operation(
-    "entities.restore", "POST /restore_entity", tool="restore_entity", scope=Scope.WRITE, typed=True,
-    idempotent=True, errors=(NotFound,),
-)  # fmt: skip
+@operation("entities.restore", Scope.WRITE, typed=True, idempotent=True, errors=(NotFound,))
 async def restore_entity(context: Context, arguments: Turn) -> DeletionResult:
     """Restore a deleted entity, with all observations that were stored since the deletion."""
     return await _turn(context, "entities.restore", arguments, "restore")

@@ -128,8 +128,7 @@ class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
 
 
 @operation(
-    "entities.query", "POST /entities/query", "GET /entities", tool="retrieve_entities",
-    command="entities list", scope=Scope.READ, statements=8, typed=True, heavy=True, errors=(NotFound,),
+    "entities.query", Scope.READ, statements=8, typed=True, heavy=True, errors=(NotFound,),
     asked_by=("search",),
 )  # fmt: skip
 @within_budget("entities", is_page=True)

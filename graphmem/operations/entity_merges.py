@@ -71,9 +71,8 @@ class Merged(Budgeted):
 
 
 @operation(
-    "entities.merge", "POST /entities/merge", tool="merge_entities", scope=Scope.WRITE, destructive=True,
-    idempotent=True, sandbox=False, errors=(NotFound,),
-)  # fmt: skip
+    "entities.merge", Scope.WRITE, destructive=True, idempotent=True, sandbox=False, errors=(NotFound,)
+)
 @within_budget(is_receipt=True)
 async def merge_entities(context: Context, arguments: Merge) -> Merged:
     """Merge an entity into another. Afterwards both ids and names answer the target with the facts of both.
@@ -95,9 +94,8 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
 
 
 @operation(
-    "entities.unmerge", "POST /entities/unmerge", tool="unmerge_entities", scope=Scope.WRITE,
-    destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
-)  # fmt: skip
+    "entities.unmerge", Scope.WRITE, destructive=True, idempotent=True, sandbox=False, errors=(NotFound,)
+)
 async def unmerge_entities(context: Context, arguments: Unmerge) -> Merged:
     """Undo a merge: the source is an entity of its own again, with all observations ever stored under it.
 

@@ -114,8 +114,8 @@ class SplitResult(Budgeted):
 
 
 @operation(
-    "entities.split", "POST /entities/split", tool="split_entity", scope=Scope.WRITE, statements=6,
-    destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
+    "entities.split", Scope.WRITE, statements=6, destructive=True, idempotent=True, sandbox=False,
+    errors=(NotFound,),
 )  # fmt: skip
 @within_budget(is_receipt=True)
 async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
@@ -136,8 +136,8 @@ async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
 
 
 @operation(
-    "entities.unsplit", "POST /entities/unsplit", tool="unsplit_entity", scope=Scope.WRITE, statements=37,
-    destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
+    "entities.unsplit", Scope.WRITE, statements=37, destructive=True, idempotent=True, sandbox=False,
+    errors=(NotFound,),
 )  # fmt: skip
 async def unsplit_entity(context: Context, arguments: UnsplitEntity) -> SplitResult:
     """Undo a split: its observations count for the entity that they were stored for again.

@@ -26,8 +26,7 @@ class ParseFile(TextWindow, received_files.FileArguments):
 
 
 @operation(
-    "files.parse", "POST /parse_file", tool="parse_file", scope=Scope.READ, statements=0, heavy=True,
-    takes_file=True, command=None, reason="graphmem parse reads a file without a database",
+    "files.parse", Scope.READ, statements=0, heavy=True, takes_file=True,
     errors=(FileNotParsed, ParserUnconfined, *received_files.FILE_ERRORS),
 )  # fmt: skip
 async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
@@ -80,9 +79,8 @@ class StoredAlone(received_files.StoredFile, InterpretedFile):
 
 
 @operation(
-    "store.unstructured", "POST /store/unstructured", scope=Scope.WRITE, statements=7, withheld=True,
-    command=None, reason="the tool store and the commands store and upload store a file alone",
-    takes_file=True, errors=(ObjectStoreUnavailable, *received_files.FILE_ERRORS),
+    "store.unstructured", Scope.WRITE, statements=7, withheld=True, takes_file=True,
+    errors=(ObjectStoreUnavailable, *received_files.FILE_ERRORS),
 )  # fmt: skip
 async def store_unstructured(context: Context, arguments: StoreUnstructured) -> StoredAlone:
     """Store a file alone.

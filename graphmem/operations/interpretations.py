@@ -85,9 +85,8 @@ class CreatedInterpretation(Budgeted):
 
 
 @operation(
-    "interpretations.create", "POST /interpretations/create", tool="create_interpretation", scope=Scope.WRITE,
-    statements=6, withheld=True, errors=(NotFound, StoreRefused),
-)  # fmt: skip
+    "interpretations.create", Scope.WRITE, statements=6, withheld=True, errors=(NotFound, StoreRefused)
+)
 @within_budget(is_receipt=True)
 async def create_interpretation(context: Context, arguments: CreateInterpretation) -> CreatedInterpretation:
     """Store what you read in a source: entities, relationships, and the place of each field in the file.
@@ -168,9 +167,7 @@ class Interpretations(IndexedPageEnvelope):
     interpretations: list[Interpretation]
 
 
-@operation(
-    "interpretations.list", "GET /interpretations", tool="list_interpretations", scope=Scope.READ, heavy=True,
-)  # fmt: skip
+@operation("interpretations.list", Scope.READ, heavy=True)
 @within_budget("interpretations", is_page=True)
 async def list_interpretations(context: Context, arguments: ListInterpretations) -> Interpretations:
     """List interpretations, the newest first: of all sources, or of one; also those that wait or run.
@@ -202,10 +199,7 @@ class OneInterpretation(Interpretation, Budgeted):
     """One interpretation."""
 
 
-@operation(
-    "interpretations.get", "GET /interpretations/{interpretation_id}", tool="get_interpretation",
-    scope=Scope.READ, errors=(NotFound,),
-)  # fmt: skip
+@operation("interpretations.get", Scope.READ, errors=(NotFound,))
 @within_budget()
 async def get_interpretation(context: Context, arguments: GetInterpretation) -> OneInterpretation:
     """Return one interpretation: its interpreter, how far it is, and what it made."""
@@ -240,10 +234,7 @@ class Reinterpreted(Interpretation, Budgeted):
     replayed: bool
 
 
-@operation(
-    "interpretations.run", "POST /reinterpret", tool="reinterpret", scope=Scope.WRITE, withheld=True,
-    errors=(NotFound, *READING_ERRORS),
-)  # fmt: skip
+@operation("interpretations.run", Scope.WRITE, withheld=True, errors=(NotFound, *READING_ERRORS))
 @within_budget()
 async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted:
     """Interpret a file by rule: again, by another interpreter, or for the first time.

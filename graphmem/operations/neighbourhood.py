@@ -77,10 +77,7 @@ class NeighbourhoodPage(AsOf, Shaped, IndexedPageEnvelope):
     has_more: bool
 
 
-@operation(
-    "graph.neighborhood", "POST /retrieve_graph_neighborhood", tool="retrieve_graph_neighborhood",
-    command="entities neighborhood", scope=Scope.READ, statements=20, heavy=True, errors=(NotFound,),
-)  # fmt: skip
+@operation("graph.neighborhood", Scope.READ, statements=20, heavy=True, errors=(NotFound,))
 @within_budget("relationships", "related_entities")
 @shaped("entity", "relationships", "related_entities")
 async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> NeighbourhoodPage:

@@ -83,11 +83,7 @@ class ObservationPage(IndexedPageEnvelope, Warned):
     version: NotRequired[int]
 
 
-@operation(
-    "observations.query", "POST /observations/query", "POST /list_observations", "GET /observations",
-    "GET /entities/{entity_id}/observations", tool="list_observations", command="observations list",
-    scope=Scope.READ, heavy=True, errors=(NotFound,),
-)  # fmt: skip
+@operation("observations.query", Scope.READ, heavy=True, errors=(NotFound,))
 @within_budget("observations", is_page=True)
 async def query_observations(context: Context, arguments: QueryObservations) -> ObservationPage:
     """List observations, newest first: of one entity, of a type, from a source, or all.
@@ -131,10 +127,7 @@ class EntityHistory(Paged):
     include_deleted: IncludeDeleted = False
 
 
-@operation(
-    "entities.history", "GET /entities/{entity_id}/history", command="history", scope=Scope.READ, typed=True,
-    heavy=True, reason="list_observations with entity_id and field answers the same", errors=(NotFound,),
-)  # fmt: skip
+@operation("entities.history", Scope.READ, typed=True, heavy=True, errors=(NotFound,))
 @within_budget("observations", is_page=True)
 async def entity_history(context: Context, arguments: EntityHistory) -> History:
     """Return the observations of an entity, or of one of its fields, newest first.

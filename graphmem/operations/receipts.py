@@ -109,7 +109,6 @@ def _members(answer: type[T], *values: Any) -> T:
 
 
 _ID: Final = re.compile(r"(obs|src|int|txn|spl|ent|wrt)_|\S+:ent_\w+:ent_")
-_REASON: Final = "what was answered is for people and programs that look into it; agents list receipts"
 _Row = tuple[str, int, str, str, str, int, str, int, str, str, Json | None]
 """A row of ``receipt/_row.cypher``: columns of :class:`ReceiptSummary`, with those of who asked."""
 
@@ -156,9 +155,7 @@ class ReceiptPage(PageEnvelope):
     receipts: list[ReceiptSummary]
 
 
-@operation(
-    "receipts.list", "GET /receipts", tool="list_receipts", scope=Scope.READ, sandbox=False, heavy=True
-)
+@operation("receipts.list", Scope.READ, sandbox=False, heavy=True)
 @within_budget("receipts", is_page=True)
 async def list_receipts(context: Context, arguments: ListReceipts) -> ReceiptPage:
     """List what was answered to whom: receipts of contexts, searches and look-ups, newest first.
@@ -212,10 +209,7 @@ class Receipt(ReceiptSummary):
     prov_json: NotRequired[dict[str, Any]]
 
 
-@operation(
-    "receipts.get", "GET /receipts/{receipt_id}", command="receipts show", scope=Scope.READ, heavy=True,
-    sandbox=False, reason=_REASON, errors=(NotFound,),
-)  # fmt: skip
+@operation("receipts.get", Scope.READ, heavy=True, sandbox=False, errors=(NotFound,))
 async def get_receipt(context: Context, arguments: GetReceipt) -> Receipt:
     """Return what was answered, to the byte, and what became of each observation behind it."""
     row, (sent, facts, text) = await _read(context, arguments.receipt_id)
@@ -257,10 +251,7 @@ class Replay(ReceiptSummary):
     differences: list[AnswerDifference]
 
 
-@operation(
-    "receipts.replay", "POST /receipts/{receipt_id}/replay", scope=Scope.READ, statements=80, heavy=True,
-    sandbox=False, reason=_REASON, errors=(NotFound,),
-)  # fmt: skip
+@operation("receipts.replay", Scope.READ, statements=80, heavy=True, sandbox=False, errors=(NotFound,))
 async def replay_receipt(context: Context, arguments: NameReceipt) -> Replay:
     """Ask the question of a receipt again, and name each difference and its cause. It leaves no receipt.
 

@@ -70,9 +70,8 @@ class ChangesPage(Warned, LeavesOut, PageEnvelope):
 
 
 @operation(
-    "changes.list", "GET /changes", tool="list_recent_changes", command="changes", scope=Scope.READ,
-    statements=60, heavy=True, errors=(NotFound, CursorOfAnotherDatabase, SubscriptionInactive),
-    people={"values": True},
+    "changes.list", Scope.READ, statements=60, heavy=True,
+    errors=(NotFound, CursorOfAnotherDatabase, SubscriptionInactive),
 )  # fmt: skip
 @within_budget("changes")
 async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:

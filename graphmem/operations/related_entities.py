@@ -108,10 +108,7 @@ class RelatedPage(AsOf, Shaped, NamesDamaged, IndexedPageEnvelope):
     hubs: list[str]
 
 
-@operation(
-    "entities.related", "POST /retrieve_related_entities", tool="retrieve_related_entities", scope=Scope.READ,
-    statements=24, heavy=True, errors=(NotFound,),
-)  # fmt: skip
+@operation("entities.related", Scope.READ, statements=24, heavy=True, errors=(NotFound,))
 @within_budget("entities", "relationships")
 @shaped("relationships", "entities")
 async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:

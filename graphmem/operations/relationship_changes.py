@@ -48,10 +48,7 @@ class CreatedRelationship(acceptance.StoredRelationship, Budgeted):
     store_warnings: list[dict[str, Any]]
 
 
-@operation(
-    "relationships.create", "POST /create_relationship", tool="create_relationship", scope=Scope.WRITE,
-    typed=True, errors=(StoreRefused,),
-)  # fmt: skip
+@operation("relationships.create", Scope.WRITE, typed=True, errors=(StoreRefused,))
 @within_budget(is_receipt=True)
 async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
     """Create a relationship between two live entities. A deleted relationship is restored.
@@ -106,10 +103,7 @@ class CreatedRelationships(TypedDict):
     store_warnings: list[dict[str, Any]]
 
 
-@operation(
-    "relationships.create_many", "POST /create_relationships", tool="create_relationships",
-    command="relationships create-many", scope=Scope.WRITE, errors=(StoreRefused,),
-)  # fmt: skip
+@operation("relationships.create_many", Scope.WRITE, errors=(StoreRefused,))
 async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
     """Create many relationships in one transaction: all or none."""
     raw = [item.model_dump() for item in arguments.relationships]
@@ -142,10 +136,7 @@ class TurnedRelationship(acceptance.StoredRelationship):
     replayed: bool
 
 
-@operation(
-    "relationships.delete", "POST /delete_relationship", tool="delete_relationship", scope=Scope.WRITE,
-    destructive=True, idempotent=True, errors=(NotFound,),
-)  # fmt: skip
+@operation("relationships.delete", Scope.WRITE, destructive=True, idempotent=True, errors=(NotFound,))
 async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
     """Delete a relationship that never was. It leaves every answer, keeps its history, and can be restored.
 
@@ -154,10 +145,7 @@ async def delete_relationship(context: Context, arguments: TurnRelationship) -> 
     return await _turn(context, "relationships.delete", arguments, "delete")
 
 
-@operation(
-    "relationships.restore", "POST /restore_relationship", tool="restore_relationship", scope=Scope.WRITE,
-    idempotent=True, errors=(NotFound,),
-)  # fmt: skip
+@operation("relationships.restore", Scope.WRITE, idempotent=True, errors=(NotFound,))
 async def restore_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
     """Restore a deleted relationship with its metadata."""
     return await _turn(context, "relationships.restore", arguments, "restore")

@@ -50,10 +50,7 @@ class RegisteredRelationshipType(RelationshipTypeEntry):
     created: bool
 
 
-@operation(
-    "relationship_types.register", "POST /relationship_types", tool="register_relationship_type",
-    command="relationship-types register", scope=Scope.ADMIN, idempotent=True, sandbox=False,
-)  # fmt: skip
+@operation("relationship_types.register", Scope.ADMIN, idempotent=True, sandbox=False)
 async def register_relationship_type(
     context: Context, arguments: RegisterRelationshipType
 ) -> RegisteredRelationshipType:
@@ -90,10 +87,7 @@ class RenamedRelationshipType(TypedDict):
     replayed: bool
 
 
-@operation(
-    "relationship_types.rename", "POST /relationship_types/rename", tool="rename_relationship_type",
-    command="relationship-types rename", scope=Scope.WRITE, sandbox=False,
-)  # fmt: skip
+@operation("relationship_types.rename", Scope.WRITE, sandbox=False)
 async def rename_relationship_type(
     context: Context, arguments: RenameRelationshipType
 ) -> RenamedRelationshipType:
@@ -155,10 +149,7 @@ class RelationshipTypePage(LeavesOut, PageEnvelope):
     relationship_types: list[CountedRelationshipType]
 
 
-@operation(
-    "relationship_types.list", "GET /relationship_types", tool="list_relationship_types",
-    command="relationship-types list", scope=Scope.READ,
-)  # fmt: skip
+@operation("relationship_types.list", Scope.READ)
 @within_budget("relationship_types", is_page=True)
 async def list_relationship_types(context: Context, arguments: ListRelationshipTypes) -> RelationshipTypePage:
     """List the relationship types: built-in and registered ones, and your own, each with your relationships.

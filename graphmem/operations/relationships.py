@@ -67,10 +67,8 @@ class RelationshipPage(AsOf, pages.IndexedPageEnvelope, Shaped):
 
 
 @operation(
-    "relationships.list", "POST /list_relationships", "GET /relationships",
-    "GET /entities/{entity_id}/relationships", tool="list_relationships", scope=Scope.READ, statements=10,
-    heavy=True, errors=(NotFound,), asked_by=("entity_id",), people={"expand_entities": True},
-)  # fmt: skip
+    "relationships.list", Scope.READ, statements=10, heavy=True, errors=(NotFound,), asked_by=("entity_id",)
+)
 @within_budget("relationships", is_page=True)
 @shaped("relationships", "related_entities")
 async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:
@@ -164,10 +162,7 @@ class RelationshipAnswer(RelationshipThen, Budgeted):
     """A relationship, now or as of a time, within a size."""
 
 
-@operation(
-    "relationships.get", "GET /relationships/{relationship_id}", tool="retrieve_relationship",
-    scope=Scope.READ, statements=7, errors=(NotFound,),
-)  # fmt: skip
+@operation("relationships.get", Scope.READ, statements=7, errors=(NotFound,))
 @within_budget()
 async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipAnswer:
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
@@ -190,10 +185,7 @@ class RelationshipHistory(RelationshipThen, pages.PageEnvelope):
     observations: list[answers.RelationshipObservation]
 
 
-@operation(
-    "relationships.snapshot", "POST /relationships/snapshot", tool="get_relationship_snapshot",
-    scope=Scope.READ, statements=8, errors=(NotFound,),
-)  # fmt: skip
+@operation("relationships.snapshot", Scope.READ, statements=8, errors=(NotFound,))
 @within_budget("observations", is_page=True)
 async def relationship_snapshot(context: Context, arguments: GetRelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""

@@ -18,7 +18,6 @@ from graphmem.sandbox.terms import Terms, terms_of
 
 DESCRIPTION_LIMIT: Final = 8_000  # characters of a description that are kept
 CHECK_DAYS: Final = 1  # days after which it makes sense to ask what became of a report
-_REASON: Final = "a sandbox has it for people and programs over HTTP; its MCP instructions name it"
 
 
 def _check_sandbox(context: Context) -> None:
@@ -32,10 +31,7 @@ class TermsAnswer(Terms):
     closed_requests: list[str]
 
 
-@operation(
-    "sandbox.terms", "GET /sandbox/terms", scope=Scope.READ, statements=0, public=True,
-    command=None, reason=_REASON, errors=(NotFound,),
-)  # fmt: skip
+@operation("sandbox.terms", Scope.READ, statements=0, public=True, errors=(NotFound,))
 async def sandbox_terms(context: Context, arguments: Nothing) -> TermsAnswer:
     """Return the terms of this public sandbox: what it offers, what it refuses, and when it is wiped."""
     _check_sandbox(context)
@@ -91,10 +87,7 @@ class FiledReport(TypedDict):
     redaction_preview: RedactionPreview
 
 
-@operation(
-    "sandbox.report", "POST /sandbox/report", scope=Scope.WRITE, rate=RateClass.REPORT, command=None,
-    reason=_REASON, errors=(NotFound,),
-)  # fmt: skip
+@operation("sandbox.report", Scope.WRITE, rate=RateClass.REPORT, errors=(NotFound,))
 async def report_abuse(context: Context, arguments: ReportAbuse) -> FiledReport:
     """Report abuse of this public sandbox to whoever runs it.
 
@@ -141,10 +134,7 @@ class ReportStatus(TypedDict):
     resolution_notes: str | None
 
 
-@operation(
-    "sandbox.report_status", "GET /sandbox/report/status", scope=Scope.READ, statements=0, command=None,
-    reason=_REASON, errors=(NotFound,),
-)  # fmt: skip
+@operation("sandbox.report_status", Scope.READ, statements=0, errors=(NotFound,))
 async def report_status(context: Context, arguments: AskReport) -> ReportStatus:
     """Return what became of a report, for whoever has its access token."""
     _check_sandbox(context)

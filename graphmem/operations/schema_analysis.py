@@ -39,10 +39,7 @@ class Analyzed(Budgeted):
     observations_analyzed: int
 
 
-@operation(
-    "schemas.analyze", "POST /analyze_schema_candidates", tool="analyze_schema_candidates", scope=Scope.READ,
-    heavy=True, errors=(NotFound,),
-)  # fmt: skip
+@operation("schemas.analyze", Scope.READ, heavy=True, errors=(NotFound,))
 @within_budget()
 async def analyze(context: Context, arguments: Analyze) -> Analyzed:
     """Find fields that are stored but not declared, each with the type that fits it.
@@ -88,10 +85,7 @@ class Recommended(Budgeted):
     observations_analyzed: int
 
 
-@operation(
-    "schemas.recommend", "POST /get_schema_recommendations", tool="get_schema_recommendations",
-    scope=Scope.READ, heavy=True, errors=(NotFound,),
-)  # fmt: skip
+@operation("schemas.recommend", Scope.READ, heavy=True, errors=(NotFound,))
 @within_budget()
 async def recommend(context: Context, arguments: Recommend) -> Recommended:
     """Recommend changes to the schema of an entity type, from its newest 2,000 observations.

@@ -47,7 +47,7 @@ class SchemaPage(IndexedPageEnvelope):
     schemas: list[schema_rows.Schema]
 
 
-@operation("schemas.list", "GET /schemas", tool="list_entity_types", scope=Scope.READ)
+@operation("schemas.list", Scope.READ)
 @within_budget("schemas", is_page=True)
 async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     """List the stored and the registered entity types, each with its fields and its number of entities."""
@@ -85,10 +85,7 @@ class SchemaAnswer(schema_rows.Schema, Budgeted):
     """The schema of one entity type, within a size."""
 
 
-@operation(
-    "schemas.get", "GET /schemas/{entity_type}", tool="describe_entity_type", scope=Scope.READ,
-    errors=(NotFound,),
-)  # fmt: skip
+@operation("schemas.get", Scope.READ, errors=(NotFound,))
 @within_budget()
 async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
     """Return the schema of one entity type: its fields, what identifies an entity, and its versions.
@@ -168,10 +165,7 @@ with warnings.catch_warnings():
         ] = None
 
 
-@operation(
-    "schemas.register", "POST /register_schema", tool="register_schema", scope=Scope.WRITE, destructive=True,
-    sandbox=False, errors=(SchemaRefused,),
-)  # fmt: skip
+@operation("schemas.register", Scope.WRITE, destructive=True, sandbox=False, errors=(SchemaRefused,))
 @within_budget(is_receipt=True)
 async def register_schema(context: Context, arguments: RegisterSchema) -> SchemaChanged:
     """Register the schema of an entity type; from now on snapshots of the type follow it.
@@ -259,8 +253,8 @@ _SETTINGS = [name for name in UpdateSchema.model_fields if name not in _NO_SETTI
 
 
 @operation(
-    "schemas.update", "POST /update_schema_incremental", tool="update_schema_incremental", scope=Scope.WRITE,
-    destructive=True, idempotent=True, sandbox=False, errors=(SchemaRefused, NotFound),
+    "schemas.update", Scope.WRITE, destructive=True, idempotent=True, sandbox=False,
+    errors=(SchemaRefused, NotFound),
 )  # fmt: skip
 @within_budget(is_receipt=True)
 async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChanged:

@@ -52,10 +52,7 @@ class FoundEntities(LookupHits, AsOf, IndexedPageEnvelope):
     total: int  # pyright: ignore[reportGeneralTypeIssues]
 
 
-@operation(
-    "entities.find", "POST /retrieve_entity_by_identifier", tool="retrieve_entity_by_identifier",
-    command="entities search", scope=Scope.READ, statements=5, heavy=True, asked_by=("identifier",),
-)  # fmt: skip
+@operation("entities.find", Scope.READ, statements=5, heavy=True, asked_by=("identifier",))
 @within_budget("entities", is_page=True)
 @shaped("entities", "resembling")
 async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
@@ -192,10 +189,7 @@ class Explanation(NamesDamaged, Budgeted):
     understood: NotRequired[search_results.Understood]
 
 
-@operation(
-    "search.explain", "GET /search/explain", tool="explain_search", scope=Scope.READ, statements=3,
-    heavy=True,
-)  # fmt: skip
+@operation("search.explain", Scope.READ, statements=3, heavy=True)
 @within_budget("entities")
 async def explain_search(context: Context, arguments: ExplainSearch) -> Explanation:
     """Explain a search: which strategies ran, what each of them found, and how the answer was ordered.

@@ -42,10 +42,7 @@ class Health(TypedDict):
     search_ready: bool
 
 
-@operation(
-    "server.health", "GET /health", command="health", scope=Scope.READ, statements=0, limited=False,
-    reason="an MCP client has ping", public=True,
-)  # fmt: skip
+@operation("server.health", Scope.READ, statements=0, limited=False, public=True)
 async def health(context: Context, arguments: Nothing) -> Health:
     """Say that the process lives, and whether its database answers.
 
@@ -55,10 +52,7 @@ async def health(context: Context, arguments: Nothing) -> Health:
     return _health(context, "down" if await context.services.availability.error() else "up")
 
 
-@operation(
-    "server.ready", "GET /health/ready", command="ready", scope=Scope.READ, statements=1, limited=False,
-    reason="an MCP client has ping", public=True,
-)  # fmt: skip
+@operation("server.ready", Scope.READ, statements=1, limited=False, public=True)
 async def ready(context: Context, arguments: Nothing) -> Health:
     """Say whether the service can answer requests; 503 while its database does not answer or is starting.
 
@@ -107,10 +101,7 @@ class ServerInfo(TypedDict):
     sandbox_notice: NotRequired[str | None]
 
 
-@operation(
-    "server.info", "GET /server-info", tool="get_server_info", command="info", scope=Scope.READ,
-    statements=0, public=True,
-)  # fmt: skip
+@operation("server.info", Scope.READ, statements=0, public=True)
 async def info(context: Context, arguments: Nothing) -> ServerInfo:
     """Return the server's version and mode, and the addresses of its REST API, MCP and OpenAPI document."""
     settings = context.services.settings
@@ -196,7 +187,7 @@ observations, the last one of each writer the agent, the client, the attribution
 """
 
 
-@operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ, statements=2)
+@operation("server.stats", Scope.READ, statements=2)
 @within_budget()
 async def stats(context: Context, arguments: CountStats) -> Stats:
     """Count entities, observations and relationships by type, the events of the timeline, and who wrote."""
@@ -286,10 +277,8 @@ class SnapshotHealth(Budgeted):
 
 
 @operation(
-    "server.check_snapshots", "POST /health_check_snapshots", tool="health_check_snapshots",
-    command="snapshots check", scope=Scope.WRITE, statements=UNBOUNDED, heavy=True, idempotent=True,
-    sandbox=False,
-)  # fmt: skip
+    "server.check_snapshots", Scope.WRITE, statements=UNBOUNDED, heavy=True, idempotent=True, sandbox=False
+)
 @within_budget(is_receipt=True)
 async def check_snapshots(context: Context, arguments: CheckSnapshots) -> SnapshotHealth:
     """Derive every snapshot again from its observations, and compare it with the stored one.

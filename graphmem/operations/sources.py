@@ -104,7 +104,7 @@ class SourcePage(IndexedPageEnvelope):
     sources: list[source_answers.Source]
 
 
-@operation("sources.list", "GET /sources", tool="list_sources", scope=Scope.READ, heavy=True)
+@operation("sources.list", Scope.READ, heavy=True)
 @within_budget("sources", is_page=True)
 async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
     """List the files that were stored, the newest first, by their names and texts, or by mime type.
@@ -158,10 +158,7 @@ class FoundInSources(AsOf, LeavesOut, Budgeted):
     hint: NotRequired[str]
 
 
-@operation(
-    "sources.search", "GET /sources/search", tool="search_sources", scope=Scope.READ, heavy=True,
-    errors=(NotFound,),
-)  # fmt: skip
+@operation("sources.search", Scope.READ, heavy=True, errors=(NotFound,))
 @within_budget("passages")
 async def search_sources(context: Context, arguments: SearchSources) -> FoundInSources:
     """Search the text of files: answer passages with file, page or line, a quotation, and what they mention.
@@ -209,10 +206,7 @@ class OneSource(source_answers.Source, Budgeted):
     document: NotRequired[TextPage]
 
 
-@operation(
-    "sources.get", "GET /sources/{source_id}", tool="get_source", scope=Scope.READ,
-    errors=(NotFound, FileNotParsed, *READING_ERRORS),
-)  # fmt: skip
+@operation("sources.get", Scope.READ, errors=(NotFound, FileNotParsed, *READING_ERRORS))
 @within_budget()
 async def get_source(context: Context, arguments: GetSource) -> OneSource:
     """Return what is known of one file: its hash, size and mime type, and the names it was stored under.
@@ -279,10 +273,7 @@ class FileUrl(TypedDict):
     expires_at: str
 
 
-@operation(
-    "sources.url", "GET /get_file_url", tool="retrieve_file_url", scope=Scope.READ, statements=3, heavy=True,
-    errors=(NotFound, SourceAmbiguous),
-)  # fmt: skip
+@operation("sources.url", Scope.READ, statements=3, heavy=True, errors=(NotFound, SourceAmbiguous))
 async def get_file_url(context: Context, arguments: GetFileUrl) -> FileUrl:
     """Return a URL of a file: whoever has it may fetch the file until it expires, without a credential."""
     source = await _named_source(context, arguments.path)

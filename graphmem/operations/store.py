@@ -106,8 +106,8 @@ class Stored(StoredFile, InterpretedFile, Budgeted):
 
 
 @operation(
-    "store", "POST /store", tool="store", scope=Scope.WRITE, statements=6, typed=True, withheld=True,
-    takes_file=True, errors=(StoreRefused, VersionConflict, ObjectStoreUnavailable, *FILE_ERRORS),
+    "store", Scope.WRITE, statements=6, typed=True, withheld=True, takes_file=True,
+    errors=(StoreRefused, VersionConflict, ObjectStoreUnavailable, *FILE_ERRORS),
 )  # fmt: skip
 @within_budget(is_receipt=True)
 async def store(context: Context, arguments: Store) -> Stored:

@@ -133,11 +133,7 @@ class Subscribed(TypedDict):
     webhook_secret: NotRequired[str]
 
 
-@operation(
-    "subscriptions.add", "POST /subscribe", scope=Scope.WRITE,
-    reason="a model that is misled could send what is stored to any address", sandbox=False,
-    errors=(InvalidDelivery, NotFound),
-)  # fmt: skip
+@operation("subscriptions.add", Scope.WRITE, sandbox=False, errors=(InvalidDelivery, NotFound))
 async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
     """Subscribe to what changes from now on: by signed requests to a URL, or on the event stream.
 
@@ -234,10 +230,7 @@ class Unsubscribed(TypedDict):
     subscription_id: str
 
 
-@operation(
-    "subscriptions.remove", "POST /unsubscribe", tool="unsubscribe", scope=Scope.WRITE, sandbox=False,
-    errors=(NotFound,),
-)  # fmt: skip
+@operation("subscriptions.remove", Scope.WRITE, sandbox=False, errors=(NotFound,))
 async def unsubscribe(context: Context, arguments: NameSubscription) -> Unsubscribed:
     """Remove a subscription. What is being sent at this moment still arrives."""
     await stored_subscriptions.remove(context, arguments.subscription_id)
@@ -271,10 +264,7 @@ class SubscriptionPage(PageEnvelope):
     subscriptions: list[SubscriptionAnswer]
 
 
-@operation(
-    "subscriptions.list", "GET /subscriptions", tool="list_subscriptions",
-    scope=Scope.READ, sandbox=False,
-)  # fmt: skip
+@operation("subscriptions.list", Scope.READ, sandbox=False)
 @within_budget("subscriptions", is_page=True)
 async def list_subscriptions(context: Context, arguments: Paged) -> SubscriptionPage:
     """List the subscriptions of the caller's account: whether each is active, and what failed last."""

@@ -79,8 +79,7 @@ class TimelinePage(AsOf, Warned, IndexedPageEnvelope):
 
 @operation(
     # As of a time: up to 7 statements for each 100 of 2,000 entities.
-    "timeline.list", "GET /timeline", tool="list_timeline_events", scope=Scope.READ, statements=150,
-    errors=(NotFound,),
+    "timeline.list", Scope.READ, statements=150, errors=(NotFound,),
 )  # fmt: skip
 @within_budget("events")
 async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePage:
@@ -148,10 +147,7 @@ class FoundEvent(AsOf):
     event: Event
 
 
-@operation(
-    "timeline.get", "GET /timeline/{event_id}", tool="retrieve_timeline_event", scope=Scope.READ,
-    statements=5, errors=(NotFound,),
-)  # fmt: skip
+@operation("timeline.get", Scope.READ, statements=5, errors=(NotFound,))
 async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     """Return one timeline event, now or as of a time, with its field and its observation.
 

@@ -42,8 +42,8 @@ class SourceChange(WithdrawalResult):
 
 
 @operation(
-    "sources.withdraw", "POST /sources/{source_id}/withdraw", tool="withdraw_source", scope=Scope.WRITE,
-    statements=18, destructive=True, idempotent=True, sandbox=False, errors=(NotFound,),
+    "sources.withdraw", Scope.WRITE, statements=18, destructive=True, idempotent=True, sandbox=False,
+    errors=(NotFound,),
 )  # fmt: skip
 async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceChange:
     """Withdraw a file: nothing that was stored with it counts any more. It can be reinstated.
@@ -56,10 +56,7 @@ async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceCh
     return {"source_id": arguments.source_id, **answer}
 
 
-@operation(
-    "sources.reinstate", "POST /sources/{source_id}/reinstate", tool="reinstate_source", scope=Scope.WRITE,
-    idempotent=True, sandbox=False, errors=(NotFound,),
-)  # fmt: skip
+@operation("sources.reinstate", Scope.WRITE, idempotent=True, sandbox=False, errors=(NotFound,))
 async def reinstate_source(context: Context, arguments: ChangeSource) -> SourceChange:
     """Reinstate a withdrawn file: what was stored with it counts again, before and since the withdrawal.
 
@@ -82,9 +79,8 @@ class InterpretationChange(WithdrawalResult):
 
 
 @operation(
-    "interpretations.withdraw", "POST /interpretations/{interpretation_id}/withdraw",
-    tool="withdraw_interpretation", scope=Scope.WRITE, statements=16, destructive=True, idempotent=True,
-    sandbox=False, errors=(NotFound,),
+    "interpretations.withdraw", Scope.WRITE, statements=16, destructive=True, idempotent=True, sandbox=False,
+    errors=(NotFound,),
 )  # fmt: skip
 async def withdraw_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
     """Withdraw one reading of a file: nothing that it observed counts any more. It can be reinstated.
@@ -96,10 +92,7 @@ async def withdraw_interpretation(context: Context, arguments: ChangeInterpretat
     return {"interpretation_id": arguments.interpretation_id, **answer}
 
 
-@operation(
-    "interpretations.reinstate", "POST /interpretations/{interpretation_id}/reinstate",
-    tool="reinstate_interpretation", scope=Scope.WRITE, idempotent=True, sandbox=False, errors=(NotFound,),
-)  # fmt: skip
+@operation("interpretations.reinstate", Scope.WRITE, idempotent=True, sandbox=False, errors=(NotFound,))
 async def reinstate_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
     """Reinstate a withdrawn interpretation: what it observed counts again, unless its file is withdrawn."""
     subject = ("interpretation", arguments.interpretation_id)
@@ -141,8 +134,8 @@ class ChangeWriting(OneWriter):
 
 
 @operation(
-    "writings.withdraw", "POST /withdraw", tool="withdraw_writings", command="withdraw", scope=Scope.WRITE,
-    statements=16, destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
+    "writings.withdraw", Scope.WRITE, statements=16, destructive=True, idempotent=True, sandbox=False,
+    errors=_ERRORS,
 )  # fmt: skip
 async def withdraw_writings(context: Context, arguments: ChangeWriting) -> WithdrawalResult:
     """Withdraw what one writer wrote, or one transaction: it counts no more. It can be reinstated.
@@ -155,10 +148,7 @@ async def withdraw_writings(context: Context, arguments: ChangeWriting) -> Withd
     return await change(context, "writings.withdraw", arguments, "exclude", arguments.subject)
 
 
-@operation(
-    "writings.reinstate", "POST /reinstate", tool="reinstate_writings", command="reinstate",
-    scope=Scope.WRITE, statements=16, idempotent=True, sandbox=False, errors=_ERRORS,
-)  # fmt: skip
+@operation("writings.reinstate", Scope.WRITE, statements=16, idempotent=True, sandbox=False, errors=_ERRORS)
 async def reinstate_writings(context: Context, arguments: ChangeWriting) -> WithdrawalResult:
     """Reinstate what was withdrawn by writer or transaction: give the same arguments as to withdraw it."""
     return await change(context, "writings.reinstate", arguments, "include", arguments.subject)
@@ -177,8 +167,8 @@ class ChangeQuarantine(OneWriter):
 
 
 @operation(
-    "agents.quarantine", "POST /agents/quarantine", tool="quarantine_writer", scope=Scope.WRITE, statements=7,
-    destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
+    "agents.quarantine", Scope.WRITE, statements=7, destructive=True, idempotent=True, sandbox=False,
+    errors=_ERRORS,
 )  # fmt: skip
 async def quarantine(context: Context, arguments: ChangeQuarantine) -> WithdrawalResult:
     """Keep what a writer writes from now on apart: it is stored, and does not count until it is released.
@@ -190,10 +180,7 @@ async def quarantine(context: Context, arguments: ChangeQuarantine) -> Withdrawa
     return await _quarantined(context, "agents.quarantine", arguments, is_released=False)
 
 
-@operation(
-    "agents.release", "POST /agents/release", tool="release_writer", scope=Scope.WRITE, statements=7,
-    idempotent=True, sandbox=False, errors=_ERRORS,
-)  # fmt: skip
+@operation("agents.release", Scope.WRITE, statements=7, idempotent=True, sandbox=False, errors=_ERRORS)
 async def release(context: Context, arguments: ChangeQuarantine) -> WithdrawalResult:
     """End the quarantine of a writer: what it wrote meanwhile counts, and so does what it writes next."""
     return await _quarantined(context, "agents.release", arguments, is_released=True)
@@ -301,10 +288,7 @@ class UndoResult(WithdrawalResult):
     kept: NotRequired[list[str]]
 
 
-@operation(
-    "undo", "POST /undo", tool="undo", scope=Scope.WRITE, statements=16, destructive=True, sandbox=False,
-    errors=_ERRORS,
-)  # fmt: skip
+@operation("undo", Scope.WRITE, statements=16, destructive=True, sandbox=False, errors=_ERRORS)
 async def undo(context: Context, arguments: Undo) -> UndoResult:
     """Take back the caller's own newest transaction, the `last` ones, those `since` a time, or one by its id.
 

@@ -7,7 +7,7 @@ import re
 
 from typer.testing import CliRunner
 
-from graphmem import arguments
+from graphmem import arguments, tables
 from graphmem.api.openapi import document
 from graphmem.api.public_paths import is_public
 from graphmem.api.rest_routes import ROUTES
@@ -40,6 +40,10 @@ def test_every_setting_but_those_of_tests_stands_in_the_reference() -> None:
         "heavy_wait", "retry_seconds", "oauth_refresh_grace", "objects_connect_timeout",
         "objects_read_timeout", "objects_attempts",
     }  # fmt: skip
+
+
+def test_the_table_of_faces_has_a_row_for_each_operation() -> None:
+    assert tables.read("operations/faces").keys() == REGISTRY.keys()
 
 
 @walk_over("operation", OPERATIONS)
