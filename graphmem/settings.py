@@ -1,7 +1,6 @@
-"""All settings: name, default, description and environment variable.
+"""All settings: name, default and environment variable. ``settings.toml`` says what each is for.
 
-A command makes one frozen :class:`Settings` and passes it on; it is never a global. The text below a setting
-is its row in the table of ``docs/reference.md``.
+A command makes one frozen :class:`Settings` and passes it on; it is never a global.
 """
 
 import os
@@ -72,249 +71,92 @@ class Settings(BaseSettings):
     )
 
     env: Literal["development", "production", "demo", "test", "sandbox"] = "development"
-    """The instance: it selects the default port and the default data directory. `sandbox` turns
-    GRAPHMEM_SANDBOX on.
-    """
     data_dir: Path | None = None
-    """Directory of the database, its password and the logs. Default: one per env in the platform's directory
-    for user data.
-    """
     cache_dir: Path | None = None
-    """Directory of downloaded Neo4j files. Default: the user's cache directory."""
     host: str = "127.0.0.1"
-    """Address that `graphmem serve` binds."""
     port: values.Port | None = None
-    """Port that `graphmem serve` binds. Default: 3080, in production 3180."""
     base_url: str | None = None
-    """Address of a running service. The command line then sends its requests there."""
     public_url: values.Url | None = None
-    """Address at which others reach this service, such as that of a proxy; `/server-info` tells it. Default:
-    GRAPHMEM_BASE_URL, else the address that is bound.
-    """
     allowed_hosts: values.Texts = ()
-    """Host names that the service accepts besides loopback names and that of GRAPHMEM_PUBLIC_URL, separated
-    by commas. Default: none; every name if a token is set, another address than loopback is bound, and
-    GRAPHMEM_PUBLIC_URL is not set.
-    """
     cors_origins: values.Origins = ()
-    """Origins whose web pages may call the service, such as https://app.example.org, separated by commas.
-    Default: none but the pages of the service's own hosts.
-    """
     webhook_allow: values.Origins = ()
-    """Origins to which webhooks may go whatever their address, such as http://127.0.0.1:9000, separated by
-    commas: whoever may subscribe reaches them. Default: none; every other webhook goes to public addresses.
-    """
     bearer_token: SecretStr | None = _named("SERVICE_BEARER_TOKEN", None)
-    """Token that callers must send; at least 32 characters."""
     root_key: SecretStr | None = None
-    """The root key of a sealed instance: its 24 words, or 64 hexadecimal digits. Default: the file that
-    `graphmem init --encrypt` wrote, or the keyring.
-    """
     root_key_dir: Path | None = None
-    """Directory of the files of root keys, outside the data directory. Default: `keys` in the user's
-    directory for configuration.
-    """
     key_file: Path | None = None
-    """File of the data keys of a sealed instance, which its root key wraps. Default: `keys.json` in the data
-    directory. All processes of one instance need the same file.
-    """
     aauth_mode: Literal["off", "verify", "required"] = _named("SERVICE_AAUTH_MODE", "verify")
-    """What becomes of signatures of agents: off ignores them, verify refuses a wrong one, required refuses
-    writes without one too.
-    """
     aauth_strict: bool = _named("SERVICE_AAUTH_STRICT", False)
-    """Whether keys and tokens of agents must name their algorithm, Ed25519 or ES256. Else a key without
-    `alg`, or with EdDSA, is for the algorithm of its curve.
-    """
     min_tier: TierName = _named("SERVICE_MIN_TIER", "anonymous")
-    """Least tier of a caller that writes: anonymous, unverified_client (a client with a name), software (an
-    agent that signs) or operator_attested (one for which an issuer vouches).
-    """
     aauth_issuers: values.Issuers = _named("SERVICE_AAUTH_ISSUERS", "")
-    """Issuers of agents' tokens that are trusted: a JSON object, or the file that has it, with the JWKS of
-    each issuer, or null where the issuer's own address names its keys. Default: none.
-    """
     agent_key: str | None = None
-    """Key with which this program signs what it sends, as an agent: a file with a private JSON Web Key, or a
-    name that `graphmem auth keygen` keeps. Default: none, nothing is signed.
-    """
     agent_token: Path | None = None
-    """File with the token that an issuer gave the agent; it is read each time."""
     agent_subject: values.AgentSubject | None = None
-    """Name that the agent gives itself where it has no token of an issuer, such as aauth:planner@example.org.
-    """
     neo4j_uri: values.Neo4jUrl | None = _shared(None, "NEO4J_URI")
-    """Address of a Neo4j server (bolt://, neo4j://, neo4j+s://). Default: the embedded Neo4j."""
     neo4j_username: str = _shared("neo4j", "NEO4J_USERNAME")
-    """User name at NEO4J_URI."""
     neo4j_password: SecretStr = _shared(SecretStr(""), "NEO4J_PASSWORD")
-    """Password at NEO4J_URI."""
     neo4j_database: str = _shared("neo4j", "NEO4J_DATABASE")
-    """Database at NEO4J_URI."""
     neo4j_version: str = "5.26"
-    """Version of the embedded Neo4j."""
     neo4j_heap: str = "512m"
-    """Heap of the embedded Neo4j."""
     neo4j_page_cache: str = "128m"
-    """Page cache of the embedded Neo4j."""
     neo4j_start_timeout: values.Seconds = 120.0
-    """Seconds that the embedded Neo4j may take to start."""
     disk_reserve: Annotated[int, Field(ge=0)] = 256_000_000
-    """Bytes that writes leave free on the disk of the embedded Neo4j, which fails on a full disk."""
     backup_days: Annotated[int, Field(ge=0)] = 7
-    """Days after the last backup, or after the database was made, from which `graphmem status` and `graphmem
-    doctor` say that a backup is due; 0: never.
-    """
     pool_size: values.Count = 64
-    """Largest number of connections of one process to Neo4j."""
     heavy_queries: values.Count | None = None
-    """Searches, walks and scans that one process runs at once. Default: one less than the cores."""
     max_body_bytes: Annotated[int, Field(ge=1024)] = 10_000_000
-    """Largest JSON body in bytes, without the file that it holds; a larger one is refused with 413."""
     limit_reads: values.RateLimits = "60000/minute"
-    """Reads of one credential, or of one address that sends none, such as 600/minute; several limits are
-    separated by `;`; off: no limit. Each process counts for itself.
-    """
     limit_writes: values.RateLimits = "30000/minute"
-    """Writes, likewise."""
     limit_heavy: values.RateLimits = "12000/minute"
-    """Searches, walks, context and scans, likewise."""
     limit_auth: values.RateLimits = "120/minute"
-    """Requests of one address to the OAuth routes, likewise."""
     limit_registrations: values.RateLimits = "10/minute"
-    """Registrations of OAuth clients by one address, likewise."""
     limit_failures: values.RateLimits = "60/minute"
-    """Failed attempts of one address to authenticate, likewise. Beyond it only credentials that have been
-    good before are tried.
-    """
     oauth_client_documents: bool = True
-    """Whether an OAuth client may be known by the address of its metadata document, which the service then
-    fetches. Turn it off where there is no way out; clients then register.
-    """
     trusted_proxies: values.Proxies = ()
-    """Addresses of proxies whose X-Forwarded-For names the caller for the limits, separated by commas.
-    Default: none; the address of the connection counts.
-    """
     limit_reports: values.RateLimits = "5/minute"
-    """Reports of abuse by one address, in a public sandbox."""
     max_file_bytes: values.FileBytes = 52_428_800
-    """Largest file in bytes; a larger one is refused with 413."""
     sandbox: bool = _shared(False)
-    """Be a public sandbox: every caller is one shared account, what one visitor could spoil for others is
-    refused, and all data is wiped every Sunday at 00:00 UTC. Its limits are stricter unless they are set. It
-    starts on an empty database or on that of a sandbox, and on no other.
-    """
     sandbox_contact: Annotated[str, Field(max_length=200)] | None = None
-    """E-mail address for abuse, which the sandbox's terms name."""
     sandbox_seed: Path | None = None
-    """Folder of JSON files that a sandbox stores after each wipe. Default: the examples."""
     merge_rules_off: values.MergeRules = _shared(())
-    """Alternatives of identity rules by which no entity is merged, as type:fields, such as person:name or
-    event:title, separated by commas. Default: none; every alternative merges.
-    """
     embedding_url: values.Url | None = _shared(None)
-    """Address of a service that makes vectors of 256 dimensions (POST …/embeddings). Default: a small model
-    in this process.
-    """
     embedding_model: values.Name = _shared("text-embedding-3-small")
-    """Model that GRAPHMEM_EMBEDDING_URL is asked for."""
     embedding_key: SecretStr | None = _shared(None)
-    """Key for GRAPHMEM_EMBEDDING_URL, sent as a bearer token."""
     embedding_timeout: values.Seconds = 10.0
-    """Seconds that GRAPHMEM_EMBEDDING_URL may take, retries included."""
     embedding_floor: Annotated[float, Field(ge=-1, le=1)] = _shared(0.3)
-    """Least cosine similarity at which vectors of GRAPHMEM_EMBEDDING_URL count as related."""
     search_memory: values.Count = 512
-    """Megabytes for copies of owners' entities in memory, which searches compare whole: about 1 for 1,000
-    entities of 25 words, 20 for 1,000 of 2,500 words. Searches of an owner who does not fit are refused. The
-    text of files takes up to half as much besides, about 100 for 1,000 documents of 20
-    pages.
-    """
     search_disk: values.Count = 8_192
-    """Megabytes for the files of these copies, in `search` of the data directory: about 1 for 2,000 entities
-    of 25 words. An owner whose copy takes more than 8 MB is searched in such a file with little memory, and
-    at once after a restart. Beyond it, the files that were used longest ago are removed, to be made anew. A
-    sealed instance has none.
-    """
     llm_url: values.Url | None = _shared(None)
-    """Address of a service with a language model (POST …/chat/completions, with JSON schemas) that may read
-    files. Their text is sent there. Default: none; files are read by rules alone.
-    """
     llm_model: values.Name | None = _shared(None)
-    """Model that GRAPHMEM_LLM_URL is asked for; needed with it."""
     llm_key: SecretStr | None = _shared(None)
-    """Key for GRAPHMEM_LLM_URL, sent as a bearer token."""
     llm_input_characters: Annotated[int, Field(ge=1_000)] = _shared(20_000)
-    """Characters of a document in one call of the language model; a longer one is cut into pieces."""
     llm_output_tokens: Annotated[int, Field(ge=256)] = _shared(8_000)
-    """Tokens that one answer of the language model may have."""
     llm_calls: values.Count = _shared(50)
-    """Calls of the language model for one document. What is longer is not read, and a warning says so."""
     llm_timeout: values.Seconds = 120.0
-    """Seconds that one call of the language model may take, retries included."""
     objects_bucket: values.Bucket | None = _shared(None)
-    """Bucket of S3, or of a store that speaks its protocol, that keeps the bytes of files. Credentials are
-    found as by every AWS program, such as in AWS_ACCESS_KEY_ID. Default: the directory `objects` of the data
-    directory.
-    """
     objects_prefix: values.BucketFolder = _shared("")
-    """Folder in the bucket; instances must not share one."""
     objects_endpoint: values.StoreUrl | None = _shared(None)
-    """Address of the store. Default: that of AWS."""
     objects_region: str | None = _shared(None)
-    """Region of the bucket. Default: as for every AWS program."""
     objects_path_style: bool | None = _shared(None)
-    """Put the bucket into the path of requests, not into the host name. Default: true with
-    GRAPHMEM_OBJECTS_ENDPOINT.
-    """
     objects_encryption: Literal["AES256", "aws:kms"] | None = _shared(None)
-    """How the store is asked to encrypt objects: AES256 or aws:kms."""
     objects_kms_key: str | None = _shared(None)
-    """Id of the key for aws:kms."""
     interpret_files: bool = _shared(True)
-    """Whether files that are stored alone are interpreted at once."""
     phone_region: values.Country | None = _shared(None)
-    """Country of phone numbers without a country code in a look-up, such as DE."""
     time_zone: values.TimeZone = _shared("UTC")
-    """Time zone of the days in a question, such as Europe/Berlin: "due today". A request over REST may name
-    another with `Prefer: timezone=Asia/Tokyo`.
-    """
     mcp_tools: ToolsetName = "core"
-    """Tools that MCP lists unless the client chooses: core, full, readonly or memory."""
     file_roots: values.Directories = ()
-    """Directories of this machine below which `file_path` may name a file, separated by commas. Default:
-    none. Commands, and MCP over stdio, read the files of their user themselves.
-    """
     confine: Literal["auto", "require", "off"] = "auto"
-    """Confinement of the processes that parse files: auto confines them where the system can, require refuses
-    files where it cannot, off leaves them unconfined.
-    """
     max_waiting: values.Count = 2_000
-    """Writes that may wait for one owner; more are refused with 503."""
     body_timeout: values.Seconds = 30.0
-    """Seconds that a client may take to send a body."""
     shutdown_seconds: values.Seconds = 20.0
-    """Seconds that running requests may take to finish once the service is told to stop."""
     receipts: Literal["off", "mcp", "all"] = "off"
-    """Receipts of what contexts, searches and look-ups tell: off, mcp (to agents, hooks too) or all."""
     receipts_days: values.Count = 90
-    """Days for which receipts are kept."""
     receipts_mb: values.Count = 200
-    """Megabytes of receipts of one owner; beyond it the oldest are dropped."""
     offline: bool = False
-    """Run commands in their own process, without the local service."""
     update_index: str = "https://pypi.org"
-    """Address of the package index that `graphmem update check` asks, or off."""
     service_idle_seconds: Annotated[float, Field(ge=0)] = 1800.0
-    """Seconds without a request after which the local service ends by itself; 0: it stays."""
     practice: bool = True
-    """Once nobody has called the service for a minute, run 200 stores that are rolled back: the first stores
-    are then as quick as later ones. It takes some 15 s of a core after each start.
-    """
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """Lowest level that is logged."""
     log_json: bool = False
-    """Write the log to the console too, as JSON lines."""
 
     # Nobody sets what follows: these are settings so that tests can.
     neo4j_fast_start: bool = False

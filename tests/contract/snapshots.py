@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
-import inspect
-import itertools
 import json
 import re
 import sys
@@ -20,6 +17,7 @@ import typer
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 import graphmem.runtime  # noqa: F401  (fills the registry)
+from graphmem import tables
 from graphmem.api import openapi
 from graphmem.api.rest_routes import ROUTES
 from graphmem.cli.commands import LISTED as COMMANDS
@@ -179,29 +177,14 @@ def settings() -> Iterator[str]:
     """Yield the table of settings."""
     yield "| variable | default | |"
     yield "|---|---|---|"
-    described = _texts_of_settings()
+    described = tables.read("settings")
     for name, info in Settings.model_fields.items():
         if name not in described:
             continue
         default = (
             "" if info.default in (None, (), "") or "SecretStr" in repr(info.default) else f"`{info.default}`"
         )
-        yield f"| `{variable(name)}` | {default} | {described[name]} |"
-
-
-def _texts_of_settings() -> dict[str, str]:
-    """Return the text below each setting in the source. What only tests set has none."""
-    [declared] = [
-        node
-        for node in ast.parse(inspect.getsource(sys.modules[Settings.__module__])).body
-        if isinstance(node, ast.ClassDef) and node.name == Settings.__name__
-    ]
-    return {
-        field.target.id: _flat(str(text.value.value))
-        for field, text in itertools.pairwise(declared.body)
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
-    }
+        yield f"| `{variable(name)}` | {default} | {_flat(described[name])} |"
 
 
 def errors() -> Iterator[str]:

@@ -35,6 +35,7 @@ def test_the_snapshots_and_the_reference_are_current() -> None:
 
 def test_every_setting_but_those_of_tests_stands_in_the_reference() -> None:
     page = snapshots.REFERENCE.read_text(encoding="utf-8")
+    assert tables.read("settings").keys() <= Settings.model_fields.keys()
     assert {name for name in Settings.model_fields if f"`{variable(name)}`" not in page} == {
         "neo4j_fast_start", "acquisition_timeout", "connection_timeout", "read_timeout", "write_timeout",
         "heavy_wait", "retry_seconds", "oauth_refresh_grace", "objects_connect_timeout",
