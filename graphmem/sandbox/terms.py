@@ -4,6 +4,7 @@
 """
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 from typing_extensions import TypedDict
@@ -19,22 +20,6 @@ SUMMARY: Final = (
     "UTC. Store no personal data and no secrets. Read GET /sandbox/terms before you write."
 )
 """What the instructions of MCP and the page say at their beginning."""
-_TEXT: Final = """\
-# Terms of this sandbox
-
-1. Everybody is the same account here. Whatever you store, files included, everybody can read.
-2. All of it is wiped every {reset}, and the example world is stored again. Store nothing that you need.
-3. Store no personal data, no secrets, nothing unlawful and nothing of which you lack the rights.
-4. Merging, splitting, changes of schemas, checks of all snapshots, undo, withdrawals and quarantine, \
-grants, webhooks, keys, accounts and backups are off: they answer 403 SANDBOX_DISABLED. What is deleted can \
-be restored.
-5. Requests are limited for each network address: {writes} writes, {heavy} searches and walks, {reads} other \
-reads. A file has at most {megabytes:g} MB.
-6. Report abuse with POST /sandbox/report (`reason`, `description`). When it is confirmed, what it is \
-about is erased at once, or everything.
-7. Of a report, a keyed hash of your network address is stored until it is decided, and personal data in its \
-description is replaced first. There is no guarantee of any kind.
-"""
 
 
 def instructions_of(text: str, *, is_sandbox: bool) -> str:
@@ -78,7 +63,7 @@ def notice(now: int) -> str | None:
 
 
 def terms_of(settings: Settings, now: int) -> Terms:
-    text = _TEXT.format(
+    text = Path(__file__).with_suffix(".md").read_text("utf-8").format(
         reset=WEEKLY_RESET, writes=settings.limit_writes, heavy=settings.limit_heavy,
         reads=settings.limit_reads, megabytes=settings.max_file_bytes / 1_000_000,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final, Self
 
 from graphmem.model import facts, identity
@@ -18,14 +19,10 @@ Call = Callable[[str, Mapping[str, Any]], Row]  # calls an operation by its name
 PAGE: Final = 500
 FEW_ENTITIES: Final = 1_000
 """Up to so many entities that filters chose are asked for one by one; of more, whole lists are read."""
-TABLES: Final = """
-CREATE TABLE entity (id TEXT PRIMARY KEY, type TEXT, name TEXT, row TEXT);
-CREATE TABLE merged (id TEXT PRIMARY KEY, into_id TEXT);
-CREATE TABLE observation (id TEXT PRIMARY KEY, entity_id TEXT, observed_at TEXT, row TEXT);
-CREATE TABLE relationship (id TEXT PRIMARY KEY, source TEXT, target TEXT, type TEXT, row TEXT);
-CREATE TABLE source (id TEXT PRIMARY KEY, row TEXT);
-CREATE TABLE identity (entity_id TEXT PRIMARY KEY, row TEXT);
-"""
+
+
+def _script(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.sql").read_text("utf-8")
 
 
 def compact(value: Any) -> str:
@@ -39,7 +36,7 @@ class ExportSpool:
         """Make an empty one. ``tell``: called with what was read so far, such as ``500 entities``."""
         self._call, self._tell = call, tell
         self._database = sqlite3.connect("", isolation_level=None)
-        self._database.executescript(TABLES)
+        self._database.executescript(_script("tables"))
         self._database.execute("BEGIN")
 
     def __enter__(self) -> Self:
@@ -125,18 +122,7 @@ class ExportSpool:
 
     def _settle(self) -> None:
         """Give observations of merged entities to what these are merged into; drop what is not exported."""
-        self._database.executescript("""
-            WITH RECURSIVE root(id, into_id) AS (
-              SELECT id, into_id FROM merged
-              UNION SELECT root.id, merged.into_id FROM root JOIN merged ON merged.id = root.into_id)
-            UPDATE observation SET entity_id = root.into_id FROM root
-            WHERE root.id = observation.entity_id AND root.into_id IN (SELECT id FROM entity);
-            DELETE FROM observation WHERE entity_id NOT IN (SELECT id FROM entity);
-            DELETE FROM relationship WHERE source NOT IN (SELECT id FROM entity)
-              OR target NOT IN (SELECT id FROM entity);
-            CREATE INDEX by_entity ON observation (entity_id, observed_at, id);
-            CREATE INDEX by_source ON relationship (source, type, target);
-        """)
+        self._database.executescript(_script("settle"))
 
     def observations(self, entity_id: str | None = None) -> Iterator[Row]:
         """Yield the observations of one entity, or of all that are exported; the earliest first."""
