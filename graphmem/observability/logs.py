@@ -249,33 +249,21 @@ class _LogFile:
         return True
 
     def write(self, lines: list[str]) -> None:
-        begun = 0
-        size = self._size() if lines else 0
-        encoded = [f"{line}\n".encode(errors="backslashreplace") for line in lines]
-        for i, line in enumerate(encoded):
-            if size >= FILE_BYTES:
-                self._append(encoded[begun:i])
-                self._replace()
-                begun, size = i, 0
-            size += len(line)
-        self._append(encoded[begun:])
+        rest = "".join(f"{line}\n" for line in lines).encode(errors="backslashreplace")
+        if rest and os.fstat(self._opened()).st_size >= FILE_BYTES:
+            self._replace()
+        while rest:
+            rest = rest[os.write(self._opened(), rest) :]
 
     def close(self) -> None:
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
-    def _size(self) -> int:
+    def _opened(self) -> int:
         if self._file is None:
             self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        return os.fstat(self._file).st_size
-
-    def _append(self, lines: list[bytes]) -> None:
-        rest = b"".join(lines)
-        while rest:
-            self._size()
-            assert self._file is not None
-            rest = rest[os.write(self._file, rest) :]
+        return self._file
 
     def _replace(self) -> None:
         """Begin a new file, and keep the last ones under the names ``.1`` to ``.5``."""
