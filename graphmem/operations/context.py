@@ -40,8 +40,7 @@ class RetrieveContext(Arguments):
         Annotated[Text, Field(min_length=1)] | None,
         Spelled("query", "text", option="question"),
         ReadAs("words"),
-        Field(description="A sentence, a name or a topic."),
-    ] = None
+    ] = Field(default=None, description="A sentence, a name or a topic.")
     entity_id: Annotated[EntityId | None, Field(description="The entity to answer about.")] = None
     entity_type: EntityType | None = None
     at: At = None
@@ -55,14 +54,11 @@ class RetrieveContext(Arguments):
     fields: Annotated[
         FieldNames, Field(description="Only lines of these fields or relationship types; all if empty.")
     ] = EVERY_FIELD
-    format: Annotated[Format, Field(description="text: a line per entity. fields: an object per fact.")] = (
-        "text"
-    )
+    format: Format = Field(default="text", description="text: a line per entity. fields: an object per fact.")
     newest_first: Annotated[bool, Field(description=NEWEST_FIRST)] = False
-    provenance: Annotated[
-        Literal["none", "ids"] | None,
-        Field(description="ids: also each observation's id; default of the format fields."),
-    ] = None
+    provenance: Literal["none", "ids"] | None = Field(
+        default=None, description="ids: also each observation's id; default of the format fields."
+    )
 
 
 @operation(

@@ -27,11 +27,9 @@ from graphmem.writing import DismissalRequest, DismissedPair
 class FindDuplicates(Paged):
     entity_type: EntityType | None = None
     entity_id: EntityId | None = Field(default=None, description="Only pairs with this entity.")
-    threshold: Annotated[
-        float,
-        Field(ge=similarity.LOWEST_THRESHOLD, le=1, description="Least score of a pair, 0.5 to 1."),
-        NoBool,
-    ] = 0.85
+    threshold: Annotated[float, NoBool] = Field(
+        default=0.85, ge=similarity.LOWEST_THRESHOLD, le=1, description="Least score of a pair, 0.5 to 1."
+    )
     include_dismissed: bool = Field(default=False, description="Whether to list dismissed pairs too.")
     parted: bool = Field(default=False, description="Only what shares an address or number, and is parted.")
 

@@ -101,10 +101,8 @@ async def _target(context: Context, arguments: CreateObservation) -> str:
 class Correct(acceptance.Expecting, DryRun, Sized):
     entity_id: EntityId
     field: Annotated[
-        Annotated[str, Field(min_length=1, max_length=identity.NAME_LIMIT)] | None,
-        Spelled(option="field"),
-        Field(description="Name of the field."),
-    ] = None
+        Annotated[str, Field(min_length=1, max_length=identity.NAME_LIMIT)] | None, Spelled(option="field")
+    ] = Field(default=None, description="Name of the field.")
     value: Annotated[Any, Field(description="The right value, any JSON; null clears the field.")] = None
     corrections: dict[str, Any] | None = Field(
         default=None, min_length=1, description="Several fields, all or none, in place of `field`."

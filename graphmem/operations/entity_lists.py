@@ -83,10 +83,8 @@ class QueryEntities(Paged):
         AfterValidator(_known_order),
     ] = "entity_id"
     sort_order: Annotated[
-        Way,
-        BeforeValidator(lambda way: way.strip().lower() if isinstance(way, str) else way),
-        Field(description="Equal keys go by id, the same way."),
-    ] = "asc"
+        Way, BeforeValidator(lambda way: way.strip().lower() if isinstance(way, str) else way)
+    ] = Field(default="asc", description="Equal keys go by id, the same way.")
     include_snapshots: bool = Field(default=True, description="With their snapshots.")
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"

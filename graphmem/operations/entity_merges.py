@@ -28,10 +28,9 @@ class Merge(acceptance.Expecting, DryRun, Sized):
     target_entity_id: Annotated[
         EntityId, Spelled("to_entity_id"), Field(description="The survivor, into which it is merged.")
     ]
-    expected_version: Annotated[
-        acceptance.ExpectedVersion,
-        Field(description="Refuse the call unless this is the target's `version`."),
-    ] = None
+    expected_version: acceptance.ExpectedVersion = Field(
+        default=None, description="Refuse the call unless this is the target's `version`."
+    )
     merge_reason: Annotated[acceptance.Reason, Spelled("reason")] = None
     name_from: Annotated[Literal["target", "source"], Field(description="Whose name is shown.")] = "target"
 
@@ -40,11 +39,9 @@ class Unmerge(acceptance.Writing):
     source_entity_id: Annotated[
         EntityId, Spelled("entity_id", "from_entity_id"), Field(description="The merged entity.")
     ]
-    target_entity_id: Annotated[
-        EntityId | None,
-        Spelled("to_entity_id", option="target_entity_id"),
-        Field(description="The entity it is merged into. If given, it is checked."),
-    ] = None
+    target_entity_id: Annotated[EntityId | None, Spelled("to_entity_id", option="target_entity_id")] = Field(
+        default=None, description="The entity it is merged into. If given, it is checked."
+    )
     reason: acceptance.Reason = None
 
 

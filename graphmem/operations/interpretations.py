@@ -58,13 +58,10 @@ class CreateInterpretation(WithItems, acceptance.Writing, Sized):
         default=[], max_length=RELATIONSHIP_LIMIT, description="Relationships between entities."
     )
     interpreter: InterpreterName = Field(default=BY_AGENT, description="Who read it; default: agent.")
-    interpreter_version: Annotated[
-        Annotated[str, Field(min_length=1, max_length=64), NotBlank],
-        Field(description="Version of the interpreter."),
-    ] = "1"
-    model: Annotated[str | None, Field(max_length=255, description="The language model, if one read it.")] = (
-        None
+    interpreter_version: Annotated[str, Field(min_length=1, max_length=64), NotBlank] = Field(
+        default="1", description="Version of the interpreter."
     )
+    model: str | None = Field(default=None, max_length=255, description="The language model, if one read it.")
     interpretation_config: dict[str, Any] = Field(default={}, description="What the reading depends on.")
 
 
@@ -155,10 +152,9 @@ def _parts(arguments: CreateInterpretation) -> Callable[[ItemReader], acceptance
 
 class ListInterpretations(Paged):
     source_id: SourceId | None = None
-    status: Annotated[
-        Literal["pending", "running", "completed", "failed"] | None,
-        Field(description="How far the interpretation is."),
-    ] = None
+    status: Literal["pending", "running", "completed", "failed"] | None = Field(
+        default=None, description="How far the interpretation is."
+    )
 
 
 class Interpretations(IndexedPageEnvelope):
@@ -209,12 +205,10 @@ async def get_interpretation(context: Context, arguments: GetInterpretation) -> 
 
 class Reinterpret(acceptance.Writing, Sized):
     source_id: SourceId | None = None
-    interpretation_id: Annotated[
-        InterpretationId | None,
-        Field(
-            description="Instead of a source: an interpretation, whose interpreter reads its source again."
-        ),
-    ] = None
+    interpretation_id: InterpretationId | None = Field(
+        default=None,
+        description="Instead of a source: an interpretation, whose interpreter reads its source again.",
+    )
     interpreter: InterpreterName | None = Field(
         default=None, description="Name of the interpreter; by default that of the format."
     )

@@ -35,11 +35,9 @@ class Neighbourhood(Paged):
     include_relationships: bool = Field(
         default=True, description="Whether the answer carries the relationships of the page."
     )
-    include_related: Annotated[
-        bool,
-        Spelled("include_related_entities"),
-        Field(description="Whether the answer carries the entities at their other ends."),
-    ] = True
+    include_related: Annotated[bool, Spelled("include_related_entities")] = Field(
+        default=True, description="Whether the answer carries the entities at their other ends."
+    )
     include_observations: bool = Field(
         default=False, description="Whether the answer carries the newest observations of the node."
     )

@@ -120,10 +120,8 @@ class History(ObservationPage):
 class EntityHistory(Paged):
     entity_id: EntityId
     field: Annotated[
-        Annotated[str, Field(max_length=identity.NAME_LIMIT)] | None,
-        Spelled("name", option="field"),
-        Field(description="Only observations of this field."),
-    ] = None
+        Annotated[str, Field(max_length=identity.NAME_LIMIT)] | None, Spelled("name", option="field")
+    ] = Field(default=None, description="Only observations of this field.")
     include_deleted: IncludeDeleted = False
 
 

@@ -33,12 +33,9 @@ class RelatedEntities(Paged):
         max_length=100,
         description="Follow only relationships of these types; all types if empty.",
     )
-    depth: Annotated[
-        int,
-        Spelled("max_hops"),
-        Field(ge=1, le=DEPTH_LIMIT, description=f"Steps from the entity at most, 1 to {DEPTH_LIMIT}."),
-        NoBool,
-    ] = 1
+    depth: Annotated[int, Spelled("max_hops"), NoBool] = Field(
+        default=1, ge=1, le=DEPTH_LIMIT, description=f"Steps from the entity at most, 1 to {DEPTH_LIMIT}."
+    )
     direction: Literal["both", "outgoing", "incoming"] = Field(
         default="both", description="Which way to follow relationships."
     )

@@ -34,10 +34,9 @@ class RegisterRelationshipType(Arguments):
     relationship_type: str = Field(
         max_length=200, description="Its name: a letter, then up to 63 letters, digits or _; any case."
     )
-    inverse: Annotated[
-        Annotated[str, Field(max_length=200)] | None,
-        Field(description="Name by which it is read from its target, such as EMPLOYS for WORKS_AT."),
-    ] = None
+    inverse: Annotated[str, Field(max_length=200)] | None = Field(
+        default=None, description="Name by which it is read from its target, such as EMPLOYS for WORKS_AT."
+    )
     description: Annotated[
         Annotated[str, Field(min_length=1, max_length=relationship.DESCRIPTION_LIMIT)] | None,
         Field(description="What it says of source and target; everybody who uses the database can read it."),
@@ -131,10 +130,9 @@ async def rename_relationship_type(
 
 
 class ListRelationshipTypes(Paged):
-    keyword: Annotated[
-        Annotated[str, Field(max_length=200), NotBlank] | None,
-        Field(description="Only types with this in their name, their inverse or their description."),
-    ] = None
+    keyword: Annotated[str, Field(max_length=200), NotBlank] | None = Field(
+        default=None, description="Only types with this in their name, their inverse or their description."
+    )
 
 
 class CountedRelationshipType(RelationshipTypeEntry):

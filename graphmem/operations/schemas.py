@@ -209,11 +209,10 @@ def _document(arguments: RegisterSchema) -> tuple[SchemaDocument, str | None]:
 
 class UpdateSchema(Changing):
     entity_type: EntityType
-    new_fields: Annotated[
-        dict[str, Any] | list[Any] | None,
-        Spelled("fields_to_add"),
-        Field(description="Fields to add: {name: type}, {name: {type, …}} or [{field_name, field_type, …}]."),
-    ] = None
+    new_fields: Annotated[dict[str, Any] | list[Any] | None, Spelled("fields_to_add")] = Field(
+        default=None,
+        description="Fields to add: {name: type}, {name: {type, …}} or [{field_name, field_type, …}].",
+    )
     fields_to_remove: list[str] = Field(
         default=[], max_length=500, description="Fields to take out and hide."
     )

@@ -85,14 +85,12 @@ SourceId = Annotated[str, Field(min_length=1, max_length=200, description="Id of
 
 
 class ListSources(Paged, ByWriter):
-    search: Annotated[
-        Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None,
-        Field(description="A part of the name of the file, or words that its text has in one passage."),
-    ] = None
-    mime_type: Annotated[
-        Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None,
-        Field(description="What the bytes are, such as application/pdf."),
-    ] = None
+    search: Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None = Field(
+        default=None, description="A part of the name of the file, or words that its text has in one passage."
+    )
+    mime_type: Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None = Field(
+        default=None, description="What the bytes are, such as application/pdf."
+    )
     interpreted: Annotated[
         bool | None, Field(description="False: only files that nobody has interpreted.")
     ] = None
@@ -132,12 +130,9 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
 
 
 class SearchSources(Sized):
-    search: Annotated[
-        Text | None,
-        Spelled("query", option="search"),
-        ReadAs("words"),
-        Field(description="Words, a question or an identifier."),
-    ] = None
+    search: Annotated[Text | None, Spelled("query", option="search"), ReadAs("words")] = Field(
+        default=None, description="Words, a question or an identifier."
+    )
     entity_id: Annotated[EntityId | None, Field(description="Only passages that mention this entity.")] = None
     at: At = None
     at_ingested: AtIngested = None

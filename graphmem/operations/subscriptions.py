@@ -67,10 +67,9 @@ Values = Annotated[bool, Field(description="Also the values of the fields, befor
 class FollowChanges(ChangeFilters):
     after: After = None
     values: Values = False
-    subscription_id: Annotated[
-        Annotated[str, Field(max_length=100)] | None,
-        Field(description="Of an active subscription, in place of filters."),
-    ] = None
+    subscription_id: Annotated[str, Field(max_length=100)] | None = Field(
+        default=None, description="Of an active subscription, in place of filters."
+    )
 
     @model_validator(mode="after")
     def _without_filters(self) -> Self:
@@ -85,14 +84,12 @@ SubscriptionId = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class Subscribe(ChangeFilters):
-    query: Annotated[
-        dict[str, Any] | None,
-        Field(
-            max_length=20,
-            description="In place of filters, a body of `POST /entities/query` with `filters` and `search`: "
-            "each change says that an entity begins or ceases to be an answer.",
-        ),
-    ] = None
+    query: dict[str, Any] | None = Field(
+        default=None,
+        max_length=20,
+        description="In place of filters, a body of `POST /entities/query` with `filters` and `search`: "
+        "each change says that an entity begins or ceases to be an answer.",
+    )
 
     subscription_id: Annotated[
         SubscriptionId | None, Field(description="Wake this subscription; give nothing beside it.")

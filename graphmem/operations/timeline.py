@@ -31,27 +31,20 @@ from graphmem.registry import Scope, operation
 
 
 class ListTimeline(ByWriter, Paged):
-    event_type: Annotated[
-        Annotated[str, Field(max_length=200)] | None,
-        Spelled(shown="type"),
-        Field(description="Type of the events, such as EventStart, TaskDue or Birthday, exactly."),
-    ] = None
-    start_date: Annotated[
-        Moment | None,
-        Spelled("after_date", shown="from"),
-        Field(description="From this time on; a date alone is its first moment in UTC."),
-    ] = None
-    end_date: Annotated[
-        MomentBefore | None,
-        Spelled("before_date", shown="to"),
-        Field(description="Before this time; a date alone is the whole day in UTC."),
-    ] = None
+    event_type: Annotated[Annotated[str, Field(max_length=200)] | None, Spelled(shown="type")] = Field(
+        default=None, description="Type of the events, such as EventStart, TaskDue or Birthday, exactly."
+    )
+    start_date: Annotated[Moment | None, Spelled("after_date", shown="from")] = Field(
+        default=None, description="From this time on; a date alone is its first moment in UTC."
+    )
+    end_date: Annotated[MomentBefore | None, Spelled("before_date", shown="to")] = Field(
+        default=None, description="Before this time; a date alone is the whole day in UTC."
+    )
     entity_type: EntityType | None = None
     entity_id: EntityId | None = None
-    source_id: Annotated[
-        Annotated[str, Field(max_length=200), NotBlank] | None,
-        Field(description="Only dates from this source."),
-    ] = None
+    source_id: Annotated[str, Field(max_length=200), NotBlank] | None = Field(
+        default=None, description="Only dates from this source."
+    )
     order: Annotated[
         Literal["asc", "desc"], Spelled("sort_order"), Field(description="desc: the latest event first.")
     ] = "desc"

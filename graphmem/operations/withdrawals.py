@@ -233,11 +233,9 @@ def _not_oneself(context: Context, arguments: OneWriter, is_open: bool) -> None:
 
 class Undo(ChangeWithdrawal):
     transaction_id: Annotated[TransactionId | None, Spelled("id")] = None
-    last: Annotated[
-        int | None,
-        Field(ge=1, le=UNDO_LIMIT, description="Undo so many of the caller's transactions."),
-        NoBool,
-    ] = None
+    last: Annotated[int | None, NoBool] = Field(
+        default=None, ge=1, le=UNDO_LIMIT, description="Undo so many of the caller's transactions."
+    )
     since: Annotated[
         Moment | None, Field(description="Undo the caller's transactions from this time on, up to 100.")
     ] = None

@@ -74,10 +74,8 @@ class RelationshipReference(Arguments):
     """A reference to a relationship: its key, its id, or its type and both ends."""
 
     relationship_key: Annotated[
-        Annotated[str, Field(max_length=300)] | None,
-        Spelled("relationship_id", option="relationship_key"),
-        Field(description="Key (TYPE:source:target) or id (rel_…) of the relationship."),
-    ] = None
+        Annotated[str, Field(max_length=300)] | None, Spelled("relationship_id", option="relationship_key")
+    ] = Field(default=None, description="Key (TYPE:source:target) or id (rel_…) of the relationship.")
     relationship_type: RelationshipType | None = None
     source_entity_id: EntityId | None = None
     target_entity_id: EntityId | None = None
