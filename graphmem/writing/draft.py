@@ -64,7 +64,7 @@ class Draft:
     def before(self, subject_id: str) -> Thing | None:
         """Return the survivor of an entity, or of a live relationship, as it was before the request."""
         draft = Draft.of(self.state, self.request, self.recorded_at)
-        if ":" in subject_id:
+        if subject_id.count(":") == 2:
             known = draft.relationships.view(draft.survivor_key(subject_id))
             return known if known and known.made and known.live else None
         there = (each for each in (subject_id, self.entities.root(subject_id)) if draft.exists(each))

@@ -68,6 +68,13 @@ def test_each_change_of_an_entity_is_refused_for_another_version(run: Call) -> N
             assert version > expected, name
 
 
+def test_what_is_no_id_is_not_found_whatever_version_is_expected(run: Call) -> None:
+    [place] = stored(run, PLACE)
+    for odd in (":", "a:b", "a:b:c", "a:b:c:d"):
+        with pytest.raises(NotFound):
+            run("entities.merge", source_entity_id=place, target_entity_id=odd, expected_version=0)
+
+
 def test_an_item_may_expect_that_there_is_no_entity_yet(call: Call) -> None:
     new = {**PLACE, "expected_version": 0}
     (place,) = stored(call, new)
