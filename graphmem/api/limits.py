@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from cachetools import LRUCache
 from starlette.datastructures import Headers
@@ -96,8 +96,7 @@ class Policy:
         self.header = ", ".join(f'"{each}";q={amount};w={seconds}' for each, amount, seconds in self.windows)
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What is left of a limit: for each item the requests, and the seconds until there are more."""
 
     policy: Policy

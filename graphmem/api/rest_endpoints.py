@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from importlib import resources
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 from starlette.requests import Request
@@ -40,8 +40,7 @@ POLICY: Final = (
 """Nothing inline, nothing from elsewhere, and no text may become markup or code."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageFile:
+class PageFile(NamedTuple):
     """A file as it is sent. ``etag`` is that of the bytes that are not compressed."""
 
     media_type: str

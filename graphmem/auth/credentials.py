@@ -1,8 +1,7 @@
 """What a process looked up about credentials: whose they are, and whether callers over TCP need one."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from cachetools import TTLCache
 
@@ -17,8 +16,7 @@ CHECK_SECONDS: Final = 1.0
 CREDENTIALS_LIMIT: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(NamedTuple):
     """The actor of a credential. It holds until ``expires_at``, below ``resource`` if that is not empty."""
 
     actor: Actor

@@ -12,7 +12,7 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from graphmem.auth.agent_keys import PrivateAgentKey, refused
 
@@ -71,8 +71,7 @@ class SignedMessage:
         return "\n".join(lines).encode("latin-1")
 
 
-@dataclass(frozen=True, slots=True)
-class MessageSignature:
+class MessageSignature(NamedTuple):
     """The signature of a request. ``scheme`` says how ``key_members`` name its key. ``parameters`` is the
     text of its components and parameters as it was sent."""
 

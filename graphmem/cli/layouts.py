@@ -7,8 +7,7 @@ are shown as pairs of name and value, and lists of objects as plain tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -36,8 +35,7 @@ from graphmem.model.identity import CANONICAL_NAME
 _PAGING = frozenset({"limit", "offset", "omitted", "understood"})
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """How the answer of one operation is shown."""
 
     table: Callable[[Row, Sequence[str]], RenderableType]  # of the answer and the requested fields

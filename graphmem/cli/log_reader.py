@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, NamedTuple
 
 from graphmem.cli.people_times import iso
 from graphmem.cli.session import Session, console
@@ -48,8 +48,7 @@ class LogLine:
     members: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Log:
+class _Log(NamedTuple):
     name: str
     path: Path
     read: Callable[[str, LogLine], LogLine | None]

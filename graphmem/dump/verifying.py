@@ -3,9 +3,8 @@
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from graphmem.dump import container, records
 from graphmem.dump.container import DumpReader, damaged
@@ -18,8 +17,7 @@ from graphmem.sealing import InstanceKeys
 Progress = Callable[[int], None]  # called with the bytes of the file that were read since the last call
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyResult:
+class VerifyResult(NamedTuple):
     """A verified dump: each line is a record in its place, and every byte is as it was written.
 
     ``is_opened``: false for a sealed dump of which only the checksums were compared. ``missing_files``: how

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -47,8 +47,7 @@ RELATION_CHARACTERS: Final = 70  # characters of the shortest relation in an ans
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryNode:
+class MemoryNode(NamedTuple):
     """An entity as the tools answer it."""
 
     id: str

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from graphmem import tables
 from graphmem.auth import Scope
@@ -27,8 +26,7 @@ def filled(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Toolset:
+class Toolset(NamedTuple):
     """A set of tools."""
 
     summary: str  # for whom it is

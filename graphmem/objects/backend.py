@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from graphmem.errors import ObjectStoreFull, ObjectStoreRefused, ObjectStoreUnavailable
 
@@ -44,16 +44,14 @@ def disk_errors() -> Iterator[None]:
         raise ObjectStoreUnavailable(reason=reason) from exc
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObject:
+class StoredObject(NamedTuple):
     """An object that is in the store: the SHA-256 of its bytes in hexadecimal digits, and their number."""
 
     sha256: str
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectEntry:
+class ObjectEntry(NamedTuple):
     """A key that a place holds, with size in bytes and the time of its last put."""
 
     key: str

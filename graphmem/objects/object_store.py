@@ -9,9 +9,8 @@ import secrets
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, ParamSpec, TypeVar
+from typing import BinaryIO, NamedTuple, ParamSpec, TypeVar
 
 from graphmem.errors import ObjectDamaged, ObjectMissing
 from graphmem.objects.backend import (
@@ -38,8 +37,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class ListedObject:
+class ListedObject(NamedTuple):
     segment: str  # the path segment of its owner
     owner: str | None  # the owner, ``None`` if the segment is shortened
     name: str  # the SHA-256 of its bytes; in a sealed instance what stands for it

@@ -7,10 +7,9 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from graphmem import tables
 from graphmem.cli.agents.config_files import Edit, MarkdownBlock, TomlEntry, WholeFile
@@ -23,8 +22,7 @@ WRITTEN = "Written by `graphmem setup`; `graphmem setup --undo` removes it."
 EVENTS = ("session-start", "prompt", "stop")
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """How an agent reaches graphmem: by a command that it starts, or at the address of a service."""
 
     command: tuple[str, ...]  # the program and its global options, such as ``("graphmem", "--env", "demo")``
@@ -36,8 +34,7 @@ class Launch:
         return [*self.command, *account, *words]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFile:
+class AgentFile(NamedTuple):
     """A file in which graphmem has entries of one agent, and these entries."""
 
     path: Path
@@ -52,8 +49,7 @@ class AgentFile:
         return [edit.value_in(text) if text.strip() else None for edit in self.edits]
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(NamedTuple):
     name: str
     row: Mapping[str, Any]
 

@@ -15,7 +15,6 @@ import re
 import stat
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,8 +26,7 @@ from graphmem.errors import ConfigurationInvalid
 RECORDS = "setup.json"
 
 
-@dataclass(frozen=True, slots=True)
-class WholeFile:
+class WholeFile(NamedTuple):
     """A file that is graphmem's alone."""
 
     value: str
@@ -209,8 +207,7 @@ END = "<!-- graphmem: end -->"
 _BLOCK = re.compile(r"<!-- graphmem: begin\b.*?<!-- graphmem: end -->\r?\n?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownBlock:
+class MarkdownBlock(NamedTuple):
     """The lines of graphmem in a file."""
 
     lines: str  # what stands between the markers
@@ -255,8 +252,7 @@ class MarkdownBlock:
             raise ValueError("the markers of graphmem in it are not one pair")
 
 
-@dataclass(frozen=True, slots=True)
-class TomlEntry:
+class TomlEntry(NamedTuple):
     """The table at ``path`` of a TOML file, and the value that it is set to."""
 
     path: tuple[str, ...]

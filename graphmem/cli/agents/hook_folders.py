@@ -12,9 +12,8 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphmem.cli.agents import hook_call
 from graphmem.cli.agents.kept_files import keep, kept
@@ -24,8 +23,7 @@ KINDS = ("session-start", "prompt", "stop")
 _WITH_APPROVAL = ("about", "account", "base_url")
 
 
-@dataclass(frozen=True, slots=True)
-class FolderRules:
+class FolderRules(NamedTuple):
     """What holds in a folder."""
 
     off: frozenset[str] = frozenset()
