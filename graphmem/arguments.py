@@ -105,19 +105,9 @@ def _moment(value: Any) -> int:
     return times.parse(value)
 
 
-def _from(value: Any) -> int:
-    day = _day(value)
-    return _moment(value) if day is None else day
-
-
-def _until(value: Any) -> int:
-    day = _day(value)
-    return _moment(value) if day is None else day + times.DAY - 1
-
-
-def _before(value: Any) -> int:
-    day = _day(value)
-    return _moment(value) if day is None else day + times.DAY
+def _of_day(after: int) -> BeforeValidator:
+    """Read a time; a date is so many microseconds after its first moment."""
+    return BeforeValidator(lambda value: _moment(value) if (day := _day(value)) is None else day + after)
 
 
 def _day(value: Any) -> int | None:
@@ -180,11 +170,11 @@ Total = Annotated[bool, Field(description="Whether to count all.")]
 _MOMENT_SCHEMA = WithJsonSchema({"type": "string", "format": "date-time"})
 Moment = Annotated[int, BeforeValidator(_moment), _MOMENT_SCHEMA, ReadAs("since")]
 """A time: ISO 8601 for callers, microseconds since 1970 in the code. A date is its first moment in UTC."""
-MomentFrom = Annotated[int, BeforeValidator(_from), _MOMENT_SCHEMA, ReadAs("since")]
+MomentFrom = Annotated[int, _of_day(0), _MOMENT_SCHEMA, ReadAs("since")]
 """The first moment of a range. Its date may be ``today`` or ``yesterday``."""
-MomentUntil = Annotated[int, BeforeValidator(_until), _MOMENT_SCHEMA, ReadAs("until")]
+MomentUntil = Annotated[int, _of_day(times.DAY - 1), _MOMENT_SCHEMA, ReadAs("until")]
 """The last moment of a range. A date is the last moment of its day: a range until January 31 has that day."""
-MomentBefore = Annotated[int, BeforeValidator(_before), _MOMENT_SCHEMA, ReadAs("until")]
+MomentBefore = Annotated[int, _of_day(times.DAY), _MOMENT_SCHEMA, ReadAs("until")]
 """The first moment after a range. A date is the first moment after its day."""
 EntityId = Annotated[
     str, Field(min_length=1, max_length=200, description="Id of the entity."), ReadAs("entity")
