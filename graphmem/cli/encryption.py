@@ -16,6 +16,7 @@ from graphmem.model import times
 
 if TYPE_CHECKING:
     from graphmem.sealing import InstanceKeys, RootKey
+    from graphmem.sealing.instance_keys import KeyCopy
     from graphmem.settings import Settings
 
 SEALED: Final = (
@@ -71,15 +72,7 @@ def status(session: Session) -> dict[str, Any] | None:
         hint = "no key file is here: `graphmem doctor` says whether the database needs one"
         return {"sealed": False, "key_file": str(chosen.keys_path), "hint": hint}
     record = read_record(chosen.keys_path)
-    copies = [
-        {
-            "id": copy.id,
-            "made_at": times.render(copy.made_at),
-            "path": copy.path,
-            "has_destroyed_keys": bool(copy.has_destroyed),
-        }
-        for copy in record.copies
-    ]
+    copies = [{**_shown(copy), "has_destroyed_keys": bool(copy.has_destroyed)} for copy in record.copies]
     return {
         "sealed": True,
         "key_file": str(chosen.keys_path),
@@ -192,8 +185,11 @@ def copy_keys(session: Session, path: Path) -> dict[str, Any]:
         copy = instance.copy_to(path)
     except OSError as exc:
         raise ConfigurationInvalid(f"{path} cannot be written: {exc.strerror or exc}") from exc
-    made_at = times.render(copy.made_at)
-    return {"id": copy.id, "path": copy.path, "made_at": made_at, "root_key": instance.record().root_key}
+    return {**_shown(copy), "root_key": instance.record().root_key}
+
+
+def _shown(copy: KeyCopy) -> dict[str, str]:
+    return {"id": copy.id, "path": copy.path, "made_at": times.render(copy.made_at)}
 
 
 def prove(session: Session, owner: str | None = None) -> tuple[dict[str, Any], Draw]:
@@ -212,9 +208,7 @@ def prove(session: Session, owner: str | None = None) -> tuple[dict[str, Any], D
             }
             for each in destroyed
         ],
-        "copies_to_destroy": [
-            {"id": copy.id, "path": copy.path, "made_at": times.render(copy.made_at)} for copy in copies
-        ],
+        "copies_to_destroy": list(map(_shown, copies)),
     }
 
     def draw() -> None:

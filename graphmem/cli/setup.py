@@ -203,15 +203,8 @@ def set_up(
     files = [agent.server(scope, root, start)]
     own = agent.hooks(scope, root, start) if agent.has_hooks else None
     # Hooks that are there stay.
-    if own is not None and (hooks or undo or _has(own)):
+    if own is not None and (hooks or undo or _state(own, None)["result"].startswith("set up")):
         is_one = own.path == files[0].path
         files = [AgentFile(own.path, (*files[0].edits, *own.edits))] if is_one else [*files, own]
     for file in files:
         yield change_file(agent.name, file, dry_run, undo)
-
-
-def _has(file: AgentFile) -> bool:
-    try:
-        return any(value is not None for value in file.current())
-    except (OSError, ValueError):
-        return False

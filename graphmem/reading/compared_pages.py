@@ -21,7 +21,7 @@ from graphmem.model.rules import NULL
 from graphmem.reading import answers, as_of, cursors, recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.cursors import Query
-from graphmem.reading.entity_pages import EntityRequest, SortPlace, place_of, start_of, too_many
+from graphmem.reading.entity_pages import EntityRequest, SortPlace, place_of, start_of
 from graphmem.reading.pages import Page
 from graphmem.reading.scan import CandidateRows, Scan, ScannedEntity, ScannedStretch, Untrusted, place_at
 from graphmem.reading.shared_rows import EntityRow
@@ -67,11 +67,11 @@ def _refused(request: EntityRequest, limit: int) -> InvalidInput:
             f"more than {limit:,} entities would have to be compared: {narrower}, "
             "or sort by what has an index"
         )
-        return too_many("$.sort_by", message)
+        return InvalidInput.at("$.sort_by", message)
     message = (
         f"more than {limit:,} entities would have to be compared for a total: {narrower}, or leave it out"
     )
-    return too_many("$.include_total_count", message)
+    return InvalidInput.at("$.include_total_count", message)
 
 
 async def _chosen(
@@ -84,7 +84,7 @@ async def _chosen(
         message = (
             "the values are too large to be compared in one call: narrow the filters, or read entities by id"
         )
-        raise too_many("$.filters", message)
+        raise InvalidInput.at("$.filters", message)
     ordered = _sorted(scan, fitting)
     places = {each.id: _place(scan, each) for each in ordered}
     rest = [each for each in ordered if place is None or _follows(request, places[each.id], place)]
@@ -315,7 +315,7 @@ async def page_as_of(
         ended, reduced, last = len(ids) < reach, reduced + len(ids), ids[-1] if ids else last
         if counted and reduced > limit:
             message = f"more than {limit:,} entities would have to be reduced for a total: leave it out"
-            raise too_many("$.include_total_count", message)
+            raise InvalidInput.at("$.include_total_count", message)
         # An entity that was merged at that time has no row under its own id.
         then = (await recomputed.entities(context, ids, **clocks.bounds)).rows if ids else {}
         stretch = [then[entity_id] for entity_id in ids if entity_id in then]

@@ -10,10 +10,10 @@ from typing import Final
 
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
+from graphmem.errors import InvalidInput
 from graphmem.model import ending, times
 from graphmem.reading import answers, as_of, cursors, shared_rows
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.entity_pages import too_many
 from graphmem.reading.relationship_pages import EdgePage, EdgeRequest, relationship_page
 
 _READ_AT_ONCE: Final = 500  # relationships that one query recomputes
@@ -94,7 +94,7 @@ async def current_page(context: Context, request: EdgeRequest, clocks: Clocks) -
                 f"more than {READ_LIMIT:,} relationships would have to be read to leave out those that have "
                 "ended: narrow the filters, or leave out `current`"
             )
-            raise too_many("$.current", message)
+            raise InvalidInput.at("$.current", message)
         batch = replace(batch, time=stretch[-1].last_observation_at, after=stretch[-1].id)
     ends = {end for row in page for end in (row.source, row.target)}
     return replace(

@@ -20,7 +20,6 @@ from graphmem.context import Context
 from graphmem.cypher import Way
 from graphmem.database import left_out
 from graphmem.database.left_out import as_read
-from graphmem.errors import InvalidInput
 from graphmem.model import comparison, identity
 from graphmem.model.comparison import Filter
 from graphmem.reading import cursors, shared_rows
@@ -198,11 +197,6 @@ def start_of(request: EntityRequest, query: cursors.Query, cursor: str | None) -
         kinds["key"] = str if order.is_by_text else int
     place = cursors.decode(query, cursor, kinds)
     return SortPlace(place.get("key", ""), place["id"]), place["skip"]
-
-
-def too_many(path: str, message: str) -> InvalidInput:
-    """Return the error of a request that compares more than one call may."""
-    return InvalidInput.at(path, message)
 
 
 FILTERS_LIMIT = 10  # fields that one query filters on

@@ -13,11 +13,12 @@ from typing import Any, Final, LiteralString, NamedTuple, TypeVar
 from graphmem import cypher
 from graphmem.context import Context
 from graphmem.database.left_out import as_read, checking, each_sound, keeping_unopened
+from graphmem.errors import InvalidInput
 from graphmem.fresh import READ_ATTEMPTS, unsettled
 from graphmem.model import canonical, comparison, ending, times
 from graphmem.model.rules import NULL
 from graphmem.reading import answers, shared_rows
-from graphmem.reading.entity_pages import EntityRequest, Key, SortPlace, too_many
+from graphmem.reading.entity_pages import EntityRequest, Key, SortPlace
 from graphmem.reading.shared_rows import EntityRow, MergedEntity, snapshot_of
 from graphmem.settings import Limits
 
@@ -162,7 +163,7 @@ class Scan:
             if row.entity_id is None:
                 raise answers.no_entity(entity_id)
             if row.compared > limit:
-                raise too_many(
+                raise InvalidInput.at(
                     "$.filters.related_to",
                     f"the entity has more than {limit:,} relationships: name fewer relationship_types, or "
                     "read them by pages with POST /retrieve_related_entities",

@@ -61,7 +61,10 @@ class JsonEntry:
         for depth, name in enumerate(self.path):
             part = _last(plain, start, name)
             if part is None:
-                return _inserted(text, plain, start, name, self._nested(self.path[depth + 1 :]))
+                value = [self.value] if self.key is None else {self.key: self.value}
+                for inner in reversed(self.path[depth + 1 :]):
+                    value = {inner: value}
+                return _inserted(text, plain, start, name, value)
             start = part.value
             is_last = depth == len(self.path) - 1
             kind, bracket = ("list", "[") if is_last and self.key is None else ("object", "{")
@@ -91,12 +94,6 @@ class JsonEntry:
         plain = _checked(text)
         start, part = _start(plain, self.path), self._part(plain)
         return text if start is None or part is None else _cut(text, plain, start, part)
-
-    def _nested(self, rest: Sequence[str]) -> Any:
-        value = [self.value] if self.key is None else {self.key: self.value}
-        for name in reversed(rest):
-            value = {name: value}
-        return value
 
     def _part(self, plain: str) -> _JsonPart | None:
         start = _start(plain, self.path)
