@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from graphmem import errors
+from graphmem import errors, tables
 from graphmem.errors import (
     CATALOGUE,
     Damaged,
@@ -104,14 +104,21 @@ def test_the_timestamp_is_now_in_utc():
     assert abs(datetime.now(UTC) - datetime.fromisoformat(text.replace("Z", "+00:00"))) < timedelta(minutes=1)
 
 
-class GraphmemErrorOfATest(InvalidInput):
-    """The arguments are a test's."""
+class GraphmemErrorOfATest(InvalidInput): ...
 
 
-def test_a_class_without_a_code_of_its_own_answers_with_the_one_above():
+def test_a_class_without_a_code_and_a_text_of_its_own_answers_with_those_above():
     envelope = GraphmemErrorOfATest().envelope("")
-    assert (envelope["error_code"], envelope["message"]) == (InvalidInput.code, "The arguments are a test's.")
+    assert (envelope["error_code"], envelope["message"]) == (
+        InvalidInput.code, InvalidInput.default_message()
+    )  # fmt: skip
     assert CATALOGUE[InvalidInput.code] is InvalidInput
+
+
+def test_every_class_of_errors_has_a_text_of_its_own():
+    classes = {name for name, each in vars(errors).items() if isinstance(each, type)}
+    texts = {name for name in classes if issubclass(getattr(errors, name), GraphmemError)}
+    assert tables.read("errors").keys() == texts
 
 
 def test_the_envelope_leaves_the_details_as_they_are():
