@@ -216,7 +216,7 @@ class ChangeFeed:
                 continue
             head, watched = Head(node_key, sequence, recorded_at), self._watched.get(owner)
             is_new = watched is None or watched.head.sequence != sequence
-            if is_new and self._writers.whole_revision(owner) != revision:
+            if is_new and self._writers.known.revisions.get(owner) != revision:
                 # A reader may see a commit in part. The holder of the lock sees every commit whole.
                 locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
                 if locked is None or locked.revision is None:

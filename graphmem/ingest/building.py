@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from graphmem.ingest.document import (
     DocumentLimits,
@@ -18,8 +18,44 @@ from graphmem.ingest.document import (
     Warned,
 )
 from graphmem.ingest.format_table import Format
-from graphmem.ingest.links import without_addresses
 from graphmem.ingest.tables import table
+
+ADDRESS_CHARACTERS_LIMIT: Final = 4_000
+_WRITTEN: Final = re.compile(r" <(?:[a-z][a-z0-9+.-]*:(?!:)|[/.?])[^\s<>]*>", re.IGNORECASE)
+_RELATIVE: Final = re.compile(r"(?![a-z][a-z0-9+.-]*:|[/.?])", re.IGNORECASE)
+_INNER: Final = re.compile(r"#|javascript:|data:|about:|vbscript:", re.IGNORECASE)
+"""What leads to a place on the same page, runs a program, or holds a file."""
+_SCHEME: Final = re.compile(r"(?:https?://(?:www\.)?|mailto:|tel:|sip:)", re.IGNORECASE)
+
+
+def address_after(words: str, address: str) -> str:
+    """Return what follows the words of a link: its address, or nothing where the words have it already."""
+    address = "".join(address.split())
+    if not address or _INNER.match(address) or len(address) > ADDRESS_CHARACTERS_LIMIT:
+        return ""
+    address = ("./" if _RELATIVE.match(address) else "") + address.replace("<", "%3C").replace(">", "%3E")
+    bare = _SCHEME.sub("", address, count=1).rstrip("/")
+    visible = "".join(words.split())
+    if bare and (bare in visible or bare == re.sub(r"[^\d+]", "", visible)):
+        return ""
+    return f" <{address}>"
+
+
+def without_addresses(text: str) -> str:
+    """Return a text with the words of its links alone."""
+    return _WRITTEN.sub("", text) if " <" in text else text
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Part a text that ends with the addresses of links from these."""
+    end = len(text)
+    while text.endswith(">", 0, end):
+        start = text.rfind(" <", 0, end)
+        if start <= 0 or _WRITTEN.fullmatch(text, start, end) is None:
+            break
+        end = start
+    return text[:end], text[end:]
+
 
 NAMES_SHOWN = 20  # names of things whose text is not read that a warning has
 VALUE_DEPTH_LIMIT = 100
@@ -205,3 +241,21 @@ def widened(spans: Iterable[FileSpan]) -> FileSpan:
     members = [span for span in spans if span.start is not None and span.end is not None]
     first = members[0]
     return FileSpan(line=first.line, start=first.start, end=max(span.end or 0 for span in members))
+
+
+_WRITTEN_TIME: Final = re.compile(
+    r"(?:D:)?(\d{4}|-)[-:]?(\d\d)[-:]?(\d\d)"
+    r"(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d)(?:\.\d+)?)?(?:(Z)[\d']*|([+-]\d\d)[':]?(\d\d)?'?)?)?",
+    re.ASCII,
+)
+
+
+def iso(text: str) -> str:
+    """Return a day or a time in ISO 8601, a day without a year as `--05-17`; another text as it stands."""
+    match = _WRITTEN_TIME.fullmatch(text.strip())
+    if match is None:
+        return text
+    year, month, day, hour, minute, second, utc, hours, minutes = match.groups()
+    clock = f"T{hour}:{minute}:{second or '00'}" if hour else ""
+    offset = utc or (f"{hours}:{minutes or '00'}" if hours else "")
+    return f"{year}-{month}-{day}{clock}{offset}"

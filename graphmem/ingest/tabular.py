@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from graphmem.ingest.building import Builder, widened
+from graphmem.ingest.building import Builder, parted, widened
 from graphmem.ingest.document import FileSpan, PartField
-from graphmem.ingest.links import parted
 
 HEADER_CHARACTERS_LIMIT = 100
 LABEL = re.compile(r"([^:]{2,40}):\s*(\S.*)")

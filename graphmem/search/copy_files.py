@@ -31,8 +31,7 @@ from graphmem.search import owner_copy
 from graphmem.search.compaction import Before
 from graphmem.search.copy_arrays import CopyArrays, FileDamaged, FileOutput, header_of, mapped
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.memory_copies import Key, MemoryCopies
-from graphmem.search.owner_copy import Mark, OwnerCopy, OwnerState
+from graphmem.search.owner_copy import Key, Mark, MemoryCopies, OwnerCopy, OwnerState
 
 FORMAT: Final = 1
 """Files of another format, or of a version of this package that may split texts otherwise, are ignored."""

@@ -19,8 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmem.search.compaction import Before, MemoryOutput
-from graphmem.search.copy_arrays import DIMENSIONS, CopyArrays, DocumentIds, Numbers, messages_beside
-from graphmem.search.copy_documents import EntityText, Posting, counted
+from graphmem.search.copy_arrays import (
+    DIMENSIONS,
+    CopyArrays,
+    DocumentIds,
+    EntityText,
+    Numbers,
+    Posting,
+    counted,
+    messages_beside,
+)
 from graphmem.search.term_vocabulary import SortedTerms, TermVocabulary, encoded
 from graphmem.text import languages
 
@@ -46,7 +54,8 @@ class SearchCopy:
         self.bytes_in_file = arrays.bytes_in_file
         counts = np.bincount(arrays.types.values, minlength=len(self._type_numbers))
         self._type_counts: list[int] = counts.tolist()
-        self._pending = int(np.count_nonzero(arrays.pending.values))
+        self.pending_count = int(np.count_nonzero(arrays.pending.values))
+        """How many documents wait for a vector. It is counted, so that it may be read at any time."""
         self._languages: list[str] | None = None
         self._beside: tuple[Numbers, Numbers] | None = None
         self._changes: list[list[EntityText] | str] | None = None
@@ -129,7 +138,7 @@ class SearchCopy:
         self._numbers.pop(entity_id, None)
         arrays.alive.values[number] = False
         self._type_counts[arrays.types.values[number]] -= 1
-        self._pending -= int(arrays.pending.values[number])
+        self.pending_count -= int(arrays.pending.values[number])
         self._dead += 1
         self._languages = self._beside = None
 
@@ -163,7 +172,7 @@ class SearchCopy:
         )
         arrays.alive.extend(np.ones(len(documents), np.bool_))
         arrays.pending.extend([document.is_pending for document in documents])
-        self._pending += sum(document.is_pending for document in documents)
+        self.pending_count += sum(document.is_pending for document in documents)
         arrays.ids.extend([encoded(document.id) for document in documents])
         self._numbers.update(zip((document.id for document in documents), numbers, strict=True))
         self._languages = self._beside = None
@@ -260,11 +269,6 @@ class SearchCopy:
             self._beside = messages_beside(arrays.threads.values, self.times, self.alive)
         padded = np.append(scores, 0.0)
         return padded[self._beside[0]] + padded[self._beside[1]]
-
-    @property
-    def pending_count(self) -> int:
-        """How many documents wait for a vector. It is counted, so that it may be read at any time."""
-        return self._pending
 
     @property
     def languages(self) -> list[str]:

@@ -19,10 +19,9 @@ from graphmem.database import left_out
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
 from graphmem.embedding.meaning import DIMENSIONS
-from graphmem.search.copy_documents import EntityText
+from graphmem.search.copy_arrays import EntityText
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.memory_copies import MemoryCopies, MemoryCopy
-from graphmem.search.owner_copy import PassagesChange
+from graphmem.search.owner_copy import MemoryCopies, MemoryCopy, PassagesChange
 from graphmem.settings import Limits
 from graphmem.text import words
 

@@ -22,7 +22,7 @@ from graphmem.ingest.passages import TEXT_CHARACTERS, Passage
 from graphmem.model import times
 from graphmem.reading.as_of import NOW, Clocks
 from graphmem.search import search_ranking, terms
-from graphmem.search.copy_documents import COUNTED, IN_NAME
+from graphmem.search.copy_arrays import COUNTED, IN_NAME
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import OwnerState
 from graphmem.search.passage_copies import PassageCopies, PassageCopy, SourceRow

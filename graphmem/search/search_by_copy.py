@@ -140,8 +140,7 @@ def _compared(
         hits=_hits(ranking, kinds, limit),
         counts={
             "exact": len(kinds),
-            "text": int((ranking.words[ranking.hits] > 0).sum()),
-            "meaning": int((ranking.similarities[ranking.hits] > 0).sum()) if vector is not None else 0,
+            **{name: int((each[ranking.hits] > 0).sum()) for name, each in ranking.scores.items()},
         },
         total=len(ranking.hits),
         has_more=len(numbers) > end,

@@ -28,8 +28,7 @@ from graphmem.errors import SearchMemoryExceeded, ServiceBusy
 from graphmem.search import owner_copy
 from graphmem.search.copy_files import FiledCopies
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.memory_copies import Key
-from graphmem.search.owner_copy import CopyRows, FollowRows, Mark, OwnerCopy, OwnerState
+from graphmem.search.owner_copy import CopyRows, FollowRows, Key, Mark, OwnerCopy, OwnerState
 from graphmem.settings import Limits
 
 ROWS_AT_ONCE: Final = 1_000

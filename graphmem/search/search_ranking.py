@@ -26,7 +26,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.search.copy_documents import COUNTED, IN_LABEL, IN_NAME
+from graphmem.search.copy_arrays import COUNTED, IN_LABEL, IN_NAME
 from graphmem.search.entity_copy import Numbers, SearchCopy
 from graphmem.search.questions import naming, question_words
 from graphmem.search.terms import Question
@@ -195,20 +195,15 @@ class Ranking:
     Attributes:
         ids: of all documents.
         hits: the numbers of the documents that are hits, in no order.
-        words: BM25 of each document.
+        scores: BM25 and the similarity of each document.
         parts: of the points of each document, by the name of the part.
     """
 
     ids: Sequence[str]
     hits: npt.NDArray[np.int64]
     points: Scores
-    words: Scores
-    similarities: Scores
+    scores: Mapping[Literal["text", "meaning"], Scores]
     parts: Mapping[Part, Scores]
-
-    @property
-    def scores(self) -> dict[Literal["text", "meaning"], Scores]:
-        return {"text": self.words, "meaning": self.similarities}
 
     def parts_of(self, number: int) -> dict[Part, float]:
         """Return the parts of a document's points that are not 0; their sum is its points."""
@@ -289,7 +284,8 @@ def rank(
     for name, each in parts.items():
         each[numbers] = values if name == "exact" else 0.0
     points[numbers] = values
-    return Ranking(copy.ids, hits, points, np.round(match.scores, DIGITS), similarities, parts)
+    text = np.round(match.scores, DIGITS)
+    return Ranking(copy.ids, hits, points, {"text": text, "meaning": similarities}, parts)
 
 
 def _of_documents(copy: SearchCopy, values: Mapping[str, float]) -> tuple[Numbers, Scores]:

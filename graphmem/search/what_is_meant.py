@@ -14,11 +14,11 @@ from rapidfuzz.distance import OSA
 from graphmem.model import canonical
 from graphmem.reading.scan import rows_of
 from graphmem.reading.shared_rows import snapshot_of
-from graphmem.search.copy_documents import IN_LABEL, IN_NAMES
+from graphmem.search.copy_arrays import IN_LABEL, IN_NAMES
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds import kind_lookup, kind_words, measures
 from graphmem.search.kinds.kind_lookup import Kind
-from graphmem.search.memory_copies import INLINE_DOCUMENTS
+from graphmem.search.owner_copy import INLINE_DOCUMENTS
 from graphmem.search.questions import asked_relationships, chains, lexicon, naming, question_words
 from graphmem.search.questions.chains import Chain
 from graphmem.search.questions.mentions import AskedNames

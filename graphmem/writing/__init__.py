@@ -13,14 +13,13 @@ lock only on a revision that this process wrote, or read under the lock.
 from graphmem.writing.demoting import ReleaseRequest
 from graphmem.writing.dismissing_duplicates import DismissalRequest, DismissedPair, dismissed_pairs
 from graphmem.writing.merging import MergeRequest
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
 from graphmem.writing.schema_changes import UNKNOWN_TYPE, RenamingRequest, SchemaRequest
 from graphmem.writing.splitting import SplitRequest, UnsplitRequest
 from graphmem.writing.store_request import StoreRequest
 from graphmem.writing.turn import TurnLimits
 from graphmem.writing.withdrawing import WithdrawalRequest
-from graphmem.writing.write_requests import Merging, WriteRequest
+from graphmem.writing.write_requests import Merging, Receipt, WriteRequest
 from graphmem.writing.writers import Writers
 
 __all__ = [

@@ -14,11 +14,10 @@ from graphmem.model.links import DEFAULT_PRIORITY
 from graphmem.model.reduction import Fold, Observation
 from graphmem.writing import withdrawing
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import Receipt, StoredItem
 from graphmem.writing.refolding import observations
 from graphmem.writing.state import State
 from graphmem.writing.store_request import StoreRequest
-from graphmem.writing.write_requests import Touched
+from graphmem.writing.write_requests import Receipt, StoredItem, Touched
 
 NOT_HELD: Final = "ERR_NOT_HELD"
 _FIRST_INDEX: Final = 1 << 24

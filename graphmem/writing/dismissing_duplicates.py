@@ -14,11 +14,10 @@ from graphmem.model.fact_records import Dismissal, DismissalKind, Pair, pair_of
 from graphmem.model.fact_table import DISMISSAL
 from graphmem.writing import rule_merging
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
 from graphmem.writing.things import Things
 from graphmem.writing.transaction import TransactionRequest
-from graphmem.writing.write_requests import Touched
+from graphmem.writing.write_requests import Receipt, Touched
 
 
 class DismissedPair(NamedTuple):

@@ -76,14 +76,6 @@ def takes_two(new: Additions) -> bool:
 
 
 async def _write_turn(params: Mapping[str, Any], queries: Queries) -> bool:
-    written = await _write_form(params, queries)
-    if written and params["recounted"]:
-        # What was withdrawn with its transactions counts again where another transaction records it.
-        await queries.rows("audit.restamp", subjects=[], observation_ids=params["recounted"])
-    return written
-
-
-async def _write_form(params: Mapping[str, Any], queries: Queries) -> bool:
     # Each call names its query, so that tests find it.
     if _needs_whole(params):
         written = await queries.one("write.turn", int, **_parameters("write.turn", params))
@@ -93,6 +85,9 @@ async def _write_form(params: Mapping[str, Any], queries: Queries) -> bool:
         written = await queries.one("write.turn[linked]", int, **_parameters("write.turn[linked]", params))
     else:
         written = await queries.one("write.turn[plain]", int, **_parameters("write.turn[plain]", params))
+    if written is not None and params["recounted"]:
+        # What was withdrawn with its transactions counts again where another transaction records it.
+        await queries.rows("audit.restamp", subjects=[], observation_ids=params["recounted"])
     return written is not None
 
 

@@ -13,12 +13,11 @@ from graphmem.model import canonical, facts, ids
 from graphmem.model.reduction import Observation
 from graphmem.writing import rule_merging
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import refold_moved
 from graphmem.writing.state import State
 from graphmem.writing.things import Thing
 from graphmem.writing.transaction import TransactionRequest
-from graphmem.writing.write_requests import Merging, Touched
+from graphmem.writing.write_requests import Merging, Receipt, Touched
 
 MEMBERS_LIMIT: Final = 200  # entities that one survivor may show, itself among them
 

@@ -19,9 +19,9 @@ from graphmem.model.links import End, Link
 from graphmem.model.schema.schema_document import Reference
 from graphmem.writing import store_links
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import StoredLink
 from graphmem.writing.state import State
 from graphmem.writing.things import Things
+from graphmem.writing.write_requests import StoredLink
 
 if TYPE_CHECKING:
     from graphmem.writing.store_request import StoreRequest

@@ -13,11 +13,10 @@ from graphmem.model.reduction import Fold, Observation, OwnState
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import placement, rule_merging
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.rule_evidence import EvidenceReader, off_loop
 from graphmem.writing.state import State
 from graphmem.writing.things import Thing, evidence_of, naming_pairs, note_bearers, note_names
-from graphmem.writing.write_requests import LookAgain, Merging, Touched, WriteRequest
+from graphmem.writing.write_requests import LookAgain, Merging, Receipt, Touched, WriteRequest
 
 OBSERVATIONS_PER_READ: Final = 2_000
 HISTORIES_PER_READ: Final = 2_500  # entities and relationships whose histories one query reads

@@ -8,9 +8,8 @@ from graphmem.model.fact_records import Renaming
 from graphmem.model.items import Item
 from graphmem.text import identifiers, spelling
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.transaction import TransactionRequest
-from graphmem.writing.write_requests import Touched
+from graphmem.writing.write_requests import Receipt, Touched
 
 UNKNOWN_TYPE: Final = "ERR_UNKNOWN_TYPE"
 UNCHANGED: Final = "ERR_SCHEMA_UNCHANGED"

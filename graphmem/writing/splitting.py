@@ -14,11 +14,10 @@ from graphmem.model.fact_records import Pair, Split, pair_of
 from graphmem.writing import parting, rule_merging, store_items, withdrawing
 from graphmem.writing.dismissing_duplicates import dismiss, dismissed_with
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
 from graphmem.writing.store_request import StoreRequest
 from graphmem.writing.transaction import TransactionRequest
-from graphmem.writing.write_requests import LookAgain, Touched
+from graphmem.writing.write_requests import LookAgain, Receipt, Touched
 
 SPLIT_LIMIT: Final = 1_000
 """Observations that one split moves: one transaction notes on each for what it counts."""

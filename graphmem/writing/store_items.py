@@ -11,9 +11,9 @@ from graphmem.model.reduction import Observation, Winner
 from graphmem.text.identifiers import address_of
 from graphmem.writing import parting, schema_changes
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import StoredItem
 from graphmem.writing.state import NameKey
 from graphmem.writing.things import Thing
+from graphmem.writing.write_requests import StoredItem
 
 if TYPE_CHECKING:
     from graphmem.writing.store_request import StoreRequest

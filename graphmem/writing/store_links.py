@@ -8,8 +8,8 @@ from graphmem.model import ending, ids, ranks
 from graphmem.model.identity import squeezed
 from graphmem.model.links import Link
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import StoredLink
 from graphmem.writing.things import Thing
+from graphmem.writing.write_requests import StoredLink
 
 if TYPE_CHECKING:
     from graphmem.writing.store_request import StoreRequest

@@ -22,11 +22,10 @@ from graphmem.writing import (
 )
 from graphmem.writing.draft import Draft
 from graphmem.writing.new_interpretation import ENDED, Interpretation
-from graphmem.writing.receipt import Receipt, StoredItem, StoredLink
 from graphmem.writing.state import State
 from graphmem.writing.things import evidence_of
 from graphmem.writing.transaction import TransactionRequest
-from graphmem.writing.write_requests import Touched
+from graphmem.writing.write_requests import Receipt, StoredItem, StoredLink, Touched
 
 
 @dataclass(slots=True)

@@ -14,14 +14,13 @@ from graphmem.model.items import ItemReader
 from graphmem.writing import forms, refolding, vectors
 from graphmem.writing import state as states
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
 from graphmem.writing.store_request import StoreRequest
 from graphmem.writing.things import Thing
 from graphmem.writing.transaction import TransactionRequest
 from graphmem.writing.turn_rows import Node, parameters
 from graphmem.writing.withdrawing import WithdrawalRequest
-from graphmem.writing.write_requests import LookAgain, Touched
+from graphmem.writing.write_requests import LookAgain, Receipt, Touched
 
 Sides = tuple[Thing | None, Thing | None]
 """A thing as answers show it now, and as they would show it; ``None`` where they do not."""

@@ -9,9 +9,8 @@ from graphmem.errors import IdempotencyMismatch, VersionConflict, WriterQuaranti
 from graphmem.model import ids, membership
 from graphmem.model.attribution import writers_of
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
-from graphmem.writing.write_requests import Touched, WriteRequest
+from graphmem.writing.write_requests import Receipt, Touched, WriteRequest
 
 _WITHHELD: Final = "what this writer writes is kept, and does not count until POST /agents/release"
 
@@ -79,7 +78,12 @@ class TransactionRequest(WriteRequest):
         # A rule may have merged an entity that an item creates with one that was there.
         self._check_versions(draft)
         if self.writes_facts and receipt.is_written:
-            draft.accept(self._row(receipt))
+            properties = {
+                "id": self.transaction_id, "recorded_at": receipt.recorded_at, "operation": self.operation,
+                "client": self.client, "by": self.by, "idempotency_key": self.idempotency_key,
+                "request_hash": self.request_hash, "answer": receipt.encode(),
+            }  # fmt: skip
+            draft.accept({"agent": self.agent, "properties": properties})
         return receipt
 
     def _check_versions(self, draft: Draft) -> None:
@@ -109,18 +113,3 @@ class TransactionRequest(WriteRequest):
         if written.request_hash != self.request_hash:
             raise IdempotencyMismatch(idempotency_key=self.idempotency_key)
         return Receipt.decode(written.transaction_id, written.recorded_at, written.answer, replayed=True)
-
-    def _row(self, receipt: Receipt) -> dict[str, Any]:
-        return {
-            "agent": self.agent,
-            "properties": {
-                "id": self.transaction_id,
-                "recorded_at": receipt.recorded_at,
-                "operation": self.operation,
-                "client": self.client,
-                "by": self.by,
-                "idempotency_key": self.idempotency_key,
-                "request_hash": self.request_hash,
-                "answer": receipt.encode(),
-            },
-        }

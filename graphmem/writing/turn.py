@@ -24,12 +24,11 @@ from graphmem.model.schema import SchemaDocument
 from graphmem.settings import Settings
 from graphmem.writing import forms, parting, refolding, vectors
 from graphmem.writing import state as states
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import refold
 from graphmem.writing.state import State
 from graphmem.writing.turn_rows import parameters
 from graphmem.writing.waiting_requests import SETTLED, Decided, Waiting
-from graphmem.writing.write_requests import LookAgain, Needs, Touched, WriteRequest
+from graphmem.writing.write_requests import LookAgain, Needs, Receipt, Touched, WriteRequest
 
 _log = structlog.get_logger("graphmem.writer")
 

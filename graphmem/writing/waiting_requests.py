@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphmem.errors import GraphmemError, InternalError
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
-from graphmem.writing.write_requests import WriteRequest
+from graphmem.writing.write_requests import Receipt, WriteRequest
 
 IN_DOUBT = "the database did not acknowledge this write, so it may or may not be written: "
 SETTLED = frozenset({"committed", "nothing"})

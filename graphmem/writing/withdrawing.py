@@ -8,9 +8,8 @@ from graphmem.model.fact_records import Withdrawal
 from graphmem.model.fact_table import BY_NAME, SUBJECTS, WITHDRAWAL
 from graphmem.model.membership import SubjectKind
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.transaction import TransactionRequest
-from graphmem.writing.write_requests import Touched
+from graphmem.writing.write_requests import Receipt, Touched
 
 
 class SubjectChange(NamedTuple):

@@ -15,11 +15,10 @@ from graphmem.model.identity import Alternatives
 from graphmem.model.schema import SchemaDocument
 from graphmem.settings import Settings
 from graphmem.writing import forms
-from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
 from graphmem.writing.turn import TURN_LIMITS, Known, OwnerWriter, TurnLimits
 from graphmem.writing.waiting_requests import Waiting
-from graphmem.writing.write_requests import WriteRequest
+from graphmem.writing.write_requests import Receipt, WriteRequest
 
 REFOLDED_LIMIT: Final = 200  # entities and relationships that one turn folds again
 
@@ -35,18 +34,15 @@ class Writers:
         self.settings = settings
         self.limits = limits
         self._writers: dict[str, OwnerWriter] = {}
-        self._known = Known()
+        self.known = Known()
 
     def registered(self, owner: str, entity_type: str) -> SchemaDocument | None:
         """Return the registered schema of a type, as the last turn of this process with it read it."""
-        return self._known.documents.get((owner, entity_type))
+        return self.known.documents.get((owner, entity_type))
 
     def alternatives(self, owner: str, entity_type: str) -> Alternatives | None:
         document = self.registered(owner, entity_type)
         return document.alternatives() if document else None
-
-    def whole_revision(self, owner: str) -> int | None:
-        return self._known.revisions.get(owner)
 
     async def submit(self, request: WriteRequest) -> Receipt:
         """Have a request decided and written; return its answer once it is durable.
@@ -62,7 +58,7 @@ class Writers:
         writer = self._writers.get(request.owner)
         if writer is None:
             writer = OwnerWriter(
-                self._database, request.owner, self.settings, self.embedder, self._known, self.limits
+                self._database, request.owner, self.settings, self.embedder, self.known, self.limits
             )
             self._writers[request.owner] = writer
         is_full = writer.characters > self.limits.queue_characters

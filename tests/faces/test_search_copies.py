@@ -19,7 +19,7 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.errors import DatabaseTimeout, InternalError, InvalidCursor, SearchMemoryExceeded, ServiceBusy
 from graphmem.model.canonical import decode
 from graphmem.registry import REGISTRY
-from graphmem.search import memory_copies, owner_copy, search_copies, search_engine, search_results
+from graphmem.search import owner_copy, search_copies, search_engine, search_results
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import Commit, CopiedEntity, OwnerCopy, is_whole
 from graphmem.search.search_copies import SearchCopies
@@ -318,7 +318,7 @@ def test_a_copy_that_cannot_be_read_keeps_no_search_waiting(
     loop: Loop, services: Services, owner: str, run: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (garden,) = store(run, "A garden")
-    monkeypatch.setattr(memory_copies, "FAILED_SECONDS", 0.0)
+    monkeypatch.setattr(owner_copy, "FAILED_SECONDS", 0.0)
     failing, read_all = with_new_copies(services), SearchCopies._read_all
     failures: list[type[Exception]] = [DatabaseTimeout, DatabaseTimeout, ValueError]
     is_stuck = asyncio.Event()

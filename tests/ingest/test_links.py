@@ -9,9 +9,9 @@ import openpyxl
 import pptx
 from openpyxl.comments import Comment
 
+from graphmem.ingest.building import parted
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits, ParsedDocument
-from graphmem.ingest.links import parted
 from tests.support.walks import walk_over
 
 ADDRESS = "https://plan.example/b7?x=1"

@@ -141,7 +141,7 @@ def test_a_write_that_is_planned_for_longer_than_it_is_tried_again_does_not_fail
     monkeypatch.setattr(database, "statement", statement)
     if form == "locked":
         # Another process has written since: the turn holds the lock of the owner.
-        faulty.services.writers._known.revisions.clear()
+        faulty.services.writers.known.revisions.clear()
     stored = faulty.call("store", entities=[{**ADA, "more": 1}])
     turn = next(name for name in sent if name.startswith("write.turn"))
     assert sent.count(turn) == 2

@@ -252,7 +252,7 @@ def test_a_service_that_stops_writes_the_turn_under_way_and_refuses_the_requests
 
 
 def test_large_stores_of_several_owners_are_written_one_after_another(broken: Broken) -> None:
-    large = broken.services.writers._known.large = Admission(1, what="large stores run")
+    large = broken.services.writers.known.large = Admission(1, what="large stores run")
     under_way, most = 0, 0
 
     async def noted(write: Write) -> list[Row]:

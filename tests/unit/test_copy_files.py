@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.search import compaction, copy_arrays, copy_files, search_ranking, terms
-from graphmem.search.copy_documents import EntityText
+from graphmem.search.copy_arrays import EntityText
 from graphmem.search.copy_files import CopyFiles
 from graphmem.search.entity_copy import DIMENSIONS, SearchCopy
 from graphmem.search.owner_copy import Mark
@@ -120,7 +120,7 @@ def all_of(copy: SearchCopy) -> dict[str, Any]:
         ],
         "inflections": sorted(copy.terms.inflections("en", "walks")) if "walked" in copy.terms else None,
         "found": [
-            [(each.ids[n], float(each.points[n]), float(each.words[n])) for n in each.first(50)]
+            [(each.ids[n], float(each.points[n]), float(each.scores["text"][n])) for n in each.first(50)]
             for each in rankings
         ],
     }  # fmt: skip

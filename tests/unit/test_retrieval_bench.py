@@ -13,7 +13,7 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.meaning import Weighted, packed
 from graphmem.search import search_ranking
 from graphmem.search import terms as search_terms
-from graphmem.search.copy_documents import EntityText
+from graphmem.search.copy_arrays import EntityText
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.questions import mentions
 from graphmem.search.questions.phrases import Phrase

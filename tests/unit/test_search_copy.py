@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.search import search_ranking, term_vocabulary, terms
-from graphmem.search.copy_arrays import GrowingArray
-from graphmem.search.copy_documents import EntityText
+from graphmem.search.copy_arrays import EntityText, GrowingArray
 from graphmem.search.entity_copy import DIMENSIONS, SearchCopy
 from graphmem.search.search_ranking import K1, B, Ranking
 from graphmem.search.term_vocabulary import SortedTerms, TermVocabulary, encoded, joined
@@ -59,7 +58,7 @@ def answer(
     """Return the ids that a question finds, best first, with all scores."""
     hits = ranking(copy, query, types, newest_first=newest_first)
     return [
-        (hits.ids[n], float(hits.points[n]), float(hits.words[n]), float(hits.similarities[n]))
+        (hits.ids[n], float(hits.points[n]), float(hits.scores["text"][n]), float(hits.scores["meaning"][n]))
         for n in hits.first(100)
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphmem.search import terms
-from graphmem.search.copy_documents import COUNTED, IN_ALIAS, IN_NAME, EntityText
+from graphmem.search.copy_arrays import COUNTED, IN_ALIAS, IN_NAME, EntityText
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.text import words
 

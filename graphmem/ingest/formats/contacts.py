@@ -9,13 +9,12 @@ import quopri
 import re
 from collections.abc import Iterator, Mapping
 
-from graphmem.ingest.building import Builder, widened
+from graphmem.ingest.building import Builder, iso, widened
 from graphmem.ingest.content_lines import ADDRESS, Block, ContentLine, blocks
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.tables import table
 from graphmem.ingest.tabular import labelled_name
-from graphmem.ingest.written_times import iso
 
 TABLES = table("contacts")
 SINGLE, REPEATED, LABELLED, NOUNS = (TABLES[name] for name in ("single", "repeated", "labelled", "nouns"))

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graphmem.ingest.archives import SLACK, exported
-from graphmem.ingest.building import Builder
+from graphmem.ingest.building import Builder, address_after
 from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.formats import json_values
 from graphmem.ingest.formats.chats import Conversations, as_json
-from graphmem.ingest.links import address_after
 from graphmem.ingest.tables import object_of, objects, texts_of, value_at, values_at
 
 OF_PROGRAM = " of the program itself"

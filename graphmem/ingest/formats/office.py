@@ -13,10 +13,9 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest import archives
 from graphmem.ingest.archives import PIECE_BYTES
-from graphmem.ingest.building import Builder
+from graphmem.ingest.building import Builder, without_addresses
 from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.formats.office_text import Relation, Walk, letters, local
-from graphmem.ingest.links import without_addresses
 from graphmem.ingest.tables import table
 
 DRAWINGS = ("chart", "chartEx", "diagramData")

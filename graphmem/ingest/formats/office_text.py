@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from graphmem.ingest.links import address_after
+from graphmem.ingest.building import address_after
 from graphmem.ingest.tables import table
 
 HIDDEN = {"del", "moveFrom", "cellDel", "instrText", "delText"}  # elements whose text a program does not show

@@ -12,12 +12,11 @@ from typing import Any
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from graphmem.ingest.building import Builder
+from graphmem.ingest.building import Builder, parted
 from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.formats.office import Package, add_once, add_paragraph, describe
 from graphmem.ingest.formats.office_text import Walk, attribute, local
 from graphmem.ingest.formats.workbook import SheetMarks, add_sheet, cell_name
-from graphmem.ingest.links import parted
 from graphmem.ingest.tables import table
 from graphmem.ingest.tabular import TableRow, add_table
 

@@ -17,11 +17,9 @@ from pypdfium2 import raw
 from pypdfium2.raw import FORMTYPE_NONE, FORMTYPE_XFA_FULL, FPDF_ERR_PASSWORD
 
 from graphmem.ingest.archives import DECLARATIONS
-from graphmem.ingest.building import Builder, widened
+from graphmem.ingest.building import Builder, address_after, iso, widened
 from graphmem.ingest.document import ParseFailed, PartField
-from graphmem.ingest.links import address_after
 from graphmem.ingest.tables import table
-from graphmem.ingest.written_times import iso
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:

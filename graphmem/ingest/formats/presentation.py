@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from graphmem.ingest.building import Builder, normal
+from graphmem.ingest.building import Builder, address_after, normal, parted, without_addresses
 from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.formats.office import Package
 from graphmem.ingest.formats.office_text import Walk, attribute, local
-from graphmem.ingest.links import address_after, parted, without_addresses
 from graphmem.ingest.tabular import add_rows, numbered
 
 COMMENTS = ("comments", "comment")

@@ -15,12 +15,11 @@ from typing import Any
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from graphmem.ingest.building import Builder, exceeded, json_value, normal
+from graphmem.ingest.building import Builder, exceeded, iso, json_value, normal
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.formats import json_values, web_page
 from graphmem.ingest.tables import object_of, objects, table, texts_of, value_at
-from graphmem.ingest.written_times import iso
 
 TASK_STATES = {"needsAction": "open", "completed": "done"}
 ENCODING = re.compile(rb"""(?:encoding=["']|CHARSET:)([A-Za-z0-9_.:-]{1,40})""")

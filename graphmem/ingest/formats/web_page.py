@@ -10,10 +10,9 @@ from urllib.parse import urljoin
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from graphmem.ingest.building import Builder, exceeded
+from graphmem.ingest.building import Builder, address_after, exceeded
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import ParseFailed
-from graphmem.ingest.links import address_after
 from graphmem.ingest.tables import table
 from graphmem.ingest.tabular import Columns, add_row, row_of
 

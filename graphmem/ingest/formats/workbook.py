@@ -21,11 +21,10 @@ from openpyxl.cell.cell import ERROR_CODES
 from openpyxl.utils import range_boundaries
 from openpyxl.utils.exceptions import InvalidFileException
 
-from graphmem.ingest.building import Builder, json_value, normal
+from graphmem.ingest.building import Builder, address_after, json_value, normal
 from graphmem.ingest.document import ParseFailed, PartField
 from graphmem.ingest.formats.office import Package
 from graphmem.ingest.formats.office_text import attribute
-from graphmem.ingest.links import address_after
 from graphmem.ingest.tabular import TableRow, add_rows
 
 ZEROS = re.compile("0{2,20}")  # the format of a number of which a sheet shows so many digits

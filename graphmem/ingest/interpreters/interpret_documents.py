@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from graphmem.ingest.building import iso
 from graphmem.ingest.document import ParsedDocument, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import configured_type, members_of
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, heading, moment, whole_text
 from graphmem.ingest.proposal import Proposal
 from graphmem.ingest.tables import object_of, table
-from graphmem.ingest.written_times import iso
 
 GENERAL_TYPE = "document"
 DATES = ("created", "date")

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from graphmem.context import Context
 from graphmem.model import canonical, ending, ids, merged_arrays, times
@@ -39,13 +39,6 @@ EARLIER_LIMIT: Final = 2  # earlier values in one line, the latest ones
 CONTESTS_LIMIT: Final = 3  # contesting values of one line
 SCANNED_LIMIT: Final = 1_000
 """Relationships in each direction that are compared with the question, of an entity that has many."""
-
-
-class _Matching(NamedTuple):
-    """The relationships of an entity that have words of the question."""
-
-    entity_id: str
-    related: list[RelatedRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +213,9 @@ async def _with_matching(context: Context, requested: list[KnownEntity], focus: 
     beginnings = sorted(map(question_words.beginning, focus.words))
     is_sealed = context.services.database.is_sealed
     rows = await context.graph.only(
-        "context.matching", list[_Matching], entity_ids=many, words=beginnings, scanned=SCANNED_LIMIT,
-        relationships=2 * SCANNED_LIMIT if is_sealed else RELATIONSHIPS_LIMIT, characters=METADATA_LIMIT,
+        "context.matching", list[tuple[str, list[RelatedRow]]], entity_ids=many, words=beginnings,
+        scanned=SCANNED_LIMIT, relationships=2 * SCANNED_LIMIT if is_sealed else RELATIONSHIPS_LIMIT,
+        characters=METADATA_LIMIT,
     )  # fmt: skip
     matching = dict(rows)
     refuse_stale_keys((each.relationship_key, each.refold) for rows in matching.values() for each in rows)

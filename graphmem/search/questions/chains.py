@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import canonical
-from graphmem.search.copy_documents import IN_NAMES
+from graphmem.search.copy_arrays import IN_NAMES
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.questions import asked_relationships, lexicon, question_words
 from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.context import Context
 from graphmem.reading.scan import rows_of
-from graphmem.search.copy_documents import COUNTED, IN_LABEL, IN_NAMES
+from graphmem.search.copy_arrays import COUNTED, IN_LABEL, IN_NAMES
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy
 from graphmem.search.questions import mentions, question_words
