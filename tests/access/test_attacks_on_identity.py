@@ -17,7 +17,8 @@ from pydantic import SecretStr
 
 from graphmem.api.app import create_app
 from graphmem.api.application import PREFIXES
-from graphmem.api.rest_routes import PUBLIC_PATHS, PUBLIC_PREFIXES, ROUTES
+from graphmem.api.public_paths import PUBLIC_PATHS, PUBLIC_PREFIXES
+from graphmem.api.rest_routes import ROUTES
 from graphmem.arguments import nested_filters
 from graphmem.auth import ACCOUNT_HEADER
 from graphmem.auth.accounts import Account

@@ -10,7 +10,8 @@ from mcp import Client
 
 from graphmem.api.application import PREFIXES
 from graphmem.api.openapi import document
-from graphmem.api.rest_routes import PUBLIC_PATHS, PUBLIC_PREFIXES, ROUTES, is_public
+from graphmem.api.public_paths import PUBLIC_PATHS, PUBLIC_PREFIXES, is_public
+from graphmem.api.rest_routes import ROUTES
 from graphmem.auth import ALL_SCOPES, Scope
 from graphmem.context import Services
 from graphmem.mcp.tools import create_server

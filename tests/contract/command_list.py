@@ -152,7 +152,8 @@ def _option(info: FieldInfo) -> str:
 def _marks(info: FieldInfo) -> Iterator[Any]:
     """Yield what an argument is annotated with, also a type in a union, such as ``EntityType | None``."""
     yield from info.metadata
-    for kind in get_args(info.annotation):
+    # A list of ids is no id.
+    for kind in get_args(info.annotation) if get_origin(info.annotation) is not list else ():
         yield from getattr(kind, "__metadata__", ())
 
 

@@ -35,8 +35,11 @@ def test_one_too_many_ends_a_merge_at_once(
     assert audited(True) == {}
 
 
-def test_too_many_of_whom_some_are_withdrawn_are_counted_whole(run: Call, audited: Audited) -> None:
-    limit = rule_merges.BEARERS_LIMIT
+def test_too_many_of_whom_some_are_withdrawn_are_counted_whole(
+    run: Call, audited: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = 12
+    monkeypatch.setattr(rule_merges, "BEARERS_LIMIT", limit)
     by_name = home_of(run, ADA)
     store(run, {"target_id": by_name, "email": ada(0)["email"]})
     store(run, *(ada(number) for number in range(limit)), find_duplicates=False)
