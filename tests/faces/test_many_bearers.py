@@ -25,21 +25,15 @@ def test_one_too_many_ends_a_merge_at_once(
     # Their addresses say that the others are others.
     (first, *_) = [home_of(run, ada(number)) for number in range(3)]
     assert shown_as(run, by_name) == [first]
-    file, (last,) = file_of(run, ada(3))
+    home_of(run, ada(3))
     assert shown_as(run, by_name) == [by_name]
     assert home_of(run, ADA) == by_name
     assert audited(True) == {}
-    run("sources.withdraw", source_id=file)
-    assert shown_as(run, by_name) == [first]
-    assert last != first
-    assert audited(True) == {}
 
 
-def test_too_many_of_whom_some_are_withdrawn_are_counted_whole(
-    run: Call, audited: Audited, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limit = 12
-    monkeypatch.setattr(rule_merges, "BEARERS_LIMIT", limit)
+@pytest.mark.long  # 240 people: a smaller limit is not that of workers of other processes, which fold too
+def test_too_many_of_whom_some_are_withdrawn_are_counted_whole(run: Call, audited: Audited) -> None:
+    limit = rule_merges.BEARERS_LIMIT
     by_name = home_of(run, ADA)
     store(run, {"target_id": by_name, "email": ada(0)["email"]})
     store(run, *(ada(number) for number in range(limit)), find_duplicates=False)
