@@ -164,7 +164,7 @@ def test_an_entity_is_deleted_and_restored(tab: Tab, world: World) -> None:
 def test_what_changes_appears_by_itself(tab: Tab, world: World) -> None:
     page = tab.open("/")
     (entity,) = world.store({"entity_type": "note", "title": "Written a moment ago"})
-    expect(page.get_by_role("link", name="Written a moment ago")).to_be_visible(timeout=15_000)
+    expect(page.get_by_role("link", name="Written a moment ago")).to_be_visible(timeout=60_000)
     page = tab.open(f"/changes?entity={entity}")
     expect(page.get_by_role("link", name="Written a moment ago")).to_be_visible()
 

@@ -184,7 +184,7 @@ export async function follow(after, take, signal) {
       }
     } catch (error) {
       // What will not become right by itself: the login has ended, or the cursor is of other data.
-      if (error instanceof Refused && error.status >= 400 && error.status < 500) return;
+      if (error instanceof Refused && error.status >= 400 && error.status < 500 && error.status !== 429) return;
     }
     await new Promise((resolve) => setTimeout(resolve, 2000));
   }
