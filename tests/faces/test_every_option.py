@@ -80,6 +80,7 @@ def value_of(name: str, schema: Mapping[str, Any]) -> Any:
 
 
 def words_of(parameter: Parameter, value: Any) -> list[str]:
+    texts: list[str]
     if parameter.value is ValueKind.BOOLEAN:
         return [parameter.option.partition("/")[0]]
     if parameter.value is ValueKind.LIST:
@@ -108,7 +109,7 @@ def test_an_option_is_taken(command: Command, entry: Listed, parameter: Paramete
             if each.is_argument and (is_in or each is parameter):
                 value = value_of(each.name, known.get(each.name, {})) if value is None else value
                 words += words_of(each, value)
-        code, _, errors = command(*words, *BESIDE.get(place, ()), "--json")
+        code, _, errors = command(*words, *(BESIDE.get(place) or ()), "--json")
         outcomes.append(json.loads(errors.splitlines()[-1])["error_code"] if code else "done")
     taken = {"done", "RESOURCE_NOT_FOUND", *(error.code for error in operation.errors)}
     assert (not taken.isdisjoint(outcomes)) is (place not in REFUSED), (words, errors[:400])
