@@ -21,8 +21,8 @@ def parse(
     import asyncio
     import hashlib
 
+    from graphmem.ingest.decoding import with_charset
     from graphmem.ingest.document import ParseFailed, text_page
-    from graphmem.ingest.encodings import with_charset
     from graphmem.ingest.own_files import read_file
     from graphmem.ingest.parsing import Terms, parsed
 

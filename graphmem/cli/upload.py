@@ -57,7 +57,7 @@ class LocalFile(NamedTuple):
 
 
 def upload(session: Session, paths: list[str], recursive: bool = True, encoding: str | None = None) -> None:
-    from graphmem.ingest.encodings import with_charset
+    from graphmem.ingest.decoding import with_charset
 
     files = [file._replace(mime_type=with_charset(None, encoding)) for file in files_of(paths, recursive)]
     if not files:

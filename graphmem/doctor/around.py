@@ -10,7 +10,7 @@ from graphmem.doctor.finding import Finding, fail, ok, warn
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.model_service import RemoteEmbedder
 from graphmem.errors import GraphmemError, ObjectDamaged, ObjectMissing, ObjectStoreUnavailable
-from graphmem.ingest import InterpretationFailed, confinement, processes
+from graphmem.ingest import InterpretationFailed, child, processes
 from graphmem.interpretation import language_model as model_client
 from graphmem.objects import new_object_store
 from graphmem.settings import Settings
@@ -110,7 +110,7 @@ async def parser(settings: Settings) -> Finding:
         what = "GRAPHMEM_CONFINE is off: parsers are unconfined, and a hostile file may do what its user may"
         return warn(what, "Set GRAPHMEM_CONFINE to auto or require.")
     if not (lacking := await asyncio.to_thread(processes.unconfined)):
-        return ok(f"parsers are confined by Landlock {confinement.landlock_version()} and seccomp")
+        return ok(f"parsers are confined by Landlock {child.landlock_version()} and seccomp")
     what = f"parsers are unconfined here ({lacking})"
     fix = "Use a Linux from 5.13 on with Landlock, and a container that allows its calls and those of seccomp"
     if settings.confine == "require":

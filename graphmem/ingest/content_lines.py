@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.encodings import meant
+from graphmem.ingest.decoding import meant
 
 LINE = re.compile(r'(?:([\w-]+)\.)?([\w-]+)((?:;(?:[^":;]|"[^"]*")*)*):(.*)', re.DOTALL)
 UNPAIRED_QUOTES = re.compile(r"(?:([\w-]+)\.)?([\w-]+)((?:;[^:;]*)*):(.*)", re.DOTALL)

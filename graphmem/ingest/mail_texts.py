@@ -13,9 +13,8 @@ from email.message import Message
 from itertools import chain, groupby
 
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.decoding import decoded
+from graphmem.ingest.decoding import decoded, has_several_bytes, meant
 from graphmem.ingest.document import ParseFailed
-from graphmem.ingest.encodings import has_several_bytes, meant
 
 HEADER_CHARACTERS_LIMIT = 100_000
 WORD = r"=\?([\w-]+)(?:\*[\w-]+)?\?([bq])\?([^?]*)\?="

@@ -2,7 +2,7 @@
 
 The process has limits on CPU, memory and files, and an environment without secrets and proxies. This side
 bounds the time and the output, and checks the document. Where the system can, the process confines itself
-before it reads the file (`graphmem/ingest/confinement.py`): then a file that takes it over gives a wrong
+before it reads the file (`graphmem/ingest/child.py`): then a file that takes it over gives a wrong
 document, and reaches nothing else. Where it cannot, the document says so.
 """
 

@@ -13,8 +13,8 @@ from graphmem.context import Context
 from graphmem.database.jobs import caller_is_gone
 from graphmem.errors import ObjectDamaged, ObjectMissing, ObjectStoreUnavailable, ParserUnconfined
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
+from graphmem.ingest.decoding import charset_of
 from graphmem.ingest.document import ParsedDocument, ParseFailed
-from graphmem.ingest.encodings import charset_of
 from graphmem.interpretation import language_model
 from graphmem.interpretation.model_prompt import known_types
 from graphmem.model import schema

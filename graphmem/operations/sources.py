@@ -26,7 +26,7 @@ from graphmem.registry import Scope, operation
 from graphmem.search import passage_search, written_identifiers
 from graphmem.search.passage_search import FoundPassage
 from graphmem.search.questions import mentions
-from graphmem.search.questions.asked_identifiers import WordRun
+from graphmem.search.questions.pieces import WordRun
 from graphmem.text import identifiers
 
 PAIRS_LIMIT: Final = 6_000  # names and identifiers that are looked up for one answer

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.search.compaction import Before, MemoryOutput
+from graphmem.search.compaction import Before, MemoryOutput, SortedTerms, TermVocabulary, encoded
 from graphmem.search.copy_arrays import (
     DIMENSIONS,
     CopyArrays,
@@ -29,7 +29,6 @@ from graphmem.search.copy_arrays import (
     counted,
     messages_beside,
 )
-from graphmem.search.term_vocabulary import SortedTerms, TermVocabulary, encoded
 from graphmem.text import languages
 
 UNSORTED_LIMIT: Final = 200_000

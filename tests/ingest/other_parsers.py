@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from graphmem.ingest import child, confinement
+from graphmem.ingest import child
 from graphmem.ingest.document import DocumentLimits
 
 LIBRARY = ctypes.CDLL(None, use_errno=True)
@@ -110,8 +110,8 @@ def refuse_landlock() -> None:
     steps = (0x20, 0, 0, 0), (0x15, 0, 1, 444), (6, 0, 0, 0x00050000 | errno.ENOSYS), (6, 0, 0, 0x7FFF0000)
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     filters = ctypes.create_string_buffer(struct.pack("HP", len(steps), ctypes.addressof(code)))
-    confinement._call("prctl", confinement.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    confinement._call("prctl", confinement.PR_SET_SECCOMP, 2, filters, 0, 0)
+    child._call("prctl", child.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    child._call("prctl", child.PR_SET_SECCOMP, 2, filters, 0, 0)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import pytest
 from graphmem import settings
 from graphmem.doctor import around
 from graphmem.errors import ParserUnconfined
-from graphmem.ingest import confinement, parsing, processes
+from graphmem.ingest import child, parsing, processes
 from graphmem.ingest.document import DocumentLimits, ParsedDocument
 from graphmem.ingest.parsing import Terms, parsed
 from tests.ingest.goldens import FOLDER
@@ -135,7 +135,7 @@ def test_the_doctor_says_what_confines_a_parser() -> None:
     if lacking := processes.unconfined():
         pytest.skip(f"this system cannot confine a process: {lacking}")
     finding = asyncio.run(around.parser(settings.load()))
-    version = confinement.landlock_version()
+    version = child.landlock_version()
     assert (finding.status, finding.what) == ("ok", f"parsers are confined by Landlock {version} and seccomp")
 
 
@@ -148,46 +148,44 @@ def test_what_must_be_confined_is_parsed_where_it_can_be(tmp_path: Path) -> None
     assert document.warnings == ()
 
 
-@pytest.mark.parametrize("machine", confinement.ARCHITECTURES)
+@pytest.mark.parametrize("machine", child.ARCHITECTURES)
 def test_calls_have_the_numbers_of_the_headers_of_the_kernel(machine: str) -> None:
     if not HEADERS[machine].exists():
         pytest.skip("the headers of the kernel are not installed")
     known = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", HEADERS[machine].read_text()))
-    column = confinement.ARCHITECTURES[machine][1]
-    wanted = {call[0]: known.get(call[0], "-") for call in confinement.REFUSED}
-    assert {call[0]: call[column] for call in confinement.REFUSED} == wanted
-    assert str(confinement.ARCHITECTURES[machine][2]) == known["fcntl"]
+    column = child.ARCHITECTURES[machine][1]
+    wanted = {call[0]: known.get(call[0], "-") for call in child.REFUSED}
+    assert {call[0]: call[column] for call in child.REFUSED} == wanted
+    assert str(child.ARCHITECTURES[machine][2]) == known["fcntl"]
 
 
 def decision(machine: str, number: int, argument: int = 0, architecture: int | None = None) -> int:
     """Run the filter of a machine over a call, and return its decision."""
-    data = struct.pack(
-        "=iIQQQ", number, architecture or confinement.ARCHITECTURES[machine][0], 0, 0, argument
-    )
-    program, place, loaded = confinement.program(machine), 0, 0
+    data = struct.pack("=iIQQQ", number, architecture or child.ARCHITECTURES[machine][0], 0, 0, argument)
+    program, place, loaded = child.seccomp_program(machine), 0, 0
     while True:
         code, yes, no, value = struct.unpack("HBBI", program[place])
-        if code == confinement.RETURN:
+        if code == child.RETURN:
             return value
-        if code == confinement.LOAD:
+        if code == child.LOAD:
             (loaded,) = struct.unpack_from("=I", data, value)
             yes = no = 0
-        holds = loaded == value if code == confinement.EQUAL else loaded >= value
+        holds = loaded == value if code == child.EQUAL else loaded >= value
         place += 1 + (yes if holds else no)
 
 
-@pytest.mark.parametrize("machine", confinement.ARCHITECTURES)
+@pytest.mark.parametrize("machine", child.ARCHITECTURES)
 def test_the_filter_decides_every_call_as_the_table_says(machine: str) -> None:
-    refused = set(confinement.numbers(machine))
+    refused = set(child.numbers(machine))
     wanted = {
-        number: confinement.REFUSE
-        if number in refused or (number >= confinement.UNIFORM and number not in confinement.UNIFORM_ALLOWED)
-        else confinement.ALLOW
+        number: child.REFUSE
+        if number in refused or (number >= child.UNIFORM and number not in child.UNIFORM_ALLOWED)
+        else child.ALLOW
         for number in (*range(600), 1 << 30, 0x4000_0029)
     }
     assert {number: decision(machine, number) for number in wanted} == wanted
-    fcntl = confinement.ARCHITECTURES[machine][2]
-    commands = {decision(machine, fcntl, command) for command in confinement.OWNING_COMMANDS}
-    assert commands == {confinement.REFUSE}
-    assert decision(machine, fcntl, 3) == confinement.ALLOW
-    assert decision(machine, 0, architecture=0x40000003) == confinement.KILL
+    fcntl = child.ARCHITECTURES[machine][2]
+    commands = {decision(machine, fcntl, command) for command in child.OWNING_COMMANDS}
+    assert commands == {child.REFUSE}
+    assert decision(machine, fcntl, 3) == child.ALLOW
+    assert decision(machine, 0, architecture=0x40000003) == child.KILL

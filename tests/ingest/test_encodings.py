@@ -7,9 +7,8 @@ import itertools
 from collections import Counter
 
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.decoding import decoded
+from graphmem.ingest.decoding import decoded, meant
 from graphmem.ingest.document import DocumentLimits
-from graphmem.ingest.encodings import meant
 from tests.support.encoded_texts import LENGTHS, SHAPES, EncodedText, encoded, every, languages
 from tests.support.examples import LONG
 from tests.support.figures import Figures

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.search import search_ranking, term_vocabulary, terms
+from graphmem.search import compaction, search_ranking, terms
+from graphmem.search.compaction import SortedTerms, TermVocabulary, encoded, joined
 from graphmem.search.copy_arrays import EntityText, GrowingArray
 from graphmem.search.entity_copy import DIMENSIONS, SearchCopy
 from graphmem.search.search_ranking import K1, B, Ranking
-from graphmem.search.term_vocabulary import SortedTerms, TermVocabulary, encoded, joined
 from graphmem.text import languages, words
 from tests.support.examples import examples
 
@@ -404,7 +404,7 @@ def test_entities_that_the_copy_does_not_have_have_no_time() -> None:
 @examples(200)
 def test_terms_that_begin_with_a_text_are_found_whatever_came_and_went(steps: list[tuple[str, str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(term_vocabulary, "SORTED_AT_ONCE", 4)
+        patch.setattr(compaction, "SORTED_AT_ONCE", 4)
         known = TermVocabulary()
         for step, text in steps:
             if step == "add":

@@ -13,15 +13,16 @@ from typing import Final, NamedTuple
 from graphmem.model.identity import fold_text, index_key
 from graphmem.search import terms
 from graphmem.search.questions import lexicon, question_words
-from graphmem.search.questions.asked_identifiers import WordRun, identifiers_in
 from graphmem.search.questions.pieces import (
     AROUND,
     DENSE_NAME_CHARACTERS,
     MY,
     POSSESSIVE,
     Piece,
+    WordRun,
     dense_pairs,
     dense_part_spans,
+    identifiers_in,
     pieces_of,
 )
 from graphmem.text import identifiers, words

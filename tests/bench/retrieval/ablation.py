@@ -20,11 +20,11 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.meaning import Weighted
 from graphmem.model import times
 from graphmem.search import search_engine, search_ranking, terms
+from graphmem.search.compaction import TermVocabulary
 from graphmem.search.context import context_lines
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds import anchors, kind_lookup, kind_plans, kind_words
 from graphmem.search.questions import (
-    asked_identifiers,
     asked_relationships,
     lexicon,
     mentions,
@@ -35,7 +35,6 @@ from graphmem.search.questions import (
     reading,
     times_in_words,
 )
-from graphmem.search.term_vocabulary import TermVocabulary
 from graphmem.text import languages
 from tests.bench.retrieval import changes, dialogues, office, office_things, topics
 from tests.bench.retrieval.measuring import NEWEST_FIRST, Owner
@@ -142,7 +141,7 @@ def _no_whole_identifiers(patch: Patch) -> None:
 
 
 LEXICON: Final = (
-    reading, question_chart, times_in_words, kind_words, mentions, pieces, question_words, asked_identifiers,
+    reading, question_chart, times_in_words, kind_words, mentions, pieces, question_words,
 )  # fmt: skip
 """The modules that have tables of the lexicon."""
 
