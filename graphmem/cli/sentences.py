@@ -83,5 +83,5 @@ def note(session: Session, words: list[str]) -> tuple[dict[str, Any], Draw]:
         "store", {"entities": entities, "relationships": links, "observation_source": "human"}
     )
     # A note is meant to be identified by its text.
-    said = [each for each in answer.get("store_warnings", ()) if each["code"] != "CONTENT_IDENTITY"]
-    return answer, partial(render, "store", {**answer, "store_warnings": said})
+    warnings = [each for each in answer.get("store_warnings", ()) if each["code"] != "CONTENT_IDENTITY"]
+    return answer, partial(render, "store", {**answer, "store_warnings": warnings})
