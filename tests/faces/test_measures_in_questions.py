@@ -118,6 +118,9 @@ def test_what_is_not_known_of_a_named_entity_is_said_first(world: Call) -> None:
     first = world("context.retrieve", question=question, format="fields")["lines"][0]
     assert (first["field"], first["value"], first["note"]) == ("phone number", None, "not known")
     assert "not known" not in world("context.retrieve", question="birthday of Sue Fox")["lines"][0]
+    assert (
+        "phone number: not known" in world("context.retrieve", question="Sue Fox's phone number")["lines"][0]
+    )
     # A note says it, and another is about somebody else.
     world("store", entities=[{"entity_type": "note", "title": "The phone number of Ron is on the fridge"}])
     for name, is_known in (("Sue Fox", False), ("Ron Day", True)):

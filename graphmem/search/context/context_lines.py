@@ -190,6 +190,7 @@ async def known_lines(
 def _focus(question: Sequence[str], names: set[str], language: str | None, subjects: Subjects) -> Focus:
     understood = subjects.about.get("understood") if subjects.of_kind else None
     fields: set[str] = set()
+    names = {*names, *(f"{name}s" for name in names)}  # "Ada's" is compared as one word
     if understood is not None:
         # The entities of the kind answer these words; what merely has them does not.
         names = {*names, *words.tokens(understood["words"])}
