@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple
 import structlog
 
 from graphmem.checking import fact_check
-from graphmem.checking.deriving import Seen, derive
-from graphmem.checking.stamps import StampCheck
+from graphmem.checking.fact_check import Seen, StampCheck, derive
 from graphmem.checking.stretch import (
     AuditDifference,
     Kind,

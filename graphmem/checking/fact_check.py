@@ -1,4 +1,5 @@
-"""Reading facts as a dump has them, and comparing their ids with what they name; comparing passages of files.
+"""What an audit compares beside stretches: the ids of facts with what they name, passages of files, and what
+is noted on observations with the withdrawals; and deriving entities and relationships again.
 
 A damaged fact is named and never mended: nothing says what it was. A dump from before the damage has it.
 
@@ -6,8 +7,10 @@ The passages of a file are known from its bytes alone. So a difference in one is
 worker reads the file again.
 """
 
-from collections.abc import AsyncIterator
-from typing import Any, Final, NamedTuple
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, LiteralString, NamedTuple
 
 from graphmem.checking.stretch import AuditDifference
 from graphmem.database.driver import Database
@@ -15,10 +18,16 @@ from graphmem.database.left_out import keeping_unopened, wrong_types
 from graphmem.database.queries import Queries
 from graphmem.embedding.meaning import DIMENSIONS, Embedder
 from graphmem.ingest.passages import WAITING, key_of
-from graphmem.model import canonical, ids, times
-from graphmem.model.fact_records import Dismissal, Record, Renaming, SourceRecord, Split, Withdrawal
+from graphmem.model import canonical, discovery, ids, times
+from graphmem.model.fact_records import Dismissal, Pair, Record, Renaming, SourceRecord, Split, Withdrawal
 from graphmem.model.fact_table import PARTS, TRANSACTION, DeclaredKind
-from graphmem.writing import vectors
+from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.membership import Membership
+from graphmem.model.reduction import Observation
+from graphmem.writing import placement, refolding, vectors
+from graphmem.writing.dismissing_duplicates import dismissed_pairs
+from graphmem.writing.state import Additions, State
+from graphmem.writing.things import Things
 
 PAGE_TRANSACTIONS: Final = 100  # transactions that one query reads
 REASON_CHARACTERS: Final = 300
@@ -125,3 +134,163 @@ async def _difference(owner: str, row: _Source, embedder: Embedder) -> AuditDiff
         return None
     expected = f"{length} bytes" if made is None else vectors.shown(made)
     return AuditDifference(row.id, "vectors of passages", vectors.shown(packed), expected)
+
+
+Seen = dict[str, dict[str, discovery.Shapes]]  # the shapes of values by field, by entity type
+
+
+async def derive(
+    queries: Queries, stored: State, merges: Membership, seen: Seen, entity_ids: Iterable[str]
+) -> State:
+    """Return the state of stored entities and relationships that follows from the facts and their merges.
+
+    ``seen`` gains the shapes of the values of each entity of ``entity_ids`` and of all that is merged with
+    them; other entities stay as stored.
+    """
+    dismissed = await dismissed_pairs(queries, stored.entities)
+    derived = replace(
+        stored,
+        entities=await asyncio.to_thread(_merged, stored, merges, [each.pair for each in dismissed]),
+        relationships=Things(
+            replace(stored.relationships[each], refold=0) for each in stored.relationships
+        ),
+        entities_before=stored.entities.copy(), relationships_before=stored.relationships.copy(),
+        heads=dict(stored.heads), new=Additions(),
+    )  # fmt: skip
+    roots = {derived.entities.root(each) for each in entity_ids if derived.entities.get(each)}
+    folded = [member.subject_id for each in sorted(roots) for member in derived.entities.members(each)]
+    once_merged = [each for each in folded if each in merges.entity_ids]
+    changes = await refolding.changes(queries, merges, once_merged if merges.facts or merges.rules else [])
+    async for history in refolding.histories(queries, [*folded, *stored.relationships]):
+        every, subject_id = history.observations(queries), history.subject_id
+        if ":" not in subject_id:
+            every = _noting(every, seen.setdefault(stored.entities[subject_id].kind, {}))
+        await refolding.refold_history(derived, history, every, changes.get(subject_id))
+        # Others have the event loop meanwhile.
+        await asyncio.sleep(0)
+    keys = [key for key in derived.relationships if derived.relationships[key].observation_count]
+    await asyncio.to_thread(placement.place, derived.entities, derived.relationships, keys)
+    return derived
+
+
+def _merged(stored: State, merges: Membership, dismissed: Iterable[Pair]) -> Things:
+    separated = merges.separated()
+    distinct: dict[str, set[str]] = {}
+    for pair in dismissed:
+        for entity_id, other in (pair, pair[::-1]):
+            distinct.setdefault(entity_id, set()).add(other)
+    into, by_fact = merges.merged_into(), replace(merges, rules=()).merged_into()
+    merge_rules = merges.merge_rules()
+    by_rule = {rule.subject_id: rule for rule in merges.rules if rule.holds(times.LATEST)}
+    return Things(
+        replace(
+            stored.entities[subject_id],
+            into=into.get(subject_id),
+            merged_by=by_rule[subject_id].alternative
+            if subject_id in by_rule and subject_id not in by_fact and subject_id in into
+            else None,
+            merge_rule=merge_rules.get(subject_id),
+            separated=tuple(sorted(separated.get(subject_id, ()))),
+            distinct_from=tuple(sorted(distinct.get(subject_id, ()))),
+        )
+        for subject_id in stored.entities
+    )
+
+
+async def _noting(
+    every: AsyncIterator[Observation], shapes: dict[str, discovery.Shapes]
+) -> AsyncIterator[Observation]:
+    async for observation in every:
+        for name, value in observation.fields.items():
+            shape = discovery.shape_of(canonical.decode(value))
+            if name != CANONICAL_NAME:
+                shapes[name] = shapes.get(name, frozenset()) | ({shape} if shape else frozenset())
+        yield observation
+
+
+STAMPS_LIMIT: Final = 1_000
+"""Observations that one statement compares or mends: each takes 10 KB of its transaction."""
+
+
+class _Subject(NamedTuple):
+    """A source, an interpretation, a transaction or a writing that was withdrawn."""
+
+    subject_id: str
+    stored: list[int] | None
+    derived: list[int]
+
+
+class _Stamp(NamedTuple):
+    """An observation on which it is noted wrongly when it counts."""
+
+    observation_id: str
+    subject_id: str
+    of_node: list[int] | None
+    of_edge: list[int] | None
+    derived: list[int]
+
+
+_Subjects = tuple[list[_Subject], int]
+_Stamps = tuple[list[_Stamp], int]  # what was read, and how many observations are not stamped yet
+
+
+@dataclass(slots=True)
+class StampCheck:
+    """One comparison of all that an owner's withdrawals note, once nothing is ``unstamped``."""
+
+    database: Database
+    owner: str
+    fix: bool
+    differences: dict[str, list[AuditDifference]] = field(default_factory=dict)  # by subject
+    unstamped: int = 0  # observations that do not say yet when they count
+
+    async def compare_withdrawn(self) -> None:
+        """Compare what is noted on all that was withdrawn, and on the observations of each."""
+        subjects, unstamped = await self.database.reads(self.owner).only("audit.exclusions", _Subjects)
+        self.unstamped = unstamped
+        if unstamped:
+            return
+        if any((subject.stored or []) != subject.derived for subject in subjects):
+            await self._compare_subjects()
+        for subject in subjects:
+            await self._compare("audit.stamps_of_subject", subject_id=subject.subject_id, limit=STAMPS_LIMIT)
+
+    async def compare(self, subject_ids: list[str]) -> None:
+        """Compare what is noted on the observations of some entities and relationships."""
+        if not self.unstamped:
+            await self._compare("audit.stamps", subject_ids=subject_ids, limit=STAMPS_LIMIT)
+
+    async def _compare_subjects(self) -> None:
+        async with self.database.transaction(self.owner) as tx:
+            await tx.rows("owner.lock")
+            subjects, _ = await tx.only("audit.exclusions", _Subjects)
+            wrong = [subject for subject in subjects if (subject.stored or []) != subject.derived]
+            for subject in wrong:
+                self._note(subject.subject_id, "excluded", subject.stored, subject.derived)
+            if self.fix and wrong:
+                subject_ids = sorted(subject.subject_id for subject in wrong)
+                await tx.only("audit.restamp", int, subjects=subject_ids, observation_ids=[])
+
+    async def _compare(self, name: LiteralString, **params: Any) -> None:
+        """Compare some observations; those that differ once more under the lock."""
+        stamps, _ = await self.database.reads(self.owner).only(name, _Stamps, **params)
+        more = bool(stamps)
+        while more:
+            async with self.database.transaction(self.owner) as tx:
+                await tx.rows("owner.lock")
+                stamps, unstamped = await tx.only(name, _Stamps, **params)
+                if unstamped:
+                    self.unstamped = unstamped
+                    return
+                for stamp in stamps:
+                    is_one = stamp.of_node == stamp.of_edge
+                    noted = stamp.of_node if is_one else [stamp.of_node, stamp.of_edge]
+                    self._note(stamp.subject_id, f"excluded {stamp.observation_id}", noted, stamp.derived)
+                if self.fix and stamps:
+                    observation_ids = sorted({stamp.observation_id for stamp in stamps})
+                    await tx.only("audit.restamp", int, subjects=[], observation_ids=observation_ids)
+            more = self.fix and len(stamps) == STAMPS_LIMIT
+
+    def _note(self, subject_id: str, what: str, stored: Any, derived: list[int]) -> None:
+        difference = AuditDifference(subject_id, what, stored, derived)
+        self.differences.setdefault(subject_id, []).append(difference)
