@@ -77,7 +77,13 @@ def takes_two(new: Additions) -> bool:
 
 async def _write_turn(params: Mapping[str, Any], queries: Queries) -> bool:
     # Each call names its query, so that tests find it.
-    if _needs_whole(params):
+    of_merges = ("merged", "unmerged", "labels_removed")
+    of_moves = ("liveness_changed", "survivor_key", "former_survivor_key")
+    if (
+        any(row["rekeyed"] is not None or any(map(row.get, of_merges)) for row in params["entities"])
+        or any(any(map(row.get, of_moves)) for row in params["relationships"])
+        or any(params[part] for part in ("aliases", *_OF_FORM["whole"]))
+    ):
         written = await queries.one("write.turn", int, **_parameters("write.turn", params))
     elif params["sourced"] or any(params[name] for name in _OF_FORM["sourced"]):
         written = await queries.one("write.turn[sourced]", int, **_parameters("write.turn[sourced]", params))
@@ -89,16 +95,6 @@ async def _write_turn(params: Mapping[str, Any], queries: Queries) -> bool:
         # What was withdrawn with its transactions counts again where another transaction records it.
         await queries.rows("audit.restamp", subjects=[], observation_ids=params["recounted"])
     return written is not None
-
-
-def _needs_whole(params: Mapping[str, Any]) -> bool:
-    of_merges = ("merged", "unmerged", "labels_removed")
-    of_moves = ("liveness_changed", "survivor_key", "former_survivor_key")
-    return (
-        any(row["rekeyed"] is not None or any(map(row.get, of_merges)) for row in params["entities"])
-        or any(any(map(row.get, of_moves)) for row in params["relationships"])
-        or any(params[part] for part in ("aliases", *_OF_FORM["whole"]))
-    )
 
 
 def _parameters(name: str, params: Mapping[str, Any]) -> dict[str, Any]:

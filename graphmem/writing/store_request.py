@@ -141,7 +141,10 @@ class StoreRequest(TransactionRequest):
             touched.add_subjects(filter(None, (item.entity_id, item.home)))
             form = parting.of_item(item)
             parting.note(touched.addresses, item.home or item.entity_id, item.entity_type or "", form)
-            self._touch_rule(touched, item)
+            rule = own_rule(self.owner, item.entity_type, item.alternatives) if item.entity_type else None
+            if rule is not None and item.kind in facts.VALUE_KINDS:
+                touched.stored.add(item.entity_id)
+                touched.add_evidence(rule, evidence_of(rule, item.fields))
             touched.names |= store_items.names_of(item)
             if item.entity_type:
                 touched.types.update((item.entity_type, item.given_type or item.entity_type))
@@ -155,14 +158,6 @@ class StoreRequest(TransactionRequest):
             touched.add_relationship(self.link_key(link))
             if link.observed_at is not None:
                 touched.observations.add(self.link_observation_id(link))
-
-    def _touch_rule(self, touched: Touched, item: Item) -> None:
-        if item.entity_type is None:
-            return
-        rule = own_rule(self.owner, item.entity_type, item.alternatives)
-        if rule is not None and item.kind in facts.VALUE_KINDS:
-            touched.stored.add(item.entity_id)
-            touched.add_evidence(rule, evidence_of(rule, item.fields))
 
     def identified(self, state: State) -> Self:
         """Return it with its items identified by the state, and with what they refer to by its schemas."""

@@ -70,14 +70,15 @@ class AskedNames:
         """The runs of words that may be names or identifiers, the longest first; no run of stop words."""
         longer = [each for each in self.asked_identifiers if each.end - each.start > NAME_WORDS]
         runs = [each._replace(pairs=frozenset(_pairs(each.text, self.region))) for each in longer]
-        most = DENSE_NAME_CHARACTERS if self._has_dense else NAME_WORDS
+        has_dense = any(piece.is_dense for piece in self.pieces)
+        most = DENSE_NAME_CHARACTERS if has_dense else NAME_WORDS
         for length in range(min(most, len(self.pieces)), 0, -1):
             for start in range(len(self.pieces) - length + 1):
                 end = start + length
                 if not self._may_be_run(start, end):
                     continue
                 phrase, text = self.text(start, end), self.name(start, end)
-                if self._has_dense and self.pieces[start].is_dense and length > 1:
+                if self.pieces[start].is_dense and length > 1:
                     # There are many of these, and none is an address.
                     key = index_key(fold_text(text))
                     pairs = {(kind, key) for kind in identifiers.NAMES}
@@ -95,10 +96,6 @@ class AskedNames:
     def name(self, start: int, end: int) -> str:
         """Return the same without the punctuation around it and a possessive ending."""
         return POSSESSIVE.sub("", self.text(start, end).strip(AROUND))
-
-    @cached_property
-    def _has_dense(self) -> bool:
-        return any(piece.is_dense for piece in self.pieces)
 
     def _may_be_run(self, start: int, end: int) -> bool:
         """Return whether a run is looked up as a name; a single dense character is one only by itself."""
