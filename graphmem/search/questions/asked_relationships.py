@@ -52,20 +52,13 @@ class RelatedEntity(NamedTuple):
         return all(any(question_words.is_same(each, word) for word in said) for each in title)
 
 
-class _Holder(NamedTuple):
-    """An entity whose relationships were read, and its fields of some names, with their canonical JSON."""
-
-    id: str
-    name: str
-    held: list[tuple[str, str]]
-
-
 class _RelatedRows(NamedTuple):
-    """The row of ``search/related.cypher``; ``cut`` tells that older relationships may be left out."""
+    """The row of ``search/related.cypher``; ``cut`` tells that older relationships may be left out. Each of
+    the entities whose relationships were read has its name, and fields of some names as canonical JSON."""
 
     related: list[RelatedEntity]
     cut: bool
-    entities: list[_Holder]
+    entities: list[tuple[str, str, list[tuple[str, str]]]]
 
 
 async def by_relationships(

@@ -224,7 +224,7 @@ async def _step(
         all_types=True,
     )  # fmt: skip
     listed = asked_relationships.in_role(asked_relationships.among(rows.related, role), ends, [step])
-    if not (listed or any(each.held for each in rows.entities)):
+    if not (listed or any(fields for _, _, fields in rows.entities)):
         # "Our driver": what somebody is may stand in the relationship.
         titles = [each.split("_") for each in role.words]
         called = await asked_relationships.called(asking, rows.related, titles, in_others=is_title)
@@ -232,17 +232,17 @@ async def _step(
     reached = {each.id: each for each in listed}
     names = {each.other_id: each.other_name for each in rows.related}
     value = ""
-    for entity in rows.entities if not reached else ():
-        for name, text in entity.held:
+    for entity_id, _, fields in rows.entities if not reached else ():
+        for name, text in fields:
             for value in words.strings(canonical.decode(text)):
                 bearer = await asking.copy.look(partial(_bearer, value=value))
                 if bearer is not None and bearer not in ends:
-                    path_words, names[bearer] = f"{ends[entity.id].words}, {step}", value
+                    path_words, names[bearer] = f"{ends[entity_id].words}, {step}", value
                     reached[bearer] = Named(
-                        bearer, RELATIONSHIP, path_words, relationship_type=name, related_to=entity.id,
-                        unsure=ends[entity.id].unsure,
+                        bearer, RELATIONSHIP, path_words, relationship_type=name, related_to=entity_id,
+                        unsure=ends[entity_id].unsure,
                     )  # fmt: skip
-    what = f"the {step} of {', '.join(each.name for each in rows.entities)}"
+    what = f"the {step} of {', '.join(name for _, name, _ in rows.entities)}"
     return reached, names, what, value
 
 
