@@ -9,6 +9,7 @@ import structlog
 from pydantic import SecretStr
 
 from graphmem import neo4j_local, operations
+from graphmem.auth import take_over
 from graphmem.auth.agent_grants import AgentGrants
 from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.changes.change_feed import ChangeFeed
@@ -32,7 +33,7 @@ from graphmem.sealing.sealed_rows import RowSealer
 from graphmem.search.copy_files import CopyFiles
 from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
-from graphmem.settings import Settings
+from graphmem.settings import LOCAL_ACCOUNT, Settings
 from graphmem.writing import Writers
 from graphmem.writing.supposing import practise
 from graphmem.writing.things import NEAR_KIND
@@ -75,6 +76,9 @@ async def open_services(
             await wait_until_up(database, remote_seconds, settings.neo4j_address, waiting or _log.warning)
         await migrations.apply(database, is_sandbox=settings.sandbox, sealed=keys and keys.record().instance)
         await seal(database, keys)
+        owner = await database.reads(None).only("copy.local_owner", str, account_id=LOCAL_ACCOUNT)
+        if owner != LOCAL_ACCOUNT:
+            take_over(owner)
         async with services_over(database, settings, keys) as services:
             yield services
     finally:

@@ -1,4 +1,4 @@
-"""The background work of a service: interpreting files, folding entities again, vectors, webhooks.
+"""The background work of a service: interpreting files, folding entities again, vectors, webhooks, copies.
 
 Large files and webhooks wait for it. No other request depends on it. A request folds a stale entity before it
 reads or writes it; the work only spares requests that time. Entities without a vector of the model in use are
@@ -18,6 +18,7 @@ import structlog
 
 from graphmem.checking.resealing import reseal
 from graphmem.context import Services
+from graphmem.copies.exchanging import exchange_waiting
 from graphmem.database.jobs import in_halves
 from graphmem.embedding import meaning
 from graphmem.errors import EmbeddingRefused, GraphmemError
@@ -206,6 +207,7 @@ KINDS: Final = (
     WorkKind("exclusion", refold_withdrawn, batch_size=WITHDRAWN_LIMIT),
     WorkKind("vector", make_vectors, batch_size=EMBEDDED_LIMIT),
     WorkKind("deliver", deliver),
+    WorkKind("copies", exchange_waiting, batch_size=1),
     WorkKind("sandbox", look_after),
     WorkKind("reseal", seal_anew),
     WorkKind("receipts", lambda services: services.receipts.drop(), batch_size=1),

@@ -11,6 +11,7 @@ export type Posted<P extends string> = [Path<Post, P>] extends [never] ? any : P
 export type Body<P extends string> = [Path<Post, P>] extends [never] ? any : Post[Path<Post, P>]['body'];
 
 interface S {
+  "Add": { "url": string; "key"?: string; "name"?: string; "files"?: "now" | "later"; "confirm"?: boolean | 0 | 1 };
   "Analyze": { "entity_type"?: string | null; "entity_id"?: string | null; "min_frequency"?: number; "min_confidence"?: number; "max_characters"?: number | null };
   "AnswerDifference": { "subject": string | null; "field": string | null; "then": any; "now": any; "cause": string; "transaction_id": string | null };
   "AskReport": { "access_token": string };
@@ -35,7 +36,7 @@ interface S {
   "CountStats": { "max_characters"?: number | null };
   "CountedRelationshipType": { "relationship_type": string; "inverse": string | null; "description": string | null; "origin": "builtin" | "registered" | "own"; "names"?: Array<string>; "relationship_count": number };
   "CreateInterpretation": { "idempotency_key"?: string | null; "source_id": string; "entities": Array<Record<string, any>>; "relationships"?: Array<S["NewRelationship"]>; "interpreter"?: string; "interpreter_version"?: string; "model"?: string | null; "interpretation_config"?: Record<string, any>; "max_characters"?: number | null };
-  "CreateKey": { "name": string; "scopes"?: Array<"read" | "write" | "admin">; "expires_in_days"?: number | null };
+  "CreateKey": { "name": string; "scopes"?: Array<"read" | "write" | "admin" | "copy">; "expires_in_days"?: number | null };
   "CreateObservation": { "idempotency_key"?: string | null; "observed_at"?: string | null; "source_priority"?: number | null; "observation_source"?: "sensor" | "workflow_state" | "llm_summary" | "human" | "import" | "sync" | null; "entity_id"?: string | null; "entity_type"?: string | null; "entity_identifier"?: string | null; "fields": Record<string, any>; "max_characters"?: number | null };
   "CreateRelationship": { "dry_run"?: boolean | 0 | 1; "idempotency_key"?: string | null; "observed_at"?: string | null; "source_priority"?: number | null; "observation_source"?: "sensor" | "workflow_state" | "llm_summary" | "human" | "import" | "sync" | null; "relationship_type": string; "source_entity_id": string; "target_entity_id": string; "metadata"?: Record<string, any> | string | null; "max_characters"?: number | null };
   "CreateRelationships": { "idempotency_key"?: string | null; "observed_at"?: string | null; "source_priority"?: number | null; "observation_source"?: "sensor" | "workflow_state" | "llm_summary" | "human" | "import" | "sync" | null; "relationships": Array<S["OneRelationship"]> };
@@ -51,6 +52,7 @@ interface S {
   "EntityHistory": { "entity_id": string; "field"?: string | null; "include_deleted"?: boolean | 0 | 1; "limit"?: number; "offset"?: number; "cursor"?: string | null; "include_total_count"?: boolean | 0 | 1; "max_characters"?: number | null };
   "Error": { "error_code": string; "message": string; "details": Record<string, any>; "trace_id": string; "timestamp": string };
   "Event": { "id": string; "event_type": string; "event_timestamp": string; "instant": string; "precision": string; "utc_offset": string | null; "text": string; "source_field": string; "entity_id": string; "entity_type": string; "entity_name": string; "observation_id": string; "source_id": string | null; "created_at": string; "provenance": S["Writer"] };
+  "Exchanged": { "copy_id": string; "sent": number; "taken": number; "files": number; "conflicts": number; "error": string | null };
   "ExplainSearch": { "search": string; "filters"?: S["TypeFilters"]; "newest_first"?: boolean | 0 | 1; "limit"?: number; "offset"?: number; "max_characters"?: number | null; "entity_type"?: string | null; "entity_types"?: Array<string> };
   "Explained": { "entity_id": string; "entity_type": string; "canonical_name": string; "points": number; "parts": Record<string, number>; "ranks": Record<string, number>; "scores": Record<string, number>; "matched": Array<string> };
   "FieldChange": { "field": string; "old_value": any; "new_value": any; "winner": S["Origin"] | null };
@@ -62,6 +64,8 @@ interface S {
   "FoundPassage": { "source_id": string; "original_filename": string | null; "title"?: string; "page"?: number; "line": number; "start": number; "end": number; "quote": string; "score": number; "created_at": string };
   "GetEntity": { "entity_id": string; "include_deleted"?: boolean | 0 | 1; "fields"?: Array<string>; "provenance"?: "none" | "ids" | "full"; "max_characters"?: number | null };
   "GetEvent": { "event_id": string; "at"?: string | null; "at_ingested"?: string | null; "entity_id"?: string | null };
+  "GetFacts": { "copy_id": string; "after"?: string };
+  "GetFile": { "copy_id": string; "content_hash": string; "start"?: number };
   "GetFileUrl": { "path": string; "expires_in"?: number };
   "GetInterpretation": { "interpretation_id": string; "max_characters"?: number | null };
   "GetProvenance": { "entity_id": string; "field": string; "at"?: string | null; "at_ingested"?: string | null; "limit"?: number; "offset"?: number; "cursor"?: string | null; "include_total_count"?: boolean | 0 | 1; "max_characters"?: number | null };
@@ -77,7 +81,9 @@ interface S {
   "Hit": { "entity_id": string; "rank": number; "score": number };
   "Interpretation": { "interpretation_id": string; "id": string; "source_id": string; "interpreter": string; "interpreter_version": string; "interpretation_config": any; "config_hash": string; "run": number; "model"?: string; "parser"?: string; "status": string; "withdrawn": boolean; "error_message": string | null; "warnings": Array<string>; "attempts": number; "created_at": string | null; "started_at": string | null; "completed_at": string | null; "observations_created": number; "entities_created": number; "relationships_created": number; "transaction_id": string | null };
   "Issue": { "path": string; "message": string; "code": string };
+  "Join": { "url": string; "key"?: string; "name"?: string; "files"?: "now" | "later"; "read_only"?: boolean | 0 | 1 };
   "Key": { "key_id": string; "name": string; "state": "active" | "expired" | "revoked"; "scopes": Array<string>; "created_at": string; "expires_at": string | null; "last_used_at": string | null; "revoked_at": string | null; "made_by": string | null };
+  "Leave": { "copy_id"?: string };
   "LeftOut": { "entities": number; "relationships": number; "unexplored": number; "at_least": boolean };
   "LeftOutEntity": { "entity_id": string; "reason": string };
   "Likeness": { "entity_id": string; "canonical_name": string; "score": number; "reasons": Array<S["Reason"]> };
@@ -90,6 +96,9 @@ interface S {
   "ListSources": { "by_key"?: string | null; "by_client"?: string | null; "by_agent"?: string | null; "by_account"?: string | null; "search"?: string | null; "mime_type"?: string | null; "interpreted"?: boolean | 0 | 1 | null; "limit"?: number; "offset"?: number; "cursor"?: string | null; "include_total_count"?: boolean | 0 | 1; "max_characters"?: number | null };
   "ListTimeline": { "by_key"?: string | null; "by_client"?: string | null; "by_agent"?: string | null; "by_account"?: string | null; "event_type"?: string | null; "start_date"?: string | null; "end_date"?: string | null; "entity_type"?: string | null; "entity_id"?: string | null; "source_id"?: string | null; "order"?: "asc" | "desc"; "at"?: string | null; "at_ingested"?: string | null; "limit"?: number; "offset"?: number; "cursor"?: string | null; "include_total_count"?: boolean | 0 | 1; "max_characters"?: number | null };
   "LookupHit": { "entity_id": string; "entity_type": string; "canonical_name": string; "state": string; "version": number; "schema_version": string | null; "observation_count": number; "created_at": string | null; "last_observation_at": string | null; "computed_at": string | null; "merged_to_entity_id"?: string; "parted_into"?: Array<string>; "snapshot"?: Record<string, any>; "provenance"?: Record<string, string>; "match"?: string; "formerly"?: boolean; "matched"?: string; "matched_field"?: string; "matched_by"?: string; "relationship_type"?: string; "related_to"?: string; "earlier"?: Record<string, Array<S["EarlierValue"]>>; "score"?: number };
+  "Lost": { "id": string; "what": string; "name": string; "transaction_id": string; "recorded_at": string; "winner": string; "settle": string };
+  "Meet": { "copy_id": string; "set_id"?: string; "name"?: string; "joins"?: boolean | 0 | 1; "looks"?: boolean | 0 | 1 };
+  "Memory": { "transactions": number; "entities": number; "names": Array<string> };
   "Mentioned": { "entity": number; "entity_id": string; "entity_type": string; "canonical_name": string; "formerly"?: string };
   "MentionedEntity": { "entity_id": string; "entity_type": string; "canonical_name": string; "words": string };
   "MentioningPassage": { "source_id": string; "original_filename": string | null; "title"?: string; "page"?: number; "line": number; "start": number; "end": number; "quote": string; "score": number; "created_at": string; "mentions": Array<S["MentionedEntity"]> };
@@ -110,9 +119,11 @@ interface S {
   "ObservationFilters": { "by_key"?: string | null; "by_client"?: string | null; "by_agent"?: string | null; "by_account"?: string | null; "entity_id"?: string | null; "entity_type"?: string | null; "observation_id"?: string | null; "source_id"?: string | null; "field"?: string | null; "observed_since"?: string | null; "observed_until"?: string | null; "created_since"?: string | null };
   "ObservedValue": { "value": any; "observed_at": string | null; "observation_id": string };
   "Omitted": { "left_out"?: Record<string, number>; "shortened"?: Array<string>; "hint": string };
+  "OneCopy": { "copy_id": string };
   "OneKey": { "key_id": string };
   "OneRelationship": { "relationship_type": string; "source_entity_id": string; "target_entity_id": string; "metadata"?: Record<string, any> | string | null };
   "Origin": { "observation_id": string; "source_id": string | null };
+  "OtherCopy": { "id": string; "peer": string; "peer_name": string; "url"?: string; "status": "active" | "asks" | "asked" | "paused" | "refused"; "files": "now" | "later"; "last_error": string | null; "exchanged_at": string | null; "created_at": string; "sent": number; "taken": number };
   "Paged": { "limit"?: number; "offset"?: number; "cursor"?: string | null; "include_total_count"?: boolean | 0 | 1; "max_characters"?: number | null };
   "ParseFile": { "file_content"?: string | null; "file_path"?: string | null; "mime_type"?: string | null; "original_filename"?: string | null; "offset"?: number; "limit"?: number };
   "QueryEntities": { "filters"?: S["EntityFilters"]; "sort_by"?: string; "sort_order"?: "asc" | "desc"; "include_snapshots"?: boolean | 0 | 1; "fields"?: Array<string>; "provenance"?: "none" | "ids" | "full"; "at"?: string | null; "at_ingested"?: string | null; "search"?: string | null; "newest_first"?: boolean | 0 | 1; "limit"?: number; "offset"?: number; "cursor"?: string | null; "include_total_count"?: boolean | 0 | 1; "max_characters"?: number | null; "entity_type"?: string | null; "entity_types"?: Array<string>; "by_key"?: string | null; "by_client"?: string | null; "by_agent"?: string | null; "by_account"?: string | null; "include_deleted"?: boolean | 0 | 1; "include_merged"?: boolean | 0 | 1; "name"?: string | null; "updated_since"?: string | null; "created_since"?: string | null; "snapshot_filters"?: Record<string, S["SnapshotFilter"]>; "related_to"?: string | null; "relationship_types"?: Array<string> };
@@ -156,6 +167,8 @@ interface S {
   "Subscribe": { "entity_type"?: string | null; "entity_types"?: Array<string>; "by_key"?: string | null; "by_client"?: string | null; "by_agent"?: string | null; "by_account"?: string | null; "event_type"?: string | null; "event_types"?: Array<string>; "entity_id"?: string | null; "entity_ids"?: Array<string>; "field"?: string | null; "fields"?: Array<string>; "query"?: Record<string, any> | null; "subscription_id"?: string | null; "delivery_method"?: "webhook" | "sse"; "webhook_url"?: string | null; "max_failures"?: number };
   "SubscriptionAnswer": { "subscription_id": string; "delivery_method": "webhook" | "sse"; "webhook_url"?: string; "filter": Record<string, Array<string>>; "query"?: Record<string, any>; "status": "active" | "asleep"; "failures": number; "max_failures": number; "last_error": string | null; "last_delivered_at": string | null; "next_try_at": string | null; "created_at": string };
   "SuspendGrant": { "grant_id": string; "undo"?: boolean | 0 | 1 };
+  "TakeFacts": { "copy_id": string; "data": string; "sha256": string };
+  "TakeFile": { "file_content"?: string | null; "file_path"?: string | null; "mime_type"?: string | null; "original_filename"?: string | null; "copy_id": string; "content_hash": string };
   "TextPage": { "content_hash": string; "file_size": number; "mime_type": string; "format": string; "parser": string; "parser_version": string; "title": string | null; "pages": number | null; "metadata": Record<string, any>; "warnings": Array<string>; "offset": number; "total_characters": number; "next_offset"?: number; "text": string };
   "Turn": { "idempotency_key"?: string | null; "expected_version"?: number | null; "entity_id": string; "entity_type"?: string | null; "reason"?: string | null };
   "TurnRelationship": { "idempotency_key"?: string | null; "relationship_key"?: string | null; "relationship_type"?: string | null; "source_entity_id"?: string | null; "target_entity_id"?: string | null; "reason"?: string | null };
@@ -163,7 +176,7 @@ interface S {
   "Understood": { "words": string; "entity_types": Array<string>; "states"?: Array<S["UnderstoodState"]>; "time"?: S["UnderstoodTime"]; "related_to"?: Array<string>; "rest"?: string; "count": number; "truncated"?: boolean; "sentence": string };
   "UnderstoodState": { "words": string; "meaning": string; "fields": Array<string> };
   "UnderstoodTime": { "words": string; "from": string | null; "to": string | null; "fields": Array<string> };
-  "Undo": { "dry_run"?: boolean | 0 | 1; "commit"?: boolean | 0 | 1; "idempotency_key"?: string | null; "reason"?: string | null; "limit"?: number; "cursor"?: string | null; "max_characters"?: number | null; "transaction_id"?: string | null; "last"?: number | null; "since"?: string | null };
+  "Undo": { "dry_run"?: boolean | 0 | 1; "commit"?: boolean | 0 | 1; "idempotency_key"?: string | null; "reason"?: string | null; "limit"?: number; "cursor"?: string | null; "max_characters"?: number | null; "transaction_id"?: string | null; "last"?: number | null; "since"?: string | null; "by_copy"?: string | null };
   "Unmerge": { "idempotency_key"?: string | null; "source_entity_id": string; "target_entity_id"?: string | null; "reason"?: string | null };
   "UnsplitEntity": { "idempotency_key"?: string | null; "split_id": string; "reason"?: string | null };
   "UpdateSchema": { "idempotency_key"?: string | null; "schema_version"?: string | null; "max_characters"?: number | null; "entity_type": string; "new_fields"?: Record<string, any> | Array<any> | null; "fields_to_remove"?: Array<string>; "canonical_name_fields"?: Array<string | Record<string, any>>; "identity_opt_out"?: string | null; "canonical_name_strict"?: boolean | 0 | 1 | null; "additional_fields"?: string | null; "mismatch"?: string | null; "constraint_violation_policy"?: string | null; "temporal_fields"?: Array<Record<string, any>>; "reference_fields"?: Array<Record<string, any>>; "aliases"?: Array<string>; "observation_source_priority"?: Array<string>; "description"?: string | null };
@@ -187,6 +200,10 @@ export interface Get {
   "/.well-known/openid-configuration": Record<string, any>;
   "/agents/grants": { "omitted"?: S["Omitted"]; "limit": number; "offset": number; "truncated"?: boolean; "next_offset"?: number; "next_cursor"?: string; "total"?: number; "total_is_at_least"?: number; "grants": Array<S["Grant"]> };
   "/changes": { "warnings"?: Array<S["NameWarning"]>; "left_out"?: Array<S["LeftOutEntity"]>; "omitted"?: S["Omitted"]; "limit": number; "offset": number; "truncated"?: boolean; "next_offset"?: number; "next_cursor"?: string; "total"?: number; "total_is_at_least"?: number; "changes": Array<S["ChangeAnswer"]>; "resume_cursor"?: string; "more"?: boolean; "changes_pending"?: boolean };
+  "/copies": { "omitted"?: S["Omitted"]; "limit": number; "offset": number; "truncated"?: boolean; "next_offset"?: number; "next_cursor"?: string; "total"?: number; "total_is_at_least"?: number; "copies": Array<S["OtherCopy"]>; "set_id": string | null; "copy_id": string | null; "reads_from": string | null; "waiting": number; "as_of": string | null; "behind_seconds": number | null };
+  "/copies/conflicts": { "omitted"?: S["Omitted"]; "limit": number; "offset": number; "truncated"?: boolean; "next_offset"?: number; "next_cursor"?: string; "total"?: number; "total_is_at_least"?: number; "conflicts": Array<S["Lost"]> };
+  "/copies/facts": { "data": string; "sha256": string; "transactions": number; "cursor": string; "more": boolean; "set_id": string };
+  "/copies/files": { "size": number; "data"?: string };
   "/doctor": { "ok": boolean; "findings": Array<{ "check": string; "what": string; "fix": string; "status": "ok" | "warn" | "fail" }> };
   "/entities": { "at"?: string; "at_ingested"?: string; "hint"?: string; "left_out"?: Array<S["LeftOutEntity"]>; "pending"?: number; "omitted"?: S["Omitted"]; "limit": number; "offset": number; "truncated"?: boolean; "next_offset"?: number; "next_cursor"?: string; "total"?: number; "total_is_at_least"?: number; "warnings"?: Array<S["NameWarning"]>; "provenance_observations"?: Record<string, S["Observation"]>; "entities": Array<S["NamedEntity"]>; "understood"?: S["Understood"]; "scanned"?: number; "applied_search_strategies"?: Array<string>; "semantic"?: "ready" | "pending" | "unavailable"; "exact"?: boolean; "passages"?: Array<S["FoundPassage"]> };
   "/entities/contested": { "left_out"?: Array<S["LeftOutEntity"]>; "omitted"?: S["Omitted"]; "entities": Array<S["ContestedEntity"]>; "scanned": number; "truncated": boolean };
@@ -232,6 +249,15 @@ export interface Post {
   "/agents/quarantine": { body: S["ChangeQuarantine"]; answer: { "omitted"?: S["Omitted"]; "success": boolean; "state": string; "observations": number; "pending": number; "exclusion_id": string | null; "transaction_id": string | null; "recorded_at": string | null; "replayed": boolean; "dry_run"?: boolean; "counts"?: Record<string, number>; "entities"?: Array<S["EntityChange"]>; "relationships"?: Array<S["RelationshipChange"]>; "next_cursor"?: string } };
   "/agents/release": { body: S["ChangeQuarantine"]; answer: { "omitted"?: S["Omitted"]; "success": boolean; "state": string; "observations": number; "pending": number; "exclusion_id": string | null; "transaction_id": string | null; "recorded_at": string | null; "replayed": boolean; "dry_run"?: boolean; "counts"?: Record<string, number>; "entities"?: Array<S["EntityChange"]>; "relationships"?: Array<S["RelationshipChange"]>; "next_cursor"?: string } };
   "/analyze_schema_candidates": { body: S["Analyze"]; answer: { "omitted"?: S["Omitted"]; "candidates": Array<S["Candidate"]>; "observations_analyzed": number } };
+  "/copies/add": { body: S["Add"]; answer: { "here": S["Memory"]; "there": S["Memory"]; "copy"?: S["OtherCopy"]; "hint": string } };
+  "/copies/facts": { body: S["TakeFacts"]; answer: { "transactions": number; "observations": number; "conflicts": number; "refused": Array<string>; "missing_files": Array<string> } };
+  "/copies/files": { body: S["TakeFile"]; answer: { "size": number; "data"?: string } };
+  "/copies/join": { body: S["Join"]; answer: { "here": S["Memory"]; "there": S["Memory"]; "copy"?: S["OtherCopy"]; "hint": string } };
+  "/copies/leave": { body: S["Leave"]; answer: { "removed": number } };
+  "/copies/meet": { body: S["Meet"]; answer: { "owner": string; "set_id": string; "copy_id": string; "accepted": boolean; "memory": S["Memory"] } };
+  "/copies/sync": { body: S["Nothing"]; answer: { "exchanges": Array<S["Exchanged"]> } };
+  "/copies/{copy_id}/accept": { body: S["OneCopy"]; answer: { "id": string; "peer": string; "peer_name": string; "url"?: string; "status": "active" | "asks" | "asked" | "paused" | "refused"; "files": "now" | "later"; "last_error": string | null; "exchanged_at": string | null; "created_at": string; "sent": number; "taken": number } };
+  "/copies/{copy_id}/pause": { body: S["OneCopy"]; answer: { "id": string; "peer": string; "peer_name": string; "url"?: string; "status": "active" | "asks" | "asked" | "paused" | "refused"; "files": "now" | "later"; "last_error": string | null; "exchanged_at": string | null; "created_at": string; "sent": number; "taken": number } };
   "/correct": { body: S["Correct"]; answer: { "omitted"?: S["Omitted"]; "success": boolean; "entity_id": string; "entity_type": string; "canonical_name": string; "field"?: string; "value"?: any; "corrections"?: Record<string, any>; "observation_id": string | null; "transaction_id": string | null; "version": number; "snapshot": Record<string, any>; "replayed": boolean; "dry_run"?: boolean; "store_warnings": Array<Record<string, any>> } };
   "/create_relationship": { body: S["CreateRelationship"]; answer: { "relationship_key": string; "relationship_id": string; "relationship_type": string; "source_entity_id": string; "target_entity_id": string; "observation_id": string | null; "action": string; "version": number; "is_live": boolean; "deduplicated": boolean; "omitted"?: S["Omitted"]; "transaction_id": string | null; "snapshot": Record<string, any>; "replayed": boolean; "dry_run"?: boolean; "store_warnings": Array<Record<string, any>> } };
   "/create_relationships": { body: S["CreateRelationships"]; answer: { "success": boolean; "requested": number; "created_count": number; "relationships": Array<S["StoredRelationship"]>; "replayed": boolean; "transaction_id": string; "store_warnings": Array<Record<string, any>> } };

@@ -37,6 +37,8 @@ class Scope(enum.StrEnum):
     WRITE = "write"
     ADMIN = "admin"
     """Operations on the whole instance, of all owners. The local account and the static token have it."""
+    COPY = "copy"
+    """Exchanging facts with another copy: writing whatever the account may, in the name of anybody."""
     KEYS = "keys"
     """Saying who may call: making keys and grants of agents. Who may write has it, but not by OAuth."""
 
@@ -163,11 +165,22 @@ def _attributed(
     return attribution.encode(members | ({} if signer is None else asdict(signer)))
 
 
+_taken_over: list[str] = []
+"""The owner that the local account took over when it joined a copy, if it did."""
+
+
+def take_over(owner: str) -> None:
+    """Have this process work on the data of an owner for the local account, which joined a copy."""
+    _taken_over[:] = [] if owner == DEFAULT_OWNER else [owner]
+    local_actor.cache_clear()
+
+
 @lru_cache(100)
 def local_actor(client: str, method: Method = Method.PROCESS) -> Actor:
     """Return the local account with every scope, for faces that only this machine's user reaches."""
+    owner = _taken_over[0] if _taken_over else DEFAULT_OWNER
     return Actor(
-        owner=DEFAULT_OWNER, scopes=ALL_SCOPES, client=client, account=LOCAL_ACCOUNT, account_name=LOCAL_NAME,
+        owner=owner, scopes=ALL_SCOPES, client=client, account=LOCAL_ACCOUNT, account_name=LOCAL_NAME,
         method=method,
     )  # fmt: skip
 

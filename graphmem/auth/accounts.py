@@ -68,7 +68,7 @@ def actor_of(
     erased."""
     if account.is_erased:
         raise being_erased(account.name)
-    own = {*account.scopes, *((Scope.KEYS,) if Scope.WRITE in account.scopes else ())}
+    own = {*account.scopes, *((Scope.KEYS, Scope.COPY) if Scope.WRITE in account.scopes else ())}
     return Actor(
         owner=account.owner, scopes=frozenset(map(Scope, scopes)) & frozenset(map(Scope, own)), client=client,
         account=account.id, account_name=account.name, method=method, credential=credential,

@@ -104,7 +104,9 @@ class AgentGrants:
             return
         kind = "read" if scope is Scope.READ else "write"
         # No agent with a grant says who may call: it would give itself another grant, or a key without one.
-        fitting = [each for each in capabilities if each.op in ("*", kind, name) and scope is not Scope.KEYS]
+        # Nor is it another copy, which says who wrote.
+        is_open = scope not in (Scope.KEYS, Scope.COPY)
+        fitting = [each for each in capabilities if is_open and each.op in ("*", kind, name)]
         if any(not each.entity_types for each in fitting):
             return
         types: set[str] = set()

@@ -21,7 +21,7 @@ from graphmem.errors import AccountConflict, DatabaseFull, DatabaseTimeout, Unav
 from graphmem.model import times
 from graphmem.objects import ObjectStore
 from graphmem.sealing import InstanceKeys
-from graphmem.settings import DEFAULT_OWNER
+from graphmem.settings import LOCAL_ACCOUNT
 
 BATCH: Final = 2_000  # nodes or edges that one statement erases; fewer if the database cannot hold them
 RETRY_SECONDS: Final = 60.0  # seconds for which a statement is tried again while the database fails
@@ -81,7 +81,7 @@ async def delete_with_data(
     """
     accounts = Accounts(database)
     account = await accounts.by_name(name)
-    if account.owner == DEFAULT_OWNER:
+    if account.id == LOCAL_ACCOUNT:
         raise AccountConflict(
             f"the data of the account {name} is never erased: it is that of this machine's user"
         )

@@ -295,6 +295,11 @@ LAYOUTS: dict[str, Layout] = {
     }, "address"),
     "context.retrieve": _layout(context_tables.lines, "lines", "entities"),
     "entities.duplicates": _layout(_candidates, "candidates"),
+    "copies.list": _list("copies", {
+        "id": "id", "copy": lambda row: short(row["peer_name"]), "status": "status",
+        "exchanged": _time("exchanged_at"), "sent": "sent", "taken": "taken",
+        "error": lambda row: short(row["last_error"] or ""),
+    }, "sent", "taken"),
     "entities.find": Layout(_matched, frozenset({"entities", "resembling", "hint", "match"})),
     "entities.history": _layout(_history, "observations", "field"),
     "entities.provenance": _layout(_observations, "observations"),

@@ -6,6 +6,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
 from graphmem.dump.batches import Batch, BatchPart
+from graphmem.dump.settling import StoredVersion
 from graphmem.model import canonical, facts, ids, relationship
 from graphmem.model.fact_records import ObservationRecord, Repeat, TransactionRecord
 from graphmem.model.fact_table import OBSERVATION, TRANSACTION
@@ -45,31 +46,31 @@ class PresentRow(NamedTuple):
     """The part of a batch that the database has already: a row of ``dump.present``."""
 
     transactions: list[list[Any]]
-    keys: list[tuple[str, str]]
+    keys: list[tuple[str, str, int]]
     observations: list[list[Any]]
-    schemas: list[tuple[str, str]]
+    schemas: list[StoredVersion]
     entities: list[str]
     foreign: list[str]
     repeats: list[tuple[str, str]]
 
 
 class Present:
-    """The same by id, and the transactions of idempotency keys.
+    """The same by id, and the transactions of idempotency keys with their times.
 
-    ``observations`` has their contents, ``schemas`` their documents, ``foreign`` the ids of other owners,
+    ``observations`` has their contents, ``foreign`` the ids of other owners,
     ``recorded`` pairs of a transaction and an observation that it recorded, first or again.
     """
 
     def __init__(
-        self, transactions: Iterable[list[Any]], keys: Iterable[tuple[str, str]],
-        observations: Iterable[list[Any]], schemas: Iterable[tuple[str, str]], entities: Iterable[str],
+        self, transactions: Iterable[list[Any]], keys: Iterable[tuple[str, str, int]],
+        observations: Iterable[list[Any]], schemas: Iterable[StoredVersion], entities: Iterable[str],
         foreign: Iterable[str], repeats: Iterable[tuple[str, str]],
     ) -> None:  # fmt: skip
         rows = (dict(zip(TRANSACTION.columns, row, strict=True)) for row in transactions)
         self.transactions: Mapping[str, Mapping[str, Any]] = {row["id"]: row for row in rows}
-        self.by_key = dict(keys)
+        self.by_key = {key: (id, recorded_at) for key, id, recorded_at in keys}
         self.observations = {row[0]: _STORED(row) for row in observations}
-        self.schemas = dict(schemas)
+        self.schemas = {version.id: version for version in schemas}
         self.entities, self.foreign = {*entities}, {*foreign}
         self.recorded = {(transaction_id, id) for transaction_id, id in repeats}
 
@@ -188,9 +189,10 @@ def _transaction_conflicts(
     key = transaction.idempotency_key or ""
     if key in present.by_key:
         message = (
-            "another transaction of the database has this idempotency key: it is restored without the key"
+            "another transaction of the database has this idempotency key: the one that was recorded first "
+            "has it, and the other one stays without"
         )
-        stored_id, dumped_id = {"transaction": present.by_key[key]}, {"transaction": transaction.id}
+        stored_id, dumped_id = {"transaction": present.by_key[key][0]}, {"transaction": transaction.id}
         yield Conflict(owner, "idempotency_key", key, message, stored_id, dumped_id)
 
 

@@ -30,12 +30,12 @@ class DumpedTransaction:
     """A transaction of a dump: properties, writer, observations, its other facts.
 
     ``versions`` are those of schemas that it recorded and the database lacks, ``repeated`` the ids of
-    observations that earlier transactions recorded.
+    observations that earlier transactions recorded. ``more`` are properties of this database.
     """
 
-    def __init__(self, part: BatchPart, versions: Sequence[SchemaRecord]) -> None:
+    def __init__(self, part: BatchPart, versions: Sequence[SchemaRecord], more: Mapping[str, Any]) -> None:
         self.id, self.versions = part.transaction.id, versions
-        self.properties: dict[str, Any] = part.transaction.stored
+        self.properties: dict[str, Any] = {**part.transaction.stored, **more}
         self.agent: str = self.properties.pop("agent")
         self.observations = [_observation(record, self.id) for record in part.observations]
         every = chain.from_iterable(part.records.values())
@@ -160,7 +160,7 @@ class RestoreRequest(WriteRequest):
         properties = {**transaction.properties, **({"restored": True} if self.is_living else {})}
         if properties.get("idempotency_key") in state.by_key:
             # Another transaction of the database has the key: this one is written without it.
-            properties["idempotency_key"] = None
+            properties |= {"idempotency_key": None, "lost_key": properties["idempotency_key"]}
         return {"agent": transaction.agent, "properties": properties}
 
     def _activate(self, state: State) -> None:
@@ -170,7 +170,9 @@ class RestoreRequest(WriteRequest):
             head = draft.head(kind)
             known = head.active
             order = schema.version_order
-            if known is not None and order(known.version) >= order(active.version):
+            if known is not None and order(known.version) > order(active.version):
+                continue
+            if known is not None and known.document.text == active.document.text:
                 continue
             new, old = set(active.document.aliases), set(known.document.aliases if known else ())
             names_in_use = {

@@ -20,17 +20,26 @@ from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, BatchPart, FileContent, OwnerStart, batches
 from graphmem.dump.conflicts import Conflict, Missing, Present, PresentRow, find_missing, present_params
-from graphmem.dump.records import Contents, MissingFile, MissingFiles, StoredAccount
+from graphmem.dump.records import Contents, MissingFile, MissingFiles
 from graphmem.dump.restore_request import DumpedTransaction, RestoreRequest
+from graphmem.dump.restored_accounts import restore_account
+from graphmem.dump.settling import (
+    SettledVersion,
+    StoredVersion,
+    lose_dumped,
+    lose_keys,
+    lose_stored,
+    settle_aliases,
+    settle_first,
+)
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.errors import ObjectMissing
-from graphmem.model import facts, ids, times
+from graphmem.model import facts, ids
 from graphmem.model.fact_records import SchemaRecord, SourceRecord
 from graphmem.model.relationship import BUILTIN, RegistrationRefused, RelationshipKind
 from graphmem.model.schema import Active, SchemaDocument, version_order
 from graphmem.objects import ObjectStore
 from graphmem.sealing import InstanceKeys
-from graphmem.settings import LOCAL_ACCOUNT
 from graphmem.writing import Writers
 from graphmem.writing.state import LockedOwner
 
@@ -69,6 +78,7 @@ class RestoreResult:
     known_observations: int = 0
     files: int = 0
     missing_files: MissingFiles = field(default_factory=MissingFiles)
+    missing_hashes: list[str] = field(default_factory=list)  # of all missing files
     audited_owners: list[str] = field(default_factory=list)
     conflict_count: int = 0
     conflicts: list[Conflict] = field(default_factory=list)
@@ -100,7 +110,7 @@ async def restore(
     with open_file(path) as file:
         report("verify", 0, file.seek(0, 2))
     verified = verify(path, lambda done: report("verify", done, None), keys)
-    restorer = _Restorer(database, vocabulary, writers, objects, RestoreResult(verified, dry_run), report)
+    restorer = Restorer(database, vocabulary, writers, objects, RestoreResult(verified, dry_run), report)
     owners = verified.manifest.contents["owners"]
     report("restore", 0, sum(owner["observations"] for owner in owners))
     report("files", 0, sum(owner.get("file_bytes", 0) for owner in owners))
@@ -122,7 +132,7 @@ async def _for_each_portion(
             await work(portion)
 
 
-class _Restorer:
+class Restorer:
     def __init__(
         self, database: Database, vocabulary: Vocabulary, writers: Writers, objects: ObjectStore,
         result: RestoreResult, report: Progress,
@@ -130,7 +140,16 @@ class _Restorer:
         self._database, self._vocabulary, self._writers = database, vocabulary, writers
         self._objects, self.result, self._report = objects, result, report
         self._contents = Contents()
-        self._versions: dict[str, list[SchemaRecord]] = {}
+        self._versions: dict[str, list[tuple[SchemaRecord, StoredVersion | None]]] = {}
+        """By transaction: the versions of schemas that it is to record, with those whose place they take."""
+        self._without_key: set[str] = set()
+        """Transactions of the batch whose idempotency keys others have."""
+        self.more: dict[str, Any] = {}
+        """Properties that each transaction gets beside those of the dump."""
+        self.unsettled: set[str] = set()
+        """Subjects of observations that an earlier transaction recorded."""
+        self._renamed: set[str] = set()
+        """Owners of whose types other names may have changed."""
         self._aliases: dict[str, str] = {}
         self.waiting: dict[str, int] = {}
         """By owner: the observations that wait until all others are written."""
@@ -145,7 +164,7 @@ class _Restorer:
         if isinstance(portion, records.RelationshipTypeRecord):
             await self._register(portion)
         elif isinstance(portion, records.AccountRecord):
-            await self._restore_account(portion)
+            await restore_account(self._database, portion, self.result)
         elif isinstance(portion, OwnerStart):
             await self._start_owner(portion)
         elif isinstance(portion, FileContent):
@@ -179,7 +198,7 @@ class _Restorer:
             has_more = locked is not None and locked.sequence > contents["transactions"]
             entities, relationships, total = await self._types(owner)
             # What was withdrawn before it was restored keeps the keys that it had while it counted.
-            await self._writers.refold_withdrawn(owner, sys.maxsize)
+            await self.settle(owner)
             if not has_more and owner not in self._late:
                 continue
             self._report("check", 0, total)
@@ -189,6 +208,12 @@ class _Restorer:
             )  # fmt: skip
             await audit.run(entities, relationships)
             self.result.audited_owners.append(owner)
+
+    async def settle(self, owner: str) -> None:
+        """Fold again what was withdrawn, and settle which type each other name of types means."""
+        await self._writers.refold_withdrawn(owner, sys.maxsize)
+        if owner in self._renamed:
+            await settle_aliases(self._database, owner)
 
     async def _types(self, owner: str) -> tuple[list[str], list[str], int]:
         return await self._database.reads(owner).only("audit.types", tuple[list[str], list[str], int])
@@ -215,31 +240,6 @@ class _Restorer:
         except RegistrationRefused as exc:
             self.result.add_conflicts([replace(conflict, message=str(exc))])
 
-    async def _restore_account(self, dumped: records.AccountRecord) -> None:
-        """Create an account, unless the instance has it, or another one with its name, id or owner.
-
-        The account of this machine's user is in every instance: it takes the password of the dump if it has
-        neither a password nor a key nor a grant.
-        """
-        accounts, have_credential = await self._database.reads(None).only(
-            "account.present", tuple[list[StoredAccount], bool], name=dumped.name, id=dumped.id,
-            owner_id=dumped.owner,
-        )  # fmt: skip
-        differing = {account.name: _differing(account, dumped) for account in accounts}
-        takes_password = dumped.id == LOCAL_ACCOUNT and not have_credential
-        if not differing or (takes_password and list(differing.values()) == [["password"]]):
-            self.result.accounts += 1
-            if not self.result.dry_run:
-                await self._database.writes(None).rows(
-                    "account.restore", id=dumped.id, name=dumped.name, owner_id=dumped.owner,
-                    scopes=dumped.scopes, password=dumped.password, disabled=dumped.disabled,
-                    created_at=times.now(),
-                )  # fmt: skip
-        elif not any(differing.values()):
-            self.result.known_accounts += 1
-        else:
-            self.result.add_conflicts([_account_conflict(account, dumped) for account in accounts])
-
     async def _restore_file(self, file: FileContent) -> None:
         """Write the bytes of a file. An object with these bytes stays as it is; a damaged one is replaced."""
         self.result.files += 1
@@ -263,22 +263,32 @@ class _Restorer:
         *_, total = await self._types(owner)
         if total:
             self._living.add(owner)
-        by_id = {ids.schema_id(owner, schema.entity_type, schema.version): schema for schema in start.schemas}
-        present = await self._present(Batch(owner, []), list(by_id))
-        stored = present.schemas
+        dumped: dict[str, list[SchemaRecord]] = {}
+        for schema in start.schemas:
+            dumped.setdefault(ids.schema_id(owner, schema.entity_type, schema.version), []).append(schema)
+        named = [schema.transaction for schema in start.schemas]
+        present = await self._present(Batch(owner, []), list(dumped), named)
         active: dict[str, tuple[Active, int]] = {}
-        for schema_id, schema in by_id.items():
-            kind, version = schema.entity_type, schema.version
-            if schema_id not in stored:
-                self._versions.setdefault(schema.transaction, []).append(schema)
+        for schema_id, versions in dumped.items():
+            settled = SettledVersion.of(present.schemas.get(schema_id), versions, present.transactions.keys())
+            kind, version = versions[0].entity_type, versions[0].version
+            if (new := settled.new) is not None:
+                self._versions.setdefault(new.transaction, []).append((new, settled.stored))
                 result.schemas += 1
-            elif stored[schema_id] != schema.document:
-                message = "the database has this version with another document, which stays"
-                documents = {"document": stored[schema_id]}, {"document": schema.document}
+            for here, there in settled.contradictions:
+                message = (
+                    "the version was registered with another document too: the one recorded first counts"
+                )
+                documents = {"document": here}, {"document": there}
                 result.add_conflicts([Conflict(owner, "schema", f"{kind} {version}", message, *documents)])
-                continue
+            if not result.dry_run:
+                for lost in settled.lost:
+                    await lose_dumped(self._database, owner, lost, settled.counting.transaction)
             if kind not in active or version_order(active[kind][0].version) < version_order(version):
-                active[kind] = Active(version, SchemaDocument.read(schema.document)), schema.recorded_at
+                document = SchemaDocument.read(settled.counting.document)
+                active[kind] = Active(version, document), settled.counting.recorded_at
+        if dumped:
+            self._renamed.add(owner)
         await self._note_aliases(owner, active)
         if active and not result.dry_run:
             await self._writers.submit(_request(owner, schemas=active))
@@ -293,8 +303,11 @@ class _Restorer:
         for name, kind in dumped.items():
             stored = self._aliases.get(name) or (name if name in types else kind)
             if stored != kind:
-                meaning = "a type of its own" if stored == name else f"an alias of {stored}"
-                message = f"{name} is {meaning} in the database, and stays so"
+                message = (
+                    f"{name} is a type of its own in the database, and stays so"
+                    if stored == name
+                    else f"{name} is an alias of {stored} in the database: the type that had it first has it"
+                )
                 sides = {"entity_type": stored}, {"entity_type": kind}
                 self.result.add_conflicts([Conflict(owner, "type_alias", name, message, *sides)])
 
@@ -304,9 +317,10 @@ class _Restorer:
         for kind in sorted(types & self._aliases.keys()):
             stored = self._aliases.pop(kind)
             message = (
-                f"{kind} is an alias of {stored} in the database: the dump's entities of that type are "
-                "restored, and found by id and by name, but not by type"
+                f"{kind} is an alias of {stored} in the database: as the dump has entities of that type, "
+                "it is a type of its own from now on"
             )
+            self._renamed.add(batch.owner)
             sides = {"entity_type": stored}, {"entity_type": kind}
             self.result.add_conflicts([Conflict(batch.owner, "entity_type", kind, message, *sides)])
 
@@ -319,6 +333,7 @@ class _Restorer:
             if is_new and not await self._objects.exists(batch.owner, source.content_hash):
                 file = batch.owner, source.id, source.content_hash, source.name, ObjectMissing.code
                 result.missing_files.add(MissingFile(*file))
+                result.missing_hashes.append(source.content_hash)
         present = await self._present(batch, [])
         missing = find_missing(batch, present, plan=result.dry_run)
         result.add_conflicts(missing.conflicts)
@@ -333,6 +348,9 @@ class _Restorer:
         result.transactions += missing.transactions
         result.known_transactions += known
         result.known_observations += sum(each.id in present.observations for each in batch.observations)
+        if not result.dry_run:
+            with_keys = Batch(batch.owner, missing.parts)
+            self._without_key = await lose_keys(self._database, batch.owner, with_keys, present.by_key)
         await self._write_missing(batch.owner, missing)
         self._report("restore", len(batch.observations), None)
 
@@ -343,10 +361,8 @@ class _Restorer:
             await in_halves(missing.parts, partial(self._write_parts, owner))
 
     async def _write_parts(self, owner: str, parts: list[BatchPart]) -> None:
-        transactions = tuple(
-            DumpedTransaction(part, self._versions.get(part.transaction.id, ())) for part in parts
-        )
-        request = _request(owner, transactions=transactions, is_living=owner in self._living)
+        transactions = [await self._dumped(owner, part) for part in parts]
+        request = _request(owner, transactions=tuple(transactions), is_living=owner in self._living)
         if (merge := request.merge) is not None:
             target = facts.target(merge.kind, merge.fields)
             rows = await self._database.write("dump.merged", owner, source=merge.subject_id, target=target)
@@ -354,10 +370,25 @@ class _Restorer:
             is_newest = newest is None or (*newest,) <= (merge.observed_at, merge.id)
             request = replace(request, is_newest_merge=is_newest)
         await self._writers.submit(request)
+        repeated = [each for transaction in transactions for each in transaction.repeated]
+        if changed := await settle_first(self._database, owner, repeated):
+            self.unsettled.update(changed)
+            self._late.add(owner)
 
-    async def _present(self, batch: Batch, schemas: list[str]) -> Present:
+    async def _dumped(self, owner: str, part: BatchPart) -> DumpedTransaction:
+        transaction, more = part.transaction, dict(self.more)
+        if transaction.id in self._without_key:
+            more |= {"idempotency_key": None, "lost_key": transaction.idempotency_key}
+        versions = self._versions.get(transaction.id, ())
+        for dumped, stored in versions:
+            if stored is not None:
+                await lose_stored(self._database, owner, stored, dumped)
+        return DumpedTransaction(part, [dumped for dumped, _ in versions], more)
+
+    async def _present(self, batch: Batch, schemas: list[str], transactions: Sequence[str] = ()) -> Present:
         async def read_present(parts: list[BatchPart]) -> PresentRow:
             params: dict[str, Any] = dict(present_params(Batch(batch.owner, parts), schemas))
+            params["transactions"] += transactions
             return await self._database.reads(batch.owner).only("dump.present", PresentRow, **params)
 
         rows = await in_halves(batch.parts, read_present)
@@ -366,30 +397,3 @@ class _Restorer:
 
 def _request(owner: str, **parts: Any) -> RestoreRequest:
     return RestoreRequest(owner=owner, transaction_id=ids.transaction_id(), **parts)
-
-
-def _differing(stored: StoredAccount, dumped: records.AccountRecord) -> list[str]:
-    """Return the members in which two accounts differ. A dump without a password says nothing of it."""
-    old, new = stored._asdict() | {"scopes": sorted(stored.scopes)}, dumped.model_dump()
-    names = [name for name in StoredAccount._fields if old[name] != new[name]]
-    return [name for name in names if name != "password" or new[name] is not None]
-
-
-def _account_conflict(stored: StoredAccount, dumped: records.AccountRecord) -> Conflict:
-    """Return the conflict of a dumped account with one of the instance. No hash is shown."""
-    names = _differing(stored, dumped)
-    if stored.name != dumped.name:
-        message = f"the instance has the account {stored.name} with this id or owner, which stays"
-    elif stored.owner != dumped.owner:
-        message = (
-            "the instance has another account of this name, which stays: once the data is restored, "
-            f"`graphmem account create ANOTHER_NAME --owner {dumped.owner}` gives it an account"
-        )
-    else:
-        message = f"the instance has this account with another {' and another '.join(names)}, and it stays so"
-    sides = ({name: _printable(name, getattr(side, name)) for name in names} for side in (stored, dumped))
-    return Conflict(dumped.owner, "account", dumped.name, message, *sides)
-
-
-def _printable(name: str, value: Any) -> Any:
-    return value if name != "password" else "none" if value is None else "not shown"

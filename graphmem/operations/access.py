@@ -149,11 +149,11 @@ class CreateKey(Arguments):
     name: Annotated[str, Field(min_length=1, max_length=KEY_NAME_LIMIT), NotBlank, AfterValidator(_no_id)] = (
         Field(description="What the key is for, such as the program and the machine that use it.")
     )
-    scopes: list[Literal[Scope.READ, Scope.WRITE, Scope.ADMIN]] = Field(
+    scopes: list[Literal[Scope.READ, Scope.WRITE, Scope.ADMIN, Scope.COPY]] = Field(
         default=[],
         max_length=len(ALL_SCOPES),
-        description="What the key may do: read, write, admin. Default: read and write, as far as the caller "
-        "may; never more than the caller may.",
+        description="What the key may do: read, write, admin, copy. Default: read and write, as far as the "
+        "caller may; never more than the caller may.",
     )
     expires_in_days: Annotated[int, Field(ge=1, le=DAYS_LIMIT), NoBool] | None = Field(
         default=None, description=f"Days until the key expires, 1 to {DAYS_LIMIT}. Default: it never expires."

@@ -240,10 +240,15 @@ class Undo(ChangeWithdrawal):
         Moment | None, Field(description="Undo the caller's transactions from this time on, up to 100.")
     ] = None
 
+    by_copy: Annotated[
+        Annotated[str, Field(max_length=100)] | None,
+        Field(description="Not the caller's, but those that came by this copy (its `peer`)."),
+    ] = None
+
     @model_validator(mode="after")
     def _choose_one(self) -> Self:
-        if self.transaction_id is not None and (self.last, self.since) != (None, None):
-            raise ValueError("give transaction_id, or last and since")
+        if self.transaction_id is not None and (self.last, self.since, self.by_copy) != (None,) * 3:
+            raise ValueError("give transaction_id, or last, since and by_copy")
         return self
 
 
@@ -298,7 +303,8 @@ async def undo(context: Context, arguments: Undo) -> UndoResult:
         "undo.transactions",
         list[UndoneTransaction],
         transaction_ids=[] if arguments.transaction_id is None else [arguments.transaction_id],
-        agent_id="" if arguments.transaction_id else _caller(context)["id"],
+        agent_id="" if arguments.transaction_id or arguments.by_copy else _caller(context)["id"],
+        copy=arguments.by_copy or "",
         since=times.EARLIEST if arguments.since is None else arguments.since,
         limit=arguments.last or (1 if arguments.since is None else UNDO_LIMIT),
     )

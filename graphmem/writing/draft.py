@@ -167,7 +167,9 @@ class Draft:
             # moved members were told since then: it is counted again.
             things.put(known.changed(refold=known.refold + 1, projection=WAITING))
             return
-        things.put(known.changed(version=known.version + 1, updated_at=self.recorded_at))
+        # A fact of another database may be older than those that are known.
+        updated_at = max(known.updated_at, self.recorded_at)
+        things.put(known.changed(version=known.version + 1, updated_at=updated_at))
 
     def survivor_key(self, key: str) -> str:
         return placement.survivor_key(self.entities, self.relationships, key)

@@ -67,6 +67,7 @@ class Read:
     recorded_at: int = 0
     hash: str | None = None  # the state hash; ``None`` where the owner has none yet
     is_new_owner: bool = False  # the owner has no node yet
+    reads_from: str | None = None
     transactions: Mapping[str, WrittenTransaction] = field(default_factory=dict)  # of earlier attempts, by id
     toggles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of subjects of withdrawals, by id
     aliases: Mapping[str, str] = field(default_factory=dict)  # types by their other names
@@ -177,6 +178,7 @@ class OwnerRow(NamedTuple):
     revision: int | None
     recorded_at: int
     state_hash: Any  # it is derived: a write goes on if it is damaged
+    reads_from: str | None  # the address of the copy that it only reads from
 
 
 class LockedOwner(NamedTuple):
@@ -266,6 +268,7 @@ def of_look(
             revision=look.owner.revision,
             recorded_at=look.owner.recorded_at,
             hash=look.owner.state_hash,
+            reads_from=look.owner.reads_from,
             transactions={each.transaction_id: each for each in transactions},
             toggles={each.subject_id: tuple(each.toggles) for each in subjects if each.toggles},
             aliases=dict(look.aliases),
@@ -297,7 +300,8 @@ def of_look(
 
 
 def owner_erased() -> AuthInvalid:
-    return AuthInvalid("the account is deleted, and its data is erased: nothing was written")
+    message = "the account is deleted, or has joined a copy since this program started: nothing was written"
+    return AuthInvalid(message)
 
 
 def empty(

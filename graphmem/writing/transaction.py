@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from graphmem.errors import IdempotencyMismatch, VersionConflict, WriterQuarantined
+from graphmem.errors import IdempotencyMismatch, ReadingCopy, VersionConflict, WriterQuarantined
 from graphmem.model import ids, membership
 from graphmem.model.attribution import writers_of
 from graphmem.writing.draft import Draft
@@ -66,6 +66,8 @@ class TransactionRequest(WriteRequest):
         earlier = self._earlier_answer(state)
         if earlier is not None:
             return earlier
+        if state.read.reads_from:
+            raise ReadingCopy(reads_from=state.read.reads_from)
         recorded_at = max(clock, state.read.recorded_at + 1) + len(state.new.transactions)
         draft = Draft.of(state, self, recorded_at, self.writers)
         if any(not membership.counts(toggles) for toggles in draft.writings):

@@ -22,6 +22,7 @@ from graphmem.auth.accounts import Account
 from graphmem.database import jobs
 from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_of_database
+from graphmem.dump import settling
 from graphmem.errors import AccountConflict, AuthInvalid, DatabaseFull, DumpRefused, ObjectStoreUnavailable
 from graphmem.model import times
 from graphmem.model.display_labels import DISPLAY_LABELS
@@ -40,7 +41,7 @@ from tests.support.owned_labels import OWNED
 
 INSTANCE_LABELS = {
     "Account", "AgentGrant", "ApiKey", "OneTimeCode", "OAuthClient", "OAuthRequest", "OAuthCode",
-    "OAuthGrant", "OAuthToken", "RelationshipType", "Model", "InstanceSecret", "Subscription",
+    "OAuthGrant", "OAuthToken", "RelationshipType", "Model", "InstanceSecret", "Subscription", "Copy",
     "SandboxReport",
 }  # fmt: skip
 """The labels of nodes that belong to the instance and to no owner."""
@@ -72,6 +73,8 @@ def store_everything(instance: Instance, call: Call) -> None:
     for day in ("2001-01-01", "2002-01-01"):
         call("store", entities=[{"entity_type": "shelf", "name": "a", "row": "b", "born_on": day}])
     call("writings.withdraw", by_client="test", until="2026-01-01")
+    lost = call("auth.whoami")["owner"], "type_alias", "bottle", (1, "txn_of_another_copy"), "wine", "flask"
+    instance.loop.run(settling.lose(instance.services.database, *lost))
     ask = functools.partial(call, "entities.query", entity_type="shelf")
     assert told(instance.loop, instance.services, ask, lambda name, each: call(name, **each))
 

@@ -162,7 +162,8 @@ READS = [
 ]  # fmt: skip
 READ_TOOLS = [(toolset, tool) for toolset, tool in TOOLS if all_tools()[tool].scope is Scope.READ]
 SILENT = {
-    "agents.grants", "auth.session", "auth.whoami", "connections.list", "connections.status",
+    "agents.grants", "auth.session", "copies.conflicts", "copies.list",
+    "auth.whoami", "connections.list", "connections.status",
     "entities.duplicates", "keys.list", "relationship_types.list", "schemas.recommend", "server.health",
     "server.info", "server.ready", "server.stats", "sources.url", "subscriptions.list",
 }  # fmt: skip

@@ -42,8 +42,8 @@ from tests.support.faces import argv, share_services
 from tests.support.figures import Figures
 from tests.support.walks import walk_over
 
-READ, WRITE, ADMIN, KEYS = Scope
-EVERY: Final = frozenset({READ, WRITE, ADMIN, KEYS})
+READ, WRITE, ADMIN, COPY, KEYS = Scope
+EVERY: Final = frozenset(Scope) - {COPY}
 REFUSALS: Final = {
     "AUTH_REQUIRED", "AUTH_INVALID", "FORBIDDEN", "WRITER_QUARANTINED", "CAPABILITY_DENIED",
     "SANDBOX_DISABLED",
@@ -98,9 +98,9 @@ CALLERS: Final[dict[str, Caller]] = {
     "agent suspended": Caller(granted=("", ()), faces=SIGNED),
     "agent revoked": Caller(granted=("", ()), faces=SIGNED),
     "sandbox": Caller(frozenset({READ, WRITE, KEYS}), is_sandbox=True, faces=("rest", "mcp", *HERE)),
-    "local": Caller(faces=HERE),
+    "local": Caller(EVERY | {COPY}, faces=HERE),
     "account of a reader": Caller(frozenset({READ}), faces=HERE),
-    "account of a writer": Caller(frozenset({READ, WRITE, KEYS}), faces=HERE),
+    "account of a writer": Caller(frozenset({READ, WRITE, COPY, KEYS}), faces=HERE),
 }  # fmt: skip
 EVERY_OPERATION: Final = {
     **REGISTRY,
@@ -119,7 +119,9 @@ def decision(operation: Operation[Any] | RestRoute, caller: Caller, face: str) -
         return caller.refused
     if caller.is_sandbox and not operation.sandbox:
         return "SANDBOX_DISABLED"
-    if operation.scope not in caller.may:
+    # An agent signs with whatever the request has: over the socket, with all that this machine's user may.
+    may = caller.may | ({COPY} if face == "socket" and caller.granted is not None else set())
+    if operation.scope not in may:
         return "FORBIDDEN"
     is_kept = isinstance(operation, RestRoute) or operation.scope is READ or operation.withheld
     if caller.is_quarantined and not is_kept:
@@ -128,7 +130,7 @@ def decision(operation: Operation[Any] | RestRoute, caller: Caller, face: str) -
         op, types = caller.granted
         kind = "read" if operation.scope is READ else "write"
         # No argument of an example is of the types that a grant names here.
-        if types or op not in ("*", kind, operation.name) or operation.scope is KEYS:
+        if types or op not in ("*", kind, operation.name) or operation.scope in (KEYS, COPY):
             return "CAPABILITY_DENIED"
     return ""
 

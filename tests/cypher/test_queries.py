@@ -54,6 +54,9 @@ NOT_PER_OWNER = {
     "change.heads",
     # The worker drops what is kept for long enough.
     "receipt.drop",
+    # Other copies belong to the instance, and each is of one account.
+    *(f"copy.{each}" for each in ("begin", "claim", "join", "link", "local_owner", "note", "of_account")),
+    "copy.remove", "copy.waiting",
 }  # fmt: skip
 """May only shrink: every other query is bound to an owner, but for those of accounts (``OF_ACCOUNTS``)."""
 OF_ACCOUNTS = ("account.", "oauth.", "sandbox.", "secret.", "subscription.")
@@ -65,6 +68,8 @@ WRITTEN_LATER = (
     "merge_rule", "merged_by", "replaces", "restored", "separated", "stamped", "stamping", "token",
     "unstamped",
     "until", "url", "vectors_changed",
+    "copies_of", "copy", "copy_id", "copy_key", "cursor", "exchanged_at", "files", "failures", "lost_key",
+    "peer", "peer_name", "peer_set", "pushed", "record", "sent", "set_id", "taken", "transaction", "winner",
     "is_cut", "key", "packed", "passages_changed", "places", "reader", "texts", "title",
     "parted_into", "parting", "part", "parts",
     "address", "contact", "decided_at", "is_seeded", "notes", "retired", "sealed_text", "wiped_at",
@@ -87,6 +92,7 @@ def world(services: Services, loop: Loop) -> None:
         loop.run(services.database.script(f"CALL db.createProperty('{name}')"))
     # Only an observation that comes again from another transaction has this edge.
     loop.run(services.database.script("CALL db.createRelationshipType('also_in')"))
+    loop.run(services.database.script("CALL db.createRelationshipType('has_copy')"))
     # Only what was named otherwise before has this one.
     loop.run(services.database.script("CALL db.createRelationshipType('identified')"))
     loop.run(write_account(services))
@@ -512,6 +518,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         43: "7adc37c8bd3368360a78c6a9e3da0e766bc50812e00526ecf29efc82fa4c472f",
         44: "517b625b12e3aa87e3d6f5c326f7eff2b3671fa167fd1d03678b7b5d08d2a26c",
         45: "db4f8950fee305b86945912119694f9abdece37d05335295140065adf58fa34e",
+        46: "783b01dde6e0ebb7c26dce47a9a00ac21a7354fa91a7a6ce8397ae72882cdd0b",
     }
 
 

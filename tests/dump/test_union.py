@@ -154,16 +154,22 @@ def test_a_transaction_with_other_content_is_a_conflict(
 
 def test_an_idempotency_key_stays_with_its_first_request(run: Call, dumps: Dumps) -> None:
     run("store", entities=[ADA], idempotency_key="k")
-    made = dumps.create()
+    made = dumps.create("one")
     dumps.wipe()
-    stored = run("store", entities=[BYRON], idempotency_key="k")
-    for _ in range(2):
-        restored = dumps.restore(made)
-        (conflict,) = restored.conflicts
-        assert conflict.id in ("k", made_transaction(dumps, made))
-    assert run("server.stats")["total_entities"] == 2
-    again = run("store", entities=[BYRON], idempotency_key="k")
-    assert again["transaction_id"] == stored["transaction_id"]
+    run("store", entities=[BYRON], idempotency_key="k")
+    later = dumps.create("two")
+    first = made_transaction(dumps, made)
+    roots = set[str]()
+    for united in (made,), (later, made), (made, later):
+        if len(united) == 2:
+            dumps.wipe()
+        conflicts = [conflict for each in united for conflict in dumps.restore(each).conflicts]
+        assert [conflict.id for conflict in conflicts] == ["k"]
+        assert dumps.restore(made).conflicts == dumps.restore(later).conflicts == []
+        assert run("server.stats")["total_entities"] == 2
+        assert run("store", entities=[ADA], idempotency_key="k")["transaction_id"] == first
+        roots.add(dumps.root(dumps.create("union")))
+    assert len(roots) == 1
 
 
 def made_transaction(dumps: Dumps, made: Any) -> str:
@@ -175,9 +181,19 @@ def test_a_schema_version_with_another_document_is_a_conflict(run: Call, dumps: 
     made = dumps.create()
     dumps.wipe()
     run("schemas.register", schema={"entity_type": "wine", "fields": {"name": {"type": "number"}}})
+    later = dumps.create("later")
     (conflict,) = dumps.restore(made).conflicts
     assert (conflict.kind, conflict.id) == ("schema", "wine 1.0")
-    assert run("schemas.get", entity_type="wine")["fields"]["name"]["type"] == "number"
+    # The one that was registered first counts, whichever comes first.
+    assert run("schemas.get", entity_type="wine")["fields"]["name"]["type"] == "string"
+    union = dumps.create("union")
+    dumps.wipe()
+    dumps.restore(made)
+    (conflict,) = dumps.restore(later).conflicts
+    assert (conflict.kind, conflict.id) == ("schema", "wine 1.0")
+    assert run("schemas.get", entity_type="wine")["fields"]["name"]["type"] == "string"
+    assert dumps.root(dumps.create("other union")) == dumps.root(union)
+    assert dumps.restore(later).conflicts == []
 
 
 def test_the_greater_version_of_a_schema_counts(run: Call, dumps: Dumps) -> None:
@@ -195,16 +211,21 @@ def test_the_greater_version_of_a_schema_counts(run: Call, dumps: Dumps) -> None
     assert run("server.check_snapshots")["healthy"]
 
 
-def test_another_name_of_a_type_stays_what_it_is_here(run: Call, dumps: Dumps) -> None:
+def test_another_name_of_types_means_the_one_that_had_it_first(run: Call, dumps: Dumps) -> None:
     fields = {"name": {"type": "string"}}
     run("schemas.register", schema={"entity_type": "wine", "fields": fields, "aliases": ["bottle"]})
-    made = dumps.create()
+    made = dumps.create("one")
     dumps.wipe()
     run("schemas.register", schema={"entity_type": "flask", "fields": fields, "aliases": ["bottle"]})
-    (conflict,) = dumps.restore(made).conflicts
-    assert (conflict.kind, conflict.id) == ("type_alias", "bottle")
-    stored = run("store", entities=[{"entity_type": "bottle", "name": "x"}])
-    assert stored["entities"][0]["entity_type"] == "flask"
+    later = dumps.create("two")
+    for united in (made,), (made, later):
+        if len(united) == 2:
+            dumps.wipe()
+        conflicts = [conflict for each in united for conflict in dumps.restore(each).conflicts]
+        assert [(conflict.kind, conflict.id) for conflict in conflicts] == [("type_alias", "bottle")]
+        dumps.services.type_aliases.forget(dumps.owner)
+        stored = run("store", entities=[{"entity_type": "bottle", "name": "x"}])
+        assert stored["entities"][0]["entity_type"] == "wine"
 
 
 @pytest.mark.parametrize("dry_run", [True, False])

@@ -342,6 +342,23 @@ SPECIAL = [
     Row("subscriptions.add", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
     Row("subscriptions.remove", {"subscription_id": "$subscription"}),
     Row("subscriptions.remove", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
+    # The service of these tests has no other copy: tests/access/test_copies.py has two databases.
+    *(Row(f"copies.{name}", {}) for name in ("list", "conflicts", "sync", "leave")),
+    *(unknown(f"copies.{name}") for name in ("list", "conflicts", "sync", "leave", "meet")),
+    *(
+        Row(f"copies.{name}", {"url": "http://memory.example.org"}, "VALIDATION_INVALID_FORMAT")
+        for name in ("join", "add")
+    ),
+    *(Row(f"copies.{name}", {"copy_id": "link_0"}, "RESOURCE_NOT_FOUND") for name in ("accept", "pause")),
+    *(Row(f"copies.{name}", {"copy_id": ""}, "VALIDATION_INVALID_FORMAT") for name in ("facts", "meet")),
+    Row("copies.leave", {"copy_id": "link_0"}),
+    Row("copies.facts", {"copy_id": "copy_0"}, "COPY_REFUSED"),
+    Row("copies.take", {"copy_id": "copy_0", "data": "", "sha256": "0" * 64}, "COPY_REFUSED"),
+    Row("copies.file", {"copy_id": "copy_0", "content_hash": "0" * 64}, "COPY_REFUSED"),
+    Row(
+        "copies.take_file", {"copy_id": "copy_0", "content_hash": "0" * 64, "file_content": "YQ=="},
+        "COPY_REFUSED",
+    ),
     Row("receipts.get", {"receipt_id": "$receipt"}),
     Row("receipts.replay", {"receipt_id": "$receipt"}),
     # Each face leaves no receipt of its own there, and who asks over HTTP may see those of its own alone.
@@ -368,6 +385,10 @@ SPECIAL = [
     Row("timeline.get", {"event_id": "$event", "at": "2020-01-01"}, "RESOURCE_NOT_FOUND"),
     Row("timeline.get", {"event_id": "evt_0"}, "RESOURCE_NOT_FOUND"),
 ]  # fmt: skip
+BETWEEN_COPIES = {
+    f"copies.{name}"
+    for name in ("accept", "add", "facts", "file", "join", "meet", "pause", "take", "take_file")
+}
 DERIVED = [name for name in REGISTRY if name not in {row.name for row in SPECIAL}]
 ROWS = [*SPECIAL, *(row for name in DERIVED for row in by_example(name))]
 MAY_DIFFER = {

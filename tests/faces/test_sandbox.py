@@ -23,6 +23,7 @@ CLOSED = {
     "server.check_snapshots", "keys.create", "keys.list", "keys.revoke", "keys.rotate",
     "connections.revoke", "receipts.get", "receipts.list", "receipts.replay",
     "subscriptions.add", "subscriptions.list", "subscriptions.remove",
+    *(name for name in REGISTRY if name.startswith("copies.")),
 }  # fmt: skip
 ADA = {"entity_type": "person", "name": "Ada"}
 BOB = {"entity_type": "person", "name": "Bob"}

@@ -13,7 +13,7 @@ _DERIVED: Final = {
     "owner.erase_entities": (
         "Entity", "History", "TimelineEvent", "FieldValue", "Meaning", "Relationship",
     ),
-    "owner.erase_names": ("Identifier", "TypeAlias", "Passages", "Writing"),
+    "owner.erase_names": ("Identifier", "TypeAlias", "Passages", "Writing", "LostFact"),
     "owner.erase": ("Count", "Owner"),
 }  # fmt: skip
 OWNED: Final = {

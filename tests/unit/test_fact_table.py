@@ -64,7 +64,7 @@ def test_what_a_dump_reads_of_a_kind_are_its_fields_in_order(kind: DeclaredKind)
 
 
 def test_a_dump_reads_the_parts_of_a_transaction_in_their_order() -> None:
-    text = (QUERIES / "dump" / "page.cypher").read_text()
+    text = (QUERIES / "dump" / "_stretch.cypher").read_text()
     read = re.findall(r"RETURN (?:<dump\._(\w+)>|\[id\])", text)
     assert [name or "repeat" for name in read] == [kind.name for kind in PARTS]
     assert {kind.name for kind in PARTS if kind not in READ} == {"repeat"}

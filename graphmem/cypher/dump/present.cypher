@@ -20,7 +20,7 @@ CALL () {
 CALL () {
   UNWIND $keys AS key
   MATCH (node:Transaction {owner: $owner, idempotency_key: key})
-  RETURN collect([key, node.id]) AS keys
+  RETURN collect([key, node.id, node.recorded_at]) AS keys
 }
 CALL () {
   UNWIND $observations AS id
@@ -32,7 +32,8 @@ CALL () {
   UNWIND $schemas AS id
   MATCH (node:Schema {id: id})
   WHERE node.owner = $owner
-  RETURN collect([id, node.document]) AS schemas
+  MATCH (node)-[:IN_TRANSACTION]->(transaction:Transaction)
+  RETURN collect([id, node.document, node.change, node.recorded_at, transaction.id]) AS schemas
 }
 CALL () {
   UNWIND $entities AS id

@@ -6,7 +6,7 @@
 // mode    write
 // index   owner_id, account_id
 // cost    light
-// `account_id` is empty where no account writes, as in a restore. The SET takes the lock of the account before it is
+// `account_id` is empty where no account writes, as in a restore. A process that was started before the account of this machine's user took another owner over is refused. The SET takes the lock of the account before it is
 // read, so that a deletion of the account comes entirely before or entirely after this statement. The node key tells a
 // copy in memory that its owner was erased and created again.
 CALL () {
@@ -17,7 +17,8 @@ CALL () {
     OR (account IS NOT NULL AND account.erased_at IS NULL AND account.owner = $owner)
   RETURN count(*) AS allowed
 }
-WITH allowed WHERE allowed > 0
+OPTIONAL MATCH (local:Account {id: $owner})
+WITH allowed, local WHERE allowed > 0 AND coalesce(local.owner = $owner, true)
 MERGE (owner:Owner {id: $owner})
 ON CREATE SET owner.sequence = 0, owner.revision = 0, owner.recorded_at = 0, owner.state_hash = $state_hash,
   owner.node_key = randomUUID(), owner.events = 0, owner.sources = 0, owner.interpretations = 0

@@ -1,5 +1,5 @@
 // owner.erase_names: erase some of an owner's identifiers, schemas, type aliases, interpretations, sources with
-// their passages, exclusions, dismissals, splits, renamings and writings.
+// their passages, exclusions, dismissals, splits, renamings, writings and facts that do not count.
 //
 // params  limit: INTEGER
 // returns erased: INTEGER
@@ -8,7 +8,8 @@
 //         interpretation_by_created (owner, created_at, id), source_by_recorded (owner, recorded_at, id),
 //         exclusion_by_subject (owner, subject, recorded_at, id), dismissal_by_a (owner, entity_a, entity_b),
 //         split_by_recorded (owner, recorded_at, id), renaming_by_name (owner, name),
-//         passages_changed (owner, changed, source_id), writing_by_writer (owner, writer)
+//         passages_changed (owner, changed, source_id), writing_by_writer (owner, writer),
+//         lost_fact_by_recorded (owner, recorded_at, id)
 // cost    light
 // `limit` bounds how many of each are erased; of passages a twentieth, as each node has the text of a file. Their edges are
 // gone with the entities and transactions.
@@ -101,5 +102,13 @@ CALL () {
   DETACH DELETE writing
   RETURN count(*) AS writings
 }
+CALL () {
+  MATCH (lost:LostFact)
+  USING INDEX SEEK lost:LostFact(owner, recorded_at, id)
+  WHERE lost.owner = $owner AND lost.recorded_at IS NOT NULL AND lost.id IS NOT NULL
+  WITH lost LIMIT $limit
+  DETACH DELETE lost
+  RETURN count(*) AS lost_facts
+}
 RETURN identifiers + schemas + aliases + interpretations + sources + passages_of_sources + exclusions + dismissals
-  + splits + renamings + writings AS erased
+  + splits + renamings + writings + lost_facts AS erased

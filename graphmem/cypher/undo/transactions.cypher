@@ -1,13 +1,13 @@
 // undo.transactions: transactions to undo: some by their ids, or the newest of a writer, the newest first, with what they
 // recorded.
 //
-// params  transaction_ids: LIST<STRING>, agent_id: STRING, since: INTEGER, limit: INTEGER
+// params  transaction_ids: LIST<STRING>, agent_id: STRING, copy: STRING, since: INTEGER, limit: INTEGER
 // returns transactions: LIST<LIST>
 // mode    read
 // index   transaction_id, transaction_by_recorded (owner, recorded_at, id), read backwards,
 //         exclusion_by_subject (owner, subject, recorded_at, id)
 // cost    heavy
-// `agent_id` is the writer, empty where ids are given. Of a writer come those that were not undone and that undo nothing.
+// `agent_id` is the writer, and `copy` the copy by which transactions came; one is empty, both where ids are given. Of a writer come those that were not undone and that undo nothing.
 // Of the withdrawals of a transaction come those that are the newest of their subjects.
 CALL () {
   UNWIND $transaction_ids AS id
@@ -15,12 +15,12 @@ CALL () {
   WHERE transaction.owner = $owner
   RETURN transaction
   UNION ALL
-  WITH $agent_id AS agent_id WHERE agent_id <> ''
+  WITH $agent_id AS agent_id, $copy AS copy WHERE agent_id <> '' OR copy <> ''
   MATCH (transaction:Transaction)
   USING INDEX SEEK transaction:Transaction(owner, recorded_at, id)
   WHERE transaction.owner = $owner AND transaction.recorded_at >= $since AND transaction.id IS NOT NULL
     AND transaction.operation <> 'undo' AND size(coalesce(transaction.excluded, [])) % 2 = 0
-    AND EXISTS { MATCH (transaction)-[:BY_AGENT]->(agent) WHERE agent.id = agent_id }
+    AND (transaction.copy = copy OR EXISTS { MATCH (transaction)-[:BY_AGENT]->(agent) WHERE agent.id = agent_id })
     AND (EXISTS { (transaction)<-[:IN_TRANSACTION|also_in]-(:Observation) }
       OR EXISTS { (transaction)<-[:IN_TRANSACTION]-(:Exclusion|Split) })
   RETURN transaction

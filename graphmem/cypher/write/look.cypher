@@ -43,7 +43,8 @@
 CYPHER replan=skip
 OPTIONAL MATCH (stored_owner:Owner {id: $owner})
 WITH CASE WHEN stored_owner IS NULL THEN null
-  ELSE [stored_owner.sequence, stored_owner.revision, stored_owner.recorded_at, stored_owner.state_hash] END AS owner
+  ELSE [stored_owner.sequence, stored_owner.revision, stored_owner.recorded_at, stored_owner.state_hash,
+    stored_owner.reads_from] END AS owner
   LIMIT 1
 CALL () {
   UNWIND $entities AS id

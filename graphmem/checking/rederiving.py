@@ -1,0 +1,48 @@
+"""Deriving some entities and relationships again from the facts, where facts came late from another database.
+
+What single writes derive is exact while facts come in the order of their times. Where merges, splits and
+dismissals of two histories meet, what counts follows from all of them: it is derived as the audit derives it.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from graphmem.checking.audit import Audit
+from graphmem.checking.fact_check import StampCheck, derive
+from graphmem.database.driver import Database
+from graphmem.database.jobs import in_halves
+from graphmem.writing import Writers, turn_rows
+
+SUBJECTS_LIMIT: Final = 500  # entities and relationships that one write derives again
+
+
+class _Rederiving(Audit):
+    async def settle_stamps(self, subject_ids: list[str]) -> None:
+        """Note on observations when they count, where withdrawals and observations came in another order."""
+        check = StampCheck(self.database, self.owner, fix=True)
+        await check.compare_withdrawn()
+        await check.compare(subject_ids)
+
+    async def rederive(self, subject_ids: list[str]) -> None:
+        entities = [each for each in subject_ids if ":" not in each]
+        relationships = [each for each in subject_ids if ":" in each]
+        async with self._locked():
+            read = await self._read_stretch(entities, relationships)
+            if read is None:
+                return
+            stored, merges = read
+            derived = await derive(self._queries, stored, merges, self.seen, entities)
+            params = turn_rows.parameters(derived)
+            if params["entities"] or params["relationships"]:
+                await self._turn(params)
+
+
+async def rederive(database: Database, owner: str, writers: Writers, subject_ids: Iterable[str]) -> None:
+    """Derive entities and relationships, by id and by key, from all facts about them, and write what differs
+    with the counters and the state hash. Raises Unavailable: the database failed; it may be run again."""
+    entities = sorted(set(subject_ids), key=lambda each: (":" in each, each))
+    work = _Rederiving(database, owner, writers)
+    for start in range(0, len(entities), SUBJECTS_LIMIT):
+        part = entities[start : start + SUBJECTS_LIMIT]
+        await work.settle_stamps(part)
+        await in_halves(part, work.rederive)

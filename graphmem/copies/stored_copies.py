@@ -1,0 +1,114 @@
+"""The other copies that an account exchanges facts with. They are data of the instance: no dump has them."""
+
+import secrets
+from typing import Any, Literal, NamedTuple
+
+from graphmem.auth import Actor
+from graphmem.context import Services
+from graphmem.errors import CopyRefused, NotFound
+from graphmem.model import times
+
+CopyStatus = Literal["active", "asks", "asked", "paused", "refused"]
+"""``asks``: the other side asks, and a person here accepts; ``asked``: the other way round."""
+Files = Literal["now", "later"]
+
+
+class Copy(NamedTuple):
+    """A row of ``copy/_row.cypher``: another copy. Times are microseconds.
+
+    One without a ``url`` calls this one. ``peer`` is its own id. ``cursor`` is the place in its order up to
+    which this copy has its facts, ``pushed`` the place in the order of the owner's node that ``node_key``
+    names up to which it has those of this one. ``sent`` and ``taken`` count transactions.
+    """
+
+    id: str
+    owner: str
+    account: str
+    url: str | None
+    copy_key: str | None
+    peer: str
+    peer_name: str
+    status: CopyStatus
+    cursor: str
+    pushed: int
+    node_key: str
+    files: Files
+    failures: int
+    last_error: str | None
+    exchanged_at: int | None
+    due_at: int | None
+    created_at: int
+    sent: int
+    taken: int
+
+
+class CopySet(NamedTuple):
+    """The row of ``copy.of_account``: the set, the id of this copy in it, and all other copies known here.
+
+    ``source`` is the address that a copy reads from that takes no writes. ``node_key`` and ``sequence`` are
+    of the owner's node.
+    """
+
+    set_id: str | None
+    copy_id: str | None
+    source: str | None
+    node_key: str | None
+    sequence: int
+    copies: list[Copy]
+
+    def one(self, name: str) -> Copy:
+        """Return a copy by its id here or its own id. Raises NotFound: there is none."""
+        for each in self.copies:
+            if name in (each.id, each.peer):
+                return each
+        raise NotFound(f"there is no copy {name}: `graphmem copies list` has the ids", copy_id=name)
+
+    def calling(self, peer: str) -> Copy:
+        """Return the copy that calls, which was accepted. Raises CopyRefused: it is none, or waits."""
+        found = next((each for each in self.copies if each.peer == peer), None)
+        if found is not None and found.status == "active":
+            return found
+        reason = "this copy is not, or no more, known here: run `graphmem copies leave`, then join or add"
+        if found is not None and found.status == "asks":
+            reason = f"a person at the other machine accepts first: `graphmem copies accept {found.id}`"
+        elif found is not None:
+            reason = f"the other machine has the exchange {found.status}"
+        raise CopyRefused(f"the other copy refuses: {reason}", reason=reason)
+
+
+def new_id(kind: Literal["set", "copy", "link"]) -> str:
+    return f"{kind}_{secrets.token_hex(12)}"
+
+
+async def of_account(services: Services, actor: Actor) -> CopySet:
+    found = await services.database.reads(None).one("copy.of_account", CopySet, account_id=actor.account)
+    return found or CopySet(None, None, None, None, 0, [])
+
+
+async def begin(services: Services, actor: Actor) -> tuple[str, str]:
+    """Return the ids of the set and of this copy, which are made if there are none. Raises NotFound."""
+    ids = {"set_id": new_id("set"), "copy_id": new_id("copy")}
+    writes = services.database.writes(None)
+    made = await writes.one("copy.begin", tuple[str, str], account_id=actor.account, **ids)
+    return made or _no_account(actor)
+
+
+async def link(services: Services, actor: Actor, link_id: str, **properties: Any) -> Copy:
+    """Keep another copy, or change what is kept of it. Raises NotFound: the caller has no account."""
+    kept = await services.database.writes(actor.owner).one(
+        "copy.link", Copy, account_id=actor.account, id=link_id, properties=properties
+    )
+    return kept or _no_account(actor)
+
+
+async def link_new(
+    services: Services, actor: Actor, peer: str, peer_name: str, status: CopyStatus, **properties: Any
+) -> Copy:
+    known = {each.peer: each.id for each in (await of_account(services, actor)).copies}
+    shown = {"peer_name": peer_name[:200], "created_at": times.now(), "last_error": None, "failures": 0}
+    link_id = known.get(peer) or new_id("link")
+    return await link(services, actor, link_id, peer=peer, status=status, **shown, **properties)
+
+
+def _no_account(actor: Actor) -> Any:
+    raise NotFound("the caller has no account on this instance", account_id=actor.account)

@@ -1,0 +1,38 @@
+// copy.merged: those of some entities that were ever merged, by a fact or by a rule, with all that was merged with them, and
+// the relationships of some that are `moving`.
+//
+// params  entity_ids: LIST<STRING>, moving: LIST<STRING>, limit: INTEGER
+// returns entities: LIST<STRING>, relationships: LIST<STRING>
+// mode    read
+// index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
+// cost    light
+// sealing moving: clear
+CALL () {
+  UNWIND $entity_ids AS id
+  MATCH (entity:Entity {id: id})
+  WHERE entity.owner = $owner AND (id IN $moving OR EXISTS { (entity)-[:MERGED]-() })
+  MATCH (entity)-[:MERGED*0..]-(other:Entity)
+  RETURN collect(DISTINCT other.id) AS entities
+}
+CALL () {
+  UNWIND $moving AS id
+  MATCH (:Entity {id: id})-[:MERGED*0..]-(moved:Entity)
+  WHERE moved.owner = $owner
+  WITH DISTINCT moved
+  CALL (moved) {
+    MATCH (relationship:Relationship)
+    USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
+    WHERE relationship.owner = $owner AND relationship.source = moved.id
+      AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+    RETURN relationship.key AS key
+    UNION
+    MATCH (relationship:Relationship)
+    USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
+    WHERE relationship.owner = $owner AND relationship.target = moved.id
+      AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+    RETURN relationship.key AS key
+  }
+  WITH DISTINCT key LIMIT $limit
+  RETURN collect(key) AS relationships
+}
+RETURN entities, relationships

@@ -1,0 +1,31 @@
+// dump.settle_first: of observations that several transactions recorded, have the first one by its time and its id be the one
+// that recorded it; the subjects of those that change.
+//
+// params  observations: LIST<STRING>
+// returns subjects: LIST<STRING>
+// mode    write
+// index   owner_id, observation_id
+// cost    light
+// The first SET takes the lock of the owner.
+MATCH (owner:Owner {id: $owner})
+SET owner.locked = true
+WITH owner
+CALL () {
+  UNWIND $observations AS id
+  MATCH (observation:Observation {id: id})-[first:IN_TRANSACTION]->(known:Transaction)
+  WHERE observation.owner = $owner
+  MATCH (observation)-[again:also_in]->(other:Transaction)
+  WHERE other.recorded_at < known.recorded_at OR (other.recorded_at = known.recorded_at AND other.id < known.id)
+  WITH observation, first, known, again, other ORDER BY other.recorded_at, other.id
+  WITH observation, first, known, head(collect([again, other])) AS least
+  WITH observation, first, known, least[0] AS again, least[1] AS other
+  DELETE first, again
+  CREATE (observation)-[:IN_TRANSACTION]->(other), (observation)-[:also_in]->(known)
+  SET observation.recorded_at = other.recorded_at
+  WITH observation, coalesce(observation.entity_id, observation.relationship_key) AS home
+  OPTIONAL MATCH (history:History)-[seen:OBSERVED]->(observation)
+  WHERE history.home IN [home, observation.part]
+  SET seen.recorded_at = observation.recorded_at
+  RETURN collect(DISTINCT coalesce(observation.part, home)) AS subjects
+}
+RETURN subjects

@@ -1,0 +1,105 @@
+"""Pages of facts, as copies exchange them: records of the dump format in the order of one database.
+
+A page is the lines of its records, compressed by Zstandard, with the SHA-256 of the lines. It is taken whole
+or refused. In the order of a database each fact comes after those that it needs, so nothing of a page waits.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import orjson
+import zstandard
+
+from graphmem.database.driver import Database
+from graphmem.dump import records
+from graphmem.dump.batches import Batch, OwnerStart, batches
+from graphmem.errors import DatabaseFull, PageDamaged
+from graphmem.model import canonical
+from graphmem.model.fact_records import Record, line
+from graphmem.model.fact_table import BY_NAME, PARTS, SCHEMA, TRANSACTION
+
+PAGE_TRANSACTIONS: Final = 500  # transactions of a page; fewer where their values are large
+PAGE_BYTES_LIMIT: Final = 64 << 20  # bytes of the lines of a page
+
+
+class Page(NamedTuple):
+    """A page: ``data`` is base64 of the compressed lines, ``sha256`` is over the lines. ``last`` is the place
+    after it in the order of the database that it comes from."""
+
+    data: str
+    sha256: str
+    transactions: int
+    last: int
+
+
+class ReadPage(NamedTuple):
+    """The facts of a page. ``refused`` has the kinds of facts that this version cannot take."""
+
+    start: OwnerStart
+    batches: list[Batch]
+    refused: list[str]
+
+
+async def read_page(
+    database: Database, owner: str, after: int, until: int, without: str = "", limit: int = 0
+) -> Page:
+    """Return what an owner's database took after a place and up to another, but for what came by one copy."""
+    limit = limit or PAGE_TRANSACTIONS
+    try:
+        transactions, schemas, lost, last = await database.reads(owner).only(
+            "copy.page", tuple[list[list[Any]], list[list[Any]], list[tuple[str, str]], int],
+            after=after, until=until, without=without, limit=limit,
+        )  # fmt: skip
+    except DatabaseFull:
+        if limit == 1:
+            raise
+        return await read_page(database, owner, after, until, without, max(1, limit // 8))
+    lines = [line({"record": "owner", "id": owner})]
+    lines += [line(_members(SCHEMA.name, SCHEMA.columns, row)) for row in schemas]
+    lines += [record.encode() for _, record in lost]
+    for row, *parts in transactions:
+        transaction = _members(TRANSACTION.name, TRANSACTION.columns, row)
+        if "by" in transaction:
+            transaction["by"] = canonical.decode(transaction["by"])
+        lines.append(line(transaction))
+        for kind, facts in zip(PARTS, parts, strict=True):
+            lines += [line(_members(kind.name, kind.columns, fact)) for fact in facts]
+    text = b"\n".join(lines)
+    data = base64.b64encode(zstandard.ZstdCompressor().compress(text)).decode()
+    return Page(data, hashlib.sha256(text).hexdigest(), len(transactions), last)
+
+
+def read(owner: str, data: str, sha256: str) -> ReadPage:
+    """Return the facts of a page. Raises PageDamaged: it is cut, was changed, or is no page of this owner."""
+    refused, known = set[str](), list[Record]()
+    try:
+        text = zstandard.ZstdDecompressor().decompress(
+            base64.b64decode(data, validate=True), max_output_size=PAGE_BYTES_LIMIT
+        )
+        if hashlib.sha256(text).hexdigest() != sha256:
+            raise ValueError("the checksum differs")
+        for each in text.split(b"\n"):
+            name = str(orjson.loads(each)["record"])
+            if name == "owner" or name in BY_NAME:
+                known.append(records.read(each))
+            else:
+                refused.add(name[:64])
+        start, *parts = batches(known)
+        if not isinstance(start, OwnerStart) or start.owner != owner:
+            raise ValueError(f"it is not of the owner {owner}")
+        made = [each for each in parts if isinstance(each, Batch)]
+        found = 1 + len(start.schemas) + sum(
+            1 + sum(map(len, part.records.values())) for batch in made for part in batch.parts
+        )  # fmt: skip
+        if found != len(known):
+            raise ValueError("its records are out of order")
+    except (ValueError, KeyError, TypeError, zstandard.ZstdError) as exc:
+        raise PageDamaged(f"the page of facts is damaged, and nothing of it was taken: {exc}"[:500]) from exc
+    return ReadPage(start, made, sorted(refused))
+
+
+def _members(name: str, columns: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    present = {column: value for column, value in zip(columns, row, strict=True) if value is not None}
+    return {"record": name, **present}

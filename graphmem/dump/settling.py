@@ -1,0 +1,171 @@
+"""Which of two facts counts that contradict each other: the one that was recorded first, by its writer's
+clock, then by the id of its transaction. So the union of databases is the same in every order.
+
+The other one is kept as a *lost fact*. What is decided here is what a database would otherwise decide by what
+it had first: documents of a schema version, other names of types, idempotency keys, and which transaction
+recorded an observation first.
+"""
+
+import sys
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, Self
+
+from graphmem.database.driver import Database
+from graphmem.dump.batches import Batch
+from graphmem.model import canonical
+from graphmem.model.fact_records import SchemaRecord
+from graphmem.model.schema import SchemaDocument, version_order
+
+LostKind = Literal["schema", "repeated_schema", "idempotency_key", "type_alias"]
+EVERY: Final = sys.maxsize
+Place = tuple[int, str]
+"""When a fact was recorded (microseconds), and by which transaction: the least place wins."""
+
+
+class StoredVersion(NamedTuple):
+    """The version of a schema that a database has."""
+
+    id: str
+    document: str
+    change: str
+    recorded_at: int
+    transaction: str
+
+    @property
+    def place(self) -> Place:
+        return self.recorded_at, self.transaction
+
+
+def place_of(version: SchemaRecord) -> Place:
+    return version.recorded_at, version.transaction
+
+
+class SettledVersion(NamedTuple):
+    """Which document of a version of a schema counts.
+
+    ``new`` is the dumped version that counts, unless the one that is ``stored`` does. ``lost`` are dumped
+    versions that do not count and are not known here.
+    """
+
+    stored: StoredVersion | None
+    new: SchemaRecord | None
+    lost: list[SchemaRecord]
+    counting: StoredVersion | SchemaRecord
+
+    @classmethod
+    def of(cls, stored: StoredVersion | None, dumped: Sequence[SchemaRecord], known: Container[str]) -> Self:
+        """Settle a version; ``known`` are transactions that the database has with all of their facts."""
+        unknown = sorted((each for each in dumped if each.transaction not in known), key=place_of)
+        new = unknown[0] if unknown and (stored is None or place_of(unknown[0]) < stored.place) else None
+        counting = new or stored or dumped[0]
+        lost = [each for each in unknown if each is not new and each.document != counting.document]
+        return cls(stored, new, lost, counting)
+
+    @property
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """Yield each pair of documents of which one does not count: that of the database comes first."""
+        if self.stored and self.new and self.stored.document != self.new.document:
+            yield self.stored.document, self.new.document
+        for each in self.lost:
+            yield self.counting.document, each.document
+
+
+async def lose(
+    database: Database, owner: str, kind: LostKind, name: str, place: Place, winner: str, record: str,
+    schema_id: str = "", transaction_id: str = "",
+) -> None:  # fmt: skip
+    """Keep a fact that does not count; free the node of a version, or the key of a transaction."""
+    recorded_at, transaction = place
+    await database.writes(owner).rows(
+        "dump.lose", id=f"lost_{canonical.digest([owner, kind, name, transaction])[:32]}",
+        schema_id=schema_id, transaction_id=transaction_id,
+        properties={
+            "kind": kind, "name": name, "transaction": transaction, "recorded_at": recorded_at,
+            "winner": winner, "record": record,
+        },
+    )  # fmt: skip
+
+
+async def lose_dumped(database: Database, owner: str, lost: SchemaRecord, winner: str) -> None:
+    """Keep a version of a dump that does not count; ``winner`` is the transaction of the one that does."""
+    name, record = f"{lost.entity_type} {lost.version}", lost.line().decode()
+    await lose(database, owner, "schema", name, place_of(lost), winner, record)
+
+
+async def lose_stored(database: Database, owner: str, stored: StoredVersion, dumped: SchemaRecord) -> None:
+    """Take the place of a version that is stored from it, for the version of a dump."""
+    kind: LostKind = "repeated_schema" if stored.document == dumped.document else "schema"
+    lost = dumped.model_copy(update={name: getattr(stored, name) for name in StoredVersion._fields[1:]})
+    name, record = f"{lost.entity_type} {lost.version}", lost.line().decode()
+    await lose(database, owner, kind, name, stored.place, dumped.transaction, record, stored.id)
+
+
+async def lose_keys(
+    database: Database, owner: str, batch: Batch, by_key: Mapping[str, tuple[str, int]]
+) -> set[str]:
+    """Settle which transaction has each idempotency key; return those of a batch that go without theirs.
+
+    Args:
+        by_key: the transactions of the database with their times, by key.
+    """
+    wanting: dict[str, list[Place]] = {}
+    for part in batch.parts:
+        if (key := part.transaction.idempotency_key) is not None:
+            wanting.setdefault(key, []).append((part.transaction.recorded_at, part.transaction.id))
+    without: set[str] = set()
+    for key, places in wanting.items():
+        stored_id, stored_at = by_key.get(key, ("", 0))
+        every = {*places, *([(stored_at, stored_id)] if stored_id else [])}
+        winner = min(every)[1]
+        for place in sorted(every):
+            transaction_id = place[1]
+            if transaction_id == winner:
+                continue
+            without.add(transaction_id)
+            yielding = transaction_id if transaction_id == stored_id else ""
+            await lose(
+                database, owner, "idempotency_key", key, place, winner, "", transaction_id=yielding
+            )  # fmt: skip
+    return without
+
+
+async def settle_aliases(database: Database, owner: str) -> None:
+    """Have each other name of types mean the type that had it first, unless it is a type of its own."""
+    reads = database.reads(owner)
+    claims: dict[str, list[tuple[Place, str]]] = {}
+    after: str | None = ""
+    while after is not None:
+        type_, versions = await reads.only(
+            "dump.schemas", tuple[str | None, list[list[Any]]], after=after, sequence=EVERY
+        )
+        if (after := type_) is None or not versions:
+            continue
+        names = {row[0]: set(SchemaDocument.read(row[1]).aliases) for row in versions}
+        for name in names[max(names, key=version_order)]:
+            first = min((row[3], row[4]) for row in versions if name in names[row[0]])
+            claims.setdefault(name, []).append((first, after))
+    aliases, types = await reads.only(
+        "dump.names", tuple[list[tuple[str, str]], list[str]], names=sorted(claims)
+    )
+    meanings = {name: min(every)[1] for name, every in claims.items() if name not in types}
+    known = dict(aliases)
+    rows = [
+        {"name": name, "type": meanings.get(name)}
+        for name in sorted({*known, *meanings})
+        if known.get(name) != meanings.get(name)
+    ]
+    if rows:
+        await database.write("dump.set_aliases", owner, rows=rows)
+    for name, place, entity_type in ((name, *each) for name, every in claims.items() for each in every):
+        if (meaning := meanings.get(name, name)) != entity_type:
+            await lose(database, owner, "type_alias", name, place, meaning, entity_type)
+
+
+async def settle_first(database: Database, owner: str, observation_ids: Iterable[str]) -> list[str]:
+    """Have the first transaction of each observation be the one that recorded it; return whose observations
+    changed."""
+    ids_of_repeated = sorted(set(observation_ids))
+    if not ids_of_repeated:
+        return []
+    rows = await database.write("dump.settle_first", owner, observations=ids_of_repeated)
+    return rows[0]["subjects"] if rows else []

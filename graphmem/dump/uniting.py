@@ -1,0 +1,78 @@
+"""Taking a page of facts of another copy: the union, as a restore makes it, of what is missing here.
+
+What is derived follows at once for the things that the page is about, never for all of an owner.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from graphmem.checking.audit import Audit
+from graphmem.checking.rederiving import rederive
+from graphmem.database.driver import Database
+from graphmem.database.relationship_vocabulary import Vocabulary
+from graphmem.dump.batches import BatchPart
+from graphmem.dump.container import FORMAT, Header, Manifest
+from graphmem.dump.pages import ReadPage
+from graphmem.dump.restoring import Restorer, RestoreResult
+from graphmem.dump.verifying import VerifyResult
+from graphmem.errors import ClockAhead
+from graphmem.model import facts, times
+from graphmem.model.fact_records import Dismissal, Split
+from graphmem.objects import ObjectStore
+from graphmem.writing import Writers
+
+CLOCK_LIMIT: Final = 24 * 3600 * times.SECOND  # microseconds that the clock of a writer may be ahead
+MOVED_RELATIONSHIPS_LIMIT: Final = 10_000  # above so many, all of the owner is derived again
+
+
+async def unite(
+    database: Database, vocabulary: Vocabulary, writers: Writers, objects: ObjectStore, owner: str,
+    page: ReadPage, by_copy: str,
+) -> RestoreResult:  # fmt: skip
+    """Write the facts of a page that are missing here. It may be sent again, and nothing is written twice.
+
+    Raises:
+        ClockAhead: a fact was recorded more than a day ahead; nothing was written.
+        Unavailable: the database failed; what was written stays, and the page may be sent again.
+    """
+    every = [part for batch in page.batches for part in batch.parts]
+    latest = max((part.transaction.recorded_at for part in every), default=0)
+    if latest > times.now() + CLOCK_LIMIT:
+        raise ClockAhead(recorded_at=times.render(latest))
+    result = RestoreResult(VerifyResult(Header(FORMAT, "", 0), Manifest(), 0))
+    restorer = Restorer(database, vocabulary, writers, objects, result, lambda stage, done, total: None)
+    restorer.more = {"copy": by_copy}
+    for portion in (page.start, *page.batches):
+        await restorer.restore(portion)
+    for batch in page.batches if restorer.waiting else ():
+        await restorer.restore_waiting(batch)
+    await restorer.settle(owner)
+    await _settle(database, owner, writers, every, restorer.unsettled)
+    return result
+
+
+async def _settle(
+    database: Database, owner: str, writers: Writers, parts: Iterable[BatchPart], unsettled: set[str]
+) -> None:
+    """Derive again what merges, splits and dismissals of both sides are about."""
+    touched, moving = set(unsettled), set[str]()
+    for part in parts:
+        for observation in part.observations:
+            touched.add(observation.subject_id)
+            if observation.kind in facts.MERGE_KINDS:
+                fields = dict(zip(observation.fields, observation.values, strict=True))
+                target = facts.target(observation.kind, fields)
+                moving.update(filter(None, (observation.subject_id, target, *facts.separated(fields))))
+        for fact in (*part.of(Split), *part.of(Dismissal)):
+            moving.update(each for each in fact.named if ":" not in each)
+            unsettled.update(fact.named)
+    entity_ids = sorted({each for each in touched | moving if ":" not in each})
+    entities, relationships = await database.reads(owner).only(
+        "copy.merged", tuple[list[str], list[str]], entity_ids=entity_ids, moving=sorted(moving),
+        limit=MOVED_RELATIONSHIPS_LIMIT,
+    )  # fmt: skip
+    if len(relationships) >= MOVED_RELATIONSHIPS_LIMIT:
+        types = await database.reads(owner).only("audit.types", tuple[list[str], list[str], int])
+        await Audit(database, owner, writers, fix=True).run(*types[:2])
+        return
+    await rederive(database, owner, writers, {*entities, *relationships, *unsettled})

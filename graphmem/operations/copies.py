@@ -1,0 +1,487 @@
+"""Copies of the caller's data on other machines: joining them, what they exchange, and how that goes."""
+
+import asyncio
+import base64
+import platform
+from typing import Annotated, Final, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem import auth
+from graphmem.arguments import Arguments, NoBool, Nothing
+from graphmem.changes import change_cursors
+from graphmem.changes.change_feed import ChangeFeed
+from graphmem.context import Context
+from graphmem.copies import exchanging, stored_copies
+from graphmem.copies.exchanging import Exchanged
+from graphmem.copies.remote_copy import RemoteCopy, checked_url
+from graphmem.copies.stored_copies import Copy, CopySet, CopyStatus, Files
+from graphmem.dump import pages
+from graphmem.errors import (
+    ClockAhead,
+    CopyRefused,
+    CursorOfAnotherDatabase,
+    InvalidInput,
+    NotFound,
+    ObjectMissing,
+    PageDamaged,
+    ServiceUnreachable,
+)
+from graphmem.model import times
+from graphmem.model.state_hash import EMPTY
+from graphmem.reading import answers, cursors
+from graphmem.reading.budgets import within_budget
+from graphmem.reading.pages import Paged, PageEnvelope, newest_page, newest_window, page_of
+from graphmem.registry import UNBOUNDED, Scope, operation
+from graphmem.settings import LOCAL_ACCOUNT
+from graphmem.storing.received_files import FileArguments, opened
+
+_ERRORS: Final = (CopyRefused, NotFound, ServiceUnreachable)
+_OF_PAGES: Final = (CopyRefused, PageDamaged)
+MEET: Final = "/copies/meet"
+_HINTS: Final[dict[CopyStatus | None, str]] = {
+    None: "are both one memory? Then add `confirm`",
+    "active": "facts are exchanged while a service runs here: `graphmem copies list` says how far it is",
+    "asked": "a person there accepts: `graphmem copies list`, then `graphmem copies accept ID`",
+}
+
+CopyId = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class Memory(TypedDict):
+    """How much a copy has, and the names of three of its entities."""
+
+    transactions: int
+    entities: int
+    names: list[str]
+
+
+class Met(TypedDict):
+    """What a copy says of itself to another one. ``accepted``: they may exchange facts."""
+
+    owner: str
+    set_id: str
+    copy_id: str
+    accepted: bool
+    memory: Memory
+
+
+class Meet(Arguments):
+    copy_id: CopyId = Field(description="Id of the copy that calls.")
+    set_id: str = Field(default="", max_length=100, description="Its set.")
+    name: str = Field(default="", max_length=200, description="What it is called.")
+    joins: bool = Field(default=False, description="Whether it has no facts yet.")
+    looks: bool = Field(default=False, description="Whether it only asks what is here.")
+
+
+def _refused(reason: str) -> CopyRefused:
+    return CopyRefused(f"the two are no copies of each other: {reason}", reason=reason)
+
+
+async def _memory(context: Context) -> Memory:
+    transactions, entities, names = await context.graph.only(
+        "copy.examples", tuple[int, int, list[tuple[str, str]]]
+    )
+    return {"transactions": transactions, "entities": entities, "names": [name for _, name in names][:3]}
+
+
+@operation("copies.meet", Scope.COPY, sandbox=False, idempotent=True, errors=_ERRORS)
+async def meet(context: Context, arguments: Meet) -> Met:
+    """Make this copy known to another one, which asks to exchange facts.
+
+    One that has no facts yet, or is of the same set, is accepted. Of another one a person decides here:
+    `graphmem copies accept` after a look at `graphmem copies list`.
+    """
+    services, actor = context.services, context.actor
+    set_id, own_id = await stored_copies.begin(services, actor)
+    known = await stored_copies.of_account(services, actor)
+    before = next((each for each in known.copies if each.peer == arguments.copy_id), None)
+    is_new = before is None or before.status == "asks"
+    accepted = is_new and (arguments.joins or arguments.set_id == set_id)
+    if is_new and not arguments.looks:
+        status: CopyStatus = "active" if accepted else "asks"
+        more = {"peer_set": arguments.set_id} if arguments.set_id else {}
+        await stored_copies.link_new(services, actor, arguments.copy_id, arguments.name, status, **more)
+    return {
+        "owner": actor.owner, "set_id": set_id, "copy_id": own_id, "memory": await _memory(context),
+        "accepted": accepted or (before is not None and before.status == "active"),
+    }  # fmt: skip
+
+
+class Connect(Arguments):
+    url: str = Field(min_length=1, max_length=2_000, description="Address of the other service.")
+    key: str = Field(default="", max_length=500, description="A key of its account, with the scope copy.")
+    name: str = Field(default="", max_length=200, description="Name of this machine. Default: its own.")
+    files: Files = Field(default="now", description="later: files stay there until they are asked for.")
+
+
+class Join(Connect):
+    read_only: bool = Field(default=False, description="Only read: writes are refused here.")
+
+
+class OtherCopy(TypedDict):
+    """Another copy. ``status``: active, paused, refused (``last_error`` says why), ``asks`` (accept it here)
+    or ``asked`` (it is to be accepted there). ``sent`` and ``taken`` count transactions. One without a
+    ``url`` calls this one."""
+
+    id: str
+    peer: str
+    peer_name: str
+    url: NotRequired[str]
+    status: CopyStatus
+    files: Files
+    last_error: str | None
+    exchanged_at: str | None
+    created_at: str
+    sent: int
+    taken: int
+
+
+def _shown(copy: Copy) -> OtherCopy:
+    return answers.without_empty(answers.of_row(OtherCopy, copy), "url")
+
+
+class Connected(TypedDict):
+    """What this copy and the other one have, and the other one once facts are to be exchanged with it."""
+
+    here: Memory
+    there: Memory
+    copy: NotRequired[OtherCopy]
+    hint: str
+
+
+@operation("copies.join", Scope.ADMIN, sandbox=False, errors=_ERRORS)
+async def join(context: Context, arguments: Join) -> Connected:
+    """Make this machine a copy of an account of another service; the caller's account must have no facts.
+
+    It takes over the id of the owner, and all facts and files, and exchanges what is new from then on, both
+    ways. The key stays in this instance. Restart what runs on this machine, such as agents: they take the
+    owner over when they start.
+    """
+    services, actor = context.services, context.actor
+    url, own_id = checked_url(arguments.url), stored_copies.new_id("copy")
+    if (await stored_copies.of_account(services, actor)).sequence:
+        raise _refused("this account has facts already: `graphmem copies add` is for that")
+    async with RemoteCopy(url, arguments.key) as remote:
+        name = arguments.name or platform.node()
+        met = await remote.ask("POST", MEET, copy_id=own_id, name=name, joins=True)
+    joined = await services.database.writes(None).one(
+        "copy.join", bool, account_id=actor.account, owner_id=met["owner"], set_id=met["set_id"],
+        copy_id=own_id, source=url if arguments.read_only else "", state_hash=EMPTY,
+    )  # fmt: skip
+    if joined is None:
+        raise _refused(f"another account here has the owner {met['owner']}")
+    if actor.account == LOCAL_ACCOUNT:
+        auth.take_over(met["owner"])
+    return await _linked(context, arguments, url, met, "active")
+
+
+async def _linked(
+    context: Context, arguments: Connect, url: str, met: Met, status: CopyStatus | None
+) -> Connected:
+    """Keep the copy that was met; without a status it is only shown."""
+    shown: Connected = {"here": await _memory(context), "there": met["memory"], "hint": _HINTS[status]}
+    if status is None:
+        return shown
+    copy = await stored_copies.link_new(
+        context.services, context.actor, met["copy_id"], url, status, url=url, copy_key=arguments.key or None,
+        peer_set=met["set_id"], files=arguments.files, due_at=0,
+    )  # fmt: skip
+    return {**shown, "copy": _shown(copy)}
+
+
+class Add(Connect):
+    confirm: bool = Field(default=False, description="Both are one memory. Without it, both are only shown.")
+
+
+@operation("copies.add", Scope.ADMIN, sandbox=False, statements=10, errors=_ERRORS)
+async def add(context: Context, arguments: Add) -> Connected:
+    """Put two memories that both have facts together, or connect two copies of one set.
+
+    Both have the same owner: without `confirm`, it shows how much each has and three names, and sends
+    nothing. Then a person at the other machine accepts it too, unless both are of one set already.
+    """
+    services, actor, url = context.services, context.actor, checked_url(arguments.url)
+    set_id, own_id = await stored_copies.begin(services, actor)
+    async with RemoteCopy(url, arguments.key) as remote:
+        name, looks = arguments.name or platform.node(), not arguments.confirm
+        met = await remote.ask("POST", MEET, copy_id=own_id, set_id=set_id, name=name, looks=looks)
+    if met["owner"] != actor.owner:
+        raise _refused("its data is of another owner: join it with an account that has no facts")
+    status: CopyStatus = "active" if met["accepted"] else "asked"
+    return await _linked(context, arguments, url, met, status if arguments.confirm else None)
+
+
+class OneCopy(Arguments):
+    copy_id: CopyId = Field(description="Id of a copy, as the list has it.")
+
+
+@operation("copies.accept", Scope.WRITE, sandbox=False, idempotent=True, errors=(NotFound,))
+async def accept(context: Context, arguments: OneCopy) -> OtherCopy:
+    """Let another copy that asks exchange facts with this one, or one that is paused go on.
+
+    Both memories become one, for good: `graphmem copies list` says who asks.
+    """
+    return await _with_status(context, arguments.copy_id, "active")
+
+
+async def _with_status(context: Context, copy_id: str, status: CopyStatus) -> OtherCopy:
+    services, actor = context.services, context.actor
+    copy = (await stored_copies.of_account(services, actor)).one(copy_id)
+    due = {} if copy.url is None else {"due_at": 0 if status == "active" else None}
+    return _shown(await stored_copies.link(services, actor, copy.id, status=status, token=None, **due))
+
+
+class CopyPage(PageEnvelope):
+    """The other copies, in the order in which they came.
+
+    ``reads_from``: this copy only reads, from there. ``waiting`` is how many transactions other copies do not
+    have yet; ``as_of`` and ``behind_seconds`` say when all active copies that have an address answered last.
+    """
+
+    copies: list[OtherCopy]
+    set_id: str | None
+    copy_id: str | None
+    reads_from: str | None
+    waiting: int
+    as_of: str | None
+    behind_seconds: int | None
+
+
+@operation("copies.list", Scope.READ, sandbox=False)
+@within_budget("copies", is_page=True)
+async def list_copies(context: Context, arguments: Paged) -> CopyPage:
+    """List the other copies of the caller's data, those that ask to be one, and how far the exchange is."""
+    own = await stored_copies.of_account(context.services, context.actor)
+    page, envelope = page_of(context, "copies.list", arguments, own.copies, lambda each: each.id)
+    called = [each for each in own.copies if each.status == "active" and each.url is not None]
+    at = min((each.exchanged_at or 0 for each in called), default=0) or None
+    pushed = [each.pushed if each.node_key == own.node_key else 0 for each in called if not own.source]
+    return {
+        "copies": [_shown(each) for each in page], "set_id": own.set_id, "copy_id": own.copy_id,
+        "reads_from": own.source, "waiting": own.sequence - min(pushed, default=own.sequence),
+        "as_of": answers.when(at),
+        "behind_seconds": None if at is None else (times.now() - at) // times.SECOND, **envelope,
+    }  # fmt: skip
+
+
+class SyncedCopies(TypedDict):
+    """The exchanges with all copies that this one calls, one after the other."""
+
+    exchanges: list[Exchanged]
+
+
+@operation("copies.sync", Scope.WRITE, sandbox=False, statements=UNBOUNDED, idempotent=True)
+async def sync(context: Context, arguments: Nothing) -> SyncedCopies:
+    """Exchange facts with all copies now, and say what came of it. A service does so by itself."""
+    own = await stored_copies.of_account(context.services, context.actor)
+    called = [each.id for each in own.copies if each.url is not None and each.status != "paused"]
+    return {"exchanges": [await exchanging.exchange(context.services, copy_id) for copy_id in called]}
+
+
+@operation("copies.pause", Scope.WRITE, sandbox=False, idempotent=True, errors=(NotFound,))
+async def pause(context: Context, arguments: OneCopy) -> OtherCopy:
+    """Pause the exchange with another copy: `graphmem copies accept` goes on with it where it was."""
+    return await _with_status(context, arguments.copy_id, "paused")
+
+
+class Leave(Arguments):
+    copy_id: str = Field(default="", max_length=100, description="Only this copy. Default: all copies.")
+
+
+class Left(TypedDict):
+    """How many other copies are known here no more. All facts stay."""
+
+    removed: int
+
+
+@operation("copies.leave", Scope.WRITE, sandbox=False, idempotent=True)
+async def leave(context: Context, arguments: Leave) -> Left:
+    """Exchange no more facts with another copy, or with any. What was exchanged stays on both sides."""
+    removed = await context.services.database.writes(None).one(
+        "copy.remove", int, account_id=context.actor.account, id=arguments.copy_id
+    )
+    return {"removed": removed or 0}
+
+
+class Lost(TypedDict):
+    """A fact that contradicts another one, which was recorded first and counts.
+
+    ``what`` is schema (``name``: the type and the version), idempotency_key or type_alias. ``winner`` is the
+    transaction that counts, or the type that an alias means. ``settle`` says how to have it otherwise.
+    """
+
+    id: str
+    what: str
+    name: str
+    transaction_id: str
+    recorded_at: str
+    winner: str
+    settle: str
+
+
+class LostPage(PageEnvelope):
+    """A page of facts that do not count, newest first."""
+
+    conflicts: list[Lost]
+
+
+_SETTLE: Final = {
+    "schema": "register the document that is to hold as a new version: PUT /schemas/{entity_type}",
+    "idempotency_key": "nothing was lost: both transactions count, and the key answers the first one",
+    "type_alias": "take the name from the type that has it, then give it to the other",
+}
+_LostRow = tuple[str, str, str, str, int, str]
+
+
+@operation("copies.conflicts", Scope.READ, sandbox=False, heavy=True)
+@within_budget("conflicts", is_page=True)
+async def list_conflicts(context: Context, arguments: Paged) -> LostPage:
+    """List facts of which two copies have different ones, with what settles each.
+
+    Values of one field that contradict are no such facts: both are kept, and contested values list them.
+    """
+    query = cursors.fingerprint(context, "copies.conflicts", arguments)
+    facts, total = await context.graph.only(
+        "copy.lost", tuple[list[_LostRow], int], **newest_window(arguments, query)
+    )
+    page = newest_page(arguments, facts, total, lambda row: (row[4], row[0]))
+    rows: list[Lost] = [
+        {
+            "id": lost_id, "what": kind, "name": name, "transaction_id": transaction,
+            "recorded_at": times.render(recorded_at), "winner": winner, "settle": _SETTLE[kind],
+        }
+        for lost_id, kind, name, transaction, recorded_at, winner in page.items
+    ]  # fmt: skip
+    return {"conflicts": rows, **page.envelope(arguments, query)}
+
+
+class GetFacts(Arguments):
+    copy_id: CopyId = Field(description="Id of the copy that calls.")
+    after: str = Field(default="", max_length=100, description="`cursor` of the last page.")
+
+
+class FactPage(TypedDict):
+    """A page of facts: ``data`` is base64 of lines of the dump format, compressed by Zstandard; ``sha256`` is
+    over the lines. ``more``: ask again with ``cursor``."""
+
+    data: str
+    sha256: str
+    transactions: int
+    cursor: str
+    more: bool
+    set_id: str
+
+
+async def _calling(context: Context, copy_id: str) -> tuple[CopySet, Copy]:
+    own = await stored_copies.of_account(context.services, context.actor)
+    return own, own.calling(copy_id)
+
+
+@operation(
+    "copies.facts", Scope.COPY, sandbox=False, statements=7, heavy=True, idempotent=True,
+    errors=(CopyRefused, CursorOfAnotherDatabase),
+)  # fmt: skip
+async def get_facts(context: Context, arguments: GetFacts) -> FactPage:
+    """Return facts in the order of this database, for another copy: what came by that copy is left out."""
+    own, calling = await _calling(context, arguments.copy_id)
+    services, owner = context.services, context.actor.owner
+    place = await change_cursors.place_of(context, arguments.after)
+    if place.part != change_cursors.END:
+        raise CursorOfAnotherDatabase
+    head = await services.of(ChangeFeed).head(owner, settled=False)
+    page = await pages.read_page(services.database, owner, place.sequence, head.sequence, calling.peer)
+    cursor = arguments.after
+    if page.last > place.sequence:
+        cursor = await change_cursors.at_end(context, page.last)
+    return {
+        "data": page.data, "sha256": page.sha256, "transactions": page.transactions, "cursor": cursor,
+        "more": page.last < head.sequence, "set_id": own.set_id or "",
+    }  # fmt: skip
+
+
+class TakeFacts(Arguments):
+    copy_id: CopyId = Field(description="Id of the copy that sends.")
+    data: str = Field(description="Lines of facts, compressed, in base64.")
+    sha256: str = Field(min_length=64, max_length=64, description="The SHA-256 of the lines.")
+
+
+class TakenFacts(TypedDict):
+    """What of a page was missing here. ``refused`` names kinds of facts that this version does not know;
+    ``missing_files`` are files whose bytes are not here."""
+
+    transactions: int
+    observations: int
+    conflicts: int
+    refused: list[str]
+    missing_files: list[str]
+
+
+@operation(
+    "copies.take", Scope.COPY, sandbox=False, statements=UNBOUNDED, idempotent=True,
+    errors=(*_OF_PAGES, ClockAhead),
+)  # fmt: skip
+async def take_facts(context: Context, arguments: TakeFacts) -> TakenFacts:
+    """Take a page of facts of another copy: what is missing here is written, as a restore writes it.
+
+    The page may be sent again. Who has the scope `copy` may write all that the account may, and say who wrote
+    it: each transaction names the copy by which it came.
+    """
+    _, calling = await _calling(context, arguments.copy_id)
+    services, owner = context.services, context.actor.owner
+    page = await asyncio.to_thread(pages.read, owner, arguments.data, arguments.sha256)
+    result = await exchanging.unite(services, owner, page, calling.peer)
+    taken = calling.taken + result.transactions
+    await stored_copies.link(services, context.actor, calling.id, exchanged_at=times.now(), taken=taken)
+    return {
+        "transactions": result.transactions, "observations": result.observations,
+        "conflicts": result.conflict_count, "refused": page.refused, "missing_files": result.missing_hashes,
+    }  # fmt: skip
+
+
+Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="The SHA-256 of its bytes.")]
+
+
+class GetFile(Arguments):
+    copy_id: CopyId = Field(description="Id of the copy that calls.")
+    content_hash: Hash
+    start: Annotated[int, NoBool] = Field(default=0, ge=0, description="The first byte.")
+
+
+class CopiedFile(TypedDict):
+    """A file with its size in bytes; of one that is read, ``data`` has 4 MB at most in base64."""
+
+    size: int
+    data: NotRequired[str]
+
+
+@operation("copies.file", Scope.COPY, sandbox=False, idempotent=True, errors=(CopyRefused, ObjectMissing))
+async def get_file(context: Context, arguments: GetFile) -> CopiedFile:
+    """Return some bytes of a file, for another copy."""
+    await _calling(context, arguments.copy_id)
+    objects, owner = context.services.objects, context.actor.owner
+    size = await objects.size(owner, arguments.content_hash)
+    end = min(size, arguments.start + exchanging.FILE_PIECE_BYTES)
+    chunks = [
+        chunk async for chunk in objects.read(owner, arguments.content_hash, min(arguments.start, size), end)
+    ]
+    return {"data": base64.b64encode(b"".join(chunks)).decode(), "size": size}
+
+
+class TakeFile(FileArguments):
+    copy_id: CopyId = Field(description="Id of the copy that sends.")
+    content_hash: Hash
+
+
+@operation("copies.take_file", Scope.COPY, sandbox=False, takes_file=True, idempotent=True, errors=_OF_PAGES)
+async def take_file(context: Context, arguments: TakeFile) -> CopiedFile:
+    """Take the bytes of a file of another copy, whose facts came before it."""
+    await _calling(context, arguments.copy_id)
+    if arguments.file_content is None:
+        raise InvalidInput.at("$.file_content", "send the bytes of the file")
+    with await opened(context, arguments) as file:
+        stored = await context.services.objects.put(context.actor.owner, file)
+    if stored.sha256 != arguments.content_hash:
+        raise PageDamaged("the bytes of the file are not those that were announced: it stays without a name")
+    return {"size": stored.size}

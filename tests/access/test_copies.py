@@ -1,0 +1,352 @@
+"""Copies over REST: databases of one owner exchange facts and files, each once, whatever ends an exchange."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from graphmem.auth import ALL_SCOPES, Actor, Method
+from graphmem.auth.accounts import Accounts, actor_of
+from graphmem.context import Services
+from graphmem.copies import exchanging
+from graphmem.copies.remote_copy import RemoteCopy
+from graphmem.dump import pages
+from graphmem.errors import CopyRefused, Forbidden, InvalidInput, NotFound, ReadingCopy, ServiceUnreachable
+from graphmem.model import canonical, times
+from graphmem.objects import new_object_store
+from graphmem.registry import REGISTRY
+from graphmem.settings import Settings
+from tests.access.conftest import Instance
+from tests.support.dumps import store_rich_example, wipe
+from tests.support.event_loop import Loop
+from tests.support.service import Service, start, until_end
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
+LETTER = b"Dear Ada"
+
+
+@dataclass
+class Side:
+    """An account of one of the two instances."""
+
+    loop: Loop
+    services: Services
+    actor: Actor
+
+    def __call__(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        return canonical.decode(self.loop.run(REGISTRY[name].run(self.services, self.actor, arguments)))
+
+    @property
+    def state(self) -> tuple[str, int]:
+        stats = self("server.stats")
+        return stats["state_hash"], stats["total_observations"]
+
+    def exchange(self) -> dict[str, Any]:
+        """Exchange facts now with the only copy that is known."""
+        (exchanged,) = self("copies.sync")["exchanges"]
+        return exchanged
+
+
+@dataclass
+class There(Side):
+    """The instance that is called, with its service and a key of the account with the scope ``copy``."""
+
+    url: str
+    key: str
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, instance_services: Services) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("copies")
+    with until_end(start(instance_services.settings, folder, "nobody")) as started:
+        yield started
+
+
+@pytest.fixture
+def there(instance: Instance, service: Service) -> There:
+    account = instance.account(f"there-{uuid.uuid4().hex[:8]}")
+    key = instance.key(account, ["copy"])
+    actor = actor_of(account, "rest", Method.KEY)
+    # The object store of the service.
+    known = instance.services.settings
+    settings = Settings.model_construct(**{**dict(known), "data_dir": service.folder})
+    objects = new_object_store(settings, instance.services.keys)
+    return There(instance.loop, replace(instance.services, objects=objects), actor, service.url, key)
+
+
+@pytest.fixture
+def here(loop: Loop, services: Services) -> Iterator[Callable[[], Side]]:
+    """Make an account of the database of this run, as the person at this machine acts for it."""
+    accounts, made = Accounts(services.database), list[Side]()
+
+    def make() -> Side:
+        name = f"here-{uuid.uuid4().hex[:8]}"
+        account = loop.run(accounts.create(name, ["read", "write", "admin"], None))
+        side = Side(loop, services, actor_of(account, "cli", Method.PROCESS, ALL_SCOPES))
+        made.append(side)
+        return side
+
+    yield make
+    for side in made:
+        account = loop.run(accounts.by_name(side.actor.account_name))
+        wipe(loop, services, account.owner)
+
+
+def joined(side: Side, there: There, **arguments: Any) -> Side:
+    """Have an account join a copy; return it as it acts from then on."""
+    side("copies.join", url=there.url, key=there.key, name="laptop", **arguments)
+    account = side.loop.run(Accounts(side.services.database).by_name(side.actor.account_name))
+    return Side(side.loop, side.services, actor_of(account, "cli", Method.PROCESS, ALL_SCOPES))
+
+
+def test_a_copy_that_joins_takes_everything_and_both_go_on(there: There, here: Callable[[], Side]) -> None:
+    store_rich_example(there)
+    laptop = joined(here(), there)
+    assert laptop.actor.owner == there.actor.owner
+    first = laptop.exchange()
+    assert first["error"] is None
+    assert (first["sent"], first["taken"]) == (0, there("server.stats")["sequence"])
+    assert laptop.state == there.state
+    (source, *_) = laptop("sources.list")["sources"]
+    assert source["content_hash"]
+    # Both write, and both have it.
+    laptop("store", entities=[{**ADA, "died": 1852}])
+    there("store", entities=[{**ADA, "title": "Countess"}])
+    second = laptop.exchange()
+    assert (second["sent"], second["taken"]) == (1, 1)
+    assert laptop.state == there.state
+    assert {"died", "title"} <= laptop("entities.find", identifier="ada@example.org")["entities"][0][
+        "snapshot"
+    ].keys()
+    for side in (laptop, there):
+        assert side("server.check_snapshots")["healthy"]
+    # Nothing comes a second time.
+    third = laptop.exchange()
+    assert (third["sent"], third["taken"], third["files"]) == (0, 0, 0)
+    status = laptop("copies.list")
+    assert (status["waiting"], status["reads_from"], status["copies"][0]["last_error"]) == (0, None, None)
+    assert status["behind_seconds"] < 60
+    (copy,) = there("copies.list")["copies"]
+    assert (copy["peer_name"], copy["status"], copy["taken"], "url" in copy) == ("laptop", "active", 1, False)
+
+
+def test_files_come_with_the_facts_both_ways_or_later(
+    there: There, here: Callable[[], Side], loop: Loop
+) -> None:
+    def content(side: Side, content_hash: str) -> bytes:
+        async def read() -> bytes:
+            chunks = side.services.objects.read(side.actor.owner, content_hash)
+            return b"".join([chunk async for chunk in chunks])
+
+        return loop.run(read())
+
+    of_there = there("store", file_content=base64.b64encode(LETTER).decode(), mime_type="text/plain")
+    laptop = joined(here(), there)
+    assert laptop.exchange()["files"] == 1
+    assert content(laptop, of_there["content_hash"]) == LETTER
+    of_laptop = laptop("store", file_content=base64.b64encode(LETTER * 9).decode(), mime_type="text/plain")
+    assert laptop.exchange()["files"] == 1
+    assert content(there, of_laptop["content_hash"]) == LETTER * 9
+    # Of a file whose bytes nobody has, the facts come.
+    for each in (there, laptop):
+        loop.run(each.services.objects.delete(each.actor.owner, of_there["content_hash"]))
+    there("store", file_content=base64.b64encode(LETTER).decode(), mime_type="text/plain", entities=[ADA])
+    loop.run(there.services.objects.delete(there.actor.owner, of_there["content_hash"]))
+    assert (laptop.exchange()["files"], laptop.state) == (0, there.state)
+
+
+def test_files_stay_there_until_they_are_asked_for(there: There, here: Callable[[], Side]) -> None:
+    there("store", file_content=base64.b64encode(LETTER).decode(), mime_type="text/plain")
+    laptop = joined(here(), there, files="later")
+    assert (laptop.exchange()["files"], laptop.state) == (0, there.state)
+
+
+def test_an_exchange_that_is_cut_goes_on_where_it_was(
+    there: There, here: Callable[[], Side], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(7):
+        there("store", entities=[{"entity_type": "thing", "name": f"there {number}"}])
+    laptop = joined(here(), there)
+    monkeypatch.setattr(pages, "PAGE_TRANSACTIONS", 2)
+    for number in range(5):
+        laptop("store", entities=[{"entity_type": "thing", "name": f"here {number}"}])
+    real, calls = RemoteCopy.ask, [0]
+
+    async def ask(self: RemoteCopy, method: str, path: str, **arguments: Any) -> Any:
+        answer = await real(self, method, path, **arguments)
+        calls[0] += 1
+        if calls[0] % 3 == 2:
+            # The answer is lost.
+            raise ServiceUnreachable
+        return answer
+
+    monkeypatch.setattr(RemoteCopy, "ask", ask)
+    failed = 0
+    for _ in range(20):
+        exchanged = laptop.exchange()
+        if exchanged["error"] is None:
+            break
+        failed += 1
+        assert laptop("copies.list")["copies"][0]["last_error"].startswith("SERVICE_UNREACHABLE")
+    assert 1 < failed < 20
+    assert laptop.state == there.state == (laptop.state[0], 12)
+    assert laptop("server.stats")["sequence"] == there("server.stats")["sequence"] == 12
+
+
+def test_what_contradicts_is_listed_on_both_sides(there: There, here: Callable[[], Side]) -> None:
+    laptop = joined(here(), there)
+    for side, kind in ((there, "string"), (laptop, "number")):
+        side("schemas.register", schema={"entity_type": "wine", "fields": {"name": {"type": kind}}})
+        side("store", entities=[{"entity_type": "thing", "name": kind}], idempotency_key="k")
+    laptop.exchange()
+    for side in (laptop, there):
+        lost = {row["what"]: row for row in side("copies.conflicts")["conflicts"]}
+        assert lost.keys() == {"schema", "idempotency_key"}
+        assert lost["schema"]["name"] == "wine 1.0"
+        assert side("schemas.get", entity_type="wine")["fields"]["name"]["type"] == "string"
+    assert laptop.state == there.state
+
+
+def test_a_clock_that_is_ahead_makes_its_facts_wait(
+    there: There, here: Callable[[], Side], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop = joined(here(), there)
+    laptop("store", entities=[ADA])
+    laptop.exchange()
+    real = times.now
+    with monkeypatch.context() as patch:
+        patch.setattr(times, "now", lambda: real() + 2 * times.DAY)
+        laptop("store", entities=[{**ADA, "born": 1815}])
+    exchanged = laptop.exchange()
+    assert "clock that is more than 24 hours ahead" in exchanged["error"]
+    assert laptop("copies.list")["copies"][0]["last_error"].startswith("CLOCK_AHEAD")
+    assert there.state[1] == 1
+
+
+def test_who_may_be_a_copy(there: There, here: Callable[[], Side], instance: Instance) -> None:
+    laptop = here()
+    for url in ("http://memory.example.org", "ftp://127.0.0.1", "https://ada@memory.example.org", "x"):
+        with pytest.raises(InvalidInput):
+            laptop("copies.join", url=url, key=there.key)
+    with pytest.raises(ServiceUnreachable):
+        laptop("copies.join", url="http://127.0.0.1:9", key=there.key)
+    account = instance.account("reader")
+    with pytest.raises(Forbidden):
+        laptop("copies.join", url=there.url, key=instance.key(account, ["read", "write"]))
+    stranger = {"copy_id": "copy_of_nobody"}
+    for name, arguments in (
+        ("copies.facts", stranger),
+        ("copies.take", {**stranger, "data": "", "sha256": "0" * 64}),
+        ("copies.file", {**stranger, "content_hash": "0" * 64}),
+    ):
+        with pytest.raises(CopyRefused):
+            there_as_copy(there)(name, **arguments)
+    # Whose account has facts cannot take over another owner.
+    laptop("store", entities=[ADA])
+    with pytest.raises(CopyRefused, match="copies add"):
+        laptop("copies.join", url=there.url, key=there.key)
+    with pytest.raises(CopyRefused, match="another owner"):
+        laptop("copies.add", url=there.url, key=there.key)
+    assert there("copies.list")["copies"] == []
+
+
+def there_as_copy(there: There) -> Side:
+    account = there.loop.run(Accounts(there.services.database).by_name(there.actor.account_name))
+    return Side(there.loop, there.services, actor_of(account, "rest", Method.KEY, ["copy"]))
+
+
+def test_two_memories_become_one_only_if_both_sides_say_so(
+    there: There, here: Callable[[], Side], loop: Loop
+) -> None:
+    laptop = joined(here(), there)
+    laptop("copies.leave")
+    there("copies.leave")
+    laptop("store", entities=[ADA])
+    there("store", entities=[{"entity_type": "company", "name": "Analytical Engines"}])
+    seen = laptop("copies.add", url=there.url, key=there.key)
+    assert seen["here"] == {"transactions": 1, "entities": 1, "names": ["Ada Lovelace"]}
+    assert seen["there"] == {"transactions": 1, "entities": 1, "names": ["Analytical Engines"]}
+    assert there("copies.list")["copies"] == laptop("copies.list")["copies"] == []
+    added = laptop("copies.add", url=there.url, key=there.key, name="laptop", confirm=True)
+    assert added["copy"]["status"] == "asked"
+    assert "accepts first" in laptop.exchange()["error"]
+    assert there.state[1] == laptop.state[1] == 1
+    (asking,) = there("copies.list")["copies"]
+    assert (asking["status"], asking["peer_name"]) == ("asks", "laptop")
+    there("copies.accept", copy_id=asking["id"])
+    assert laptop.exchange()["error"] is None
+    assert there.state == laptop.state == (laptop.state[0], 2)
+    assert laptop("copies.list")["set_id"] == there("copies.list")["set_id"]
+
+
+def test_a_reading_copy_takes_no_writes_and_says_where_to_write(
+    there: There, here: Callable[[], Side]
+) -> None:
+    there("store", entities=[ADA])
+    phone = joined(here(), there, read_only=True)
+    for _ in range(2):
+        with pytest.raises(ReadingCopy) as refused:
+            phone("store", entities=[ADA])
+        assert refused.value.details == {"reads_from": there.url}
+        assert (phone.exchange()["sent"], phone.state) == (0, there.state)
+        there("store", entities=[{**ADA, "born": 1815}])
+    assert phone("copies.list")["reads_from"] == there.url
+    phone("copies.leave")
+    phone("store", entities=[{**ADA, "died": 1852}])
+
+
+def test_what_came_by_a_copy_is_taken_back(there: There, here: Callable[[], Side]) -> None:
+    laptop = joined(here(), there)
+    there("store", entities=[ADA])
+    for year in (1814, 1813):
+        laptop("store", entities=[{**ADA, "born": year}])
+    laptop.exchange()
+    (copy,) = there("copies.list")["copies"]
+    undone = there("undo", by_copy=copy["peer"], last=9)["undone"]
+    assert len(undone) == 2
+    (found,) = there("entities.find", identifier="ada@example.org")["entities"]
+    assert "born" not in found["snapshot"]
+    laptop.exchange()
+    assert laptop.state == there.state
+
+
+def test_an_exchange_is_paused_and_ended(there: There, here: Callable[[], Side]) -> None:
+    laptop = joined(here(), there)
+    laptop("store", entities=[ADA])
+    (copy,) = laptop("copies.list")["copies"]
+    laptop("copies.pause", copy_id=copy["id"])
+    assert laptop("copies.sync")["exchanges"] == []
+    laptop("copies.accept", copy_id=copy["id"])
+    assert laptop.exchange()["sent"] == 1
+    (calling,) = there("copies.list")["copies"]
+    there("copies.pause", copy_id=calling["id"])
+    laptop("store", entities=[{**ADA, "born": 1815}])
+    assert "paused" in laptop.exchange()["error"]
+    assert there("copies.leave", copy_id=calling["id"])["removed"] == 1
+    assert "not, or no more, known" in laptop.exchange()["error"]
+    assert laptop("copies.list")["copies"][0]["status"] == "refused"
+    assert laptop("copies.leave")["removed"] == 1
+    with pytest.raises(NotFound):
+        laptop("copies.pause", copy_id=copy["id"])
+    assert laptop("copies.list")["set_id"] is None
+    assert laptop.state[1] == 2
+
+
+def test_the_worker_exchanges_what_is_new_and_writes_nothing_else(
+    there: There, here: Callable[[], Side], loop: Loop
+) -> None:
+    laptop = joined(here(), there)
+    there("store", entities=[ADA])
+    assert loop.run(exchanging.exchange_waiting(laptop.services)) == 1
+    (before,) = laptop("copies.list")["copies"]
+    assert loop.run(exchanging.exchange_waiting(laptop.services)) == 0
+    assert laptop("copies.list")["copies"] == [before]
+    there("store", entities=[{**ADA, "born": 1815}])
+    laptop("store", entities=[{**ADA, "died": 1852}])
+    assert loop.run(exchanging.exchange_waiting(laptop.services)) == 2
+    assert laptop.state == there.state

@@ -1,0 +1,82 @@
+"""Pages of facts of one owner, taken in any order: the same state, without an audit of everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphmem.context import Services
+from graphmem.dump import pages
+from graphmem.errors import PageDamaged
+from tests.dump.test_union import other
+from tests.support.copies import Copies
+from tests.support.dumps import Dumps, all_answers, store_rich_example
+from tests.support.event_loop import Loop
+from tests.support.faces import Call
+
+
+@pytest.fixture
+def copies(loop: Loop, services: Services, owner: str) -> Copies:
+    return Copies(loop, services, owner)
+
+
+def audited(run: Call) -> dict[str, Any]:
+    """Return how the check of everything ends, which finds nothing to repair."""
+    answer = run("server.check_snapshots")
+    assert answer["healthy"], answer
+    return answer
+
+
+@pytest.mark.parametrize("limit", [500, 3])
+def test_pages_bring_everything(run: Call, dumps: Dumps, copies: Copies, limit: int) -> None:
+    dumps.with_files = False
+    store_rich_example(run)
+    before, root = all_answers(run), dumps.root(dumps.create())
+    made = copies.all_pages(limit=limit)
+    dumps.wipe()
+    for page in made:
+        copies.unite(page)
+    assert dumps.root(dumps.create()) == root
+    audited(run)
+    after = all_answers(run)
+    assert {name: after[name] for name in before} == before
+    for page in made:
+        again = copies.unite(page)
+        assert (again.transactions, again.observations, again.conflicts) == (0, 0, [])
+    assert dumps.root(dumps.create()) == root
+
+
+def test_two_histories_come_to_one_state_in_either_order(run: Call, dumps: Dumps, copies: Copies) -> None:
+    dumps.with_files = False
+    store_rich_example(run)
+    rich = copies.all_pages(limit=4)
+    dumps.wipe()
+    other(run)
+    of_other = copies.all_pages(limit=1)
+    for page in rich:
+        copies.unite(page)
+    audited(run)
+    root, stats = dumps.root(dumps.create()), run("server.stats")
+    dumps.wipe()
+    for first, second in zip(rich, of_other * 9, strict=False):
+        copies.unite(first)
+        copies.unite(second)
+    for page in (*of_other, *rich):
+        copies.unite(page)
+    audited(run)
+    assert run("server.stats")["state_hash"] == stats["state_hash"]
+    assert dumps.root(dumps.create()) == root
+
+
+def test_a_damaged_page_is_refused_whole(run: Call, copies: Copies, owner: str) -> None:
+    run("store", entities=[{"entity_type": "person", "name": "Ada"}])
+    (page,) = copies.all_pages()
+    for data, sha256, of_owner in (
+        (page.data[:-8], page.sha256, owner),
+        (page.data, page.sha256[::-1], owner),
+        ("no base64", page.sha256, owner),
+        (page.data, page.sha256, "another"),
+    ):
+        with pytest.raises(PageDamaged):
+            pages.read(of_owner, data, sha256)

@@ -1,0 +1,70 @@
+"""Copies in tests: the facts of one owner as pages, and their union in one database, which holds one at a
+time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphmem.context import Services
+from graphmem.dump import pages, uniting
+from graphmem.dump.pages import Page
+from graphmem.dump.restoring import RestoreResult
+from graphmem.writing.state import LockedOwner
+from tests.support.dumps import wipe
+from tests.support.event_loop import Loop
+
+
+@dataclass
+class Copy:
+    """A copy that is in no database: what it has, as pages in its own order, and whose pages it took."""
+
+    name: str
+    pages: list[Page] = field(default_factory=list)
+    taken: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Copies:
+    loop: Loop
+    services: Services
+    owner: str
+    open: Copy | None = None
+
+    def put(self, copy: Copy) -> None:
+        """Have the database hold this copy, and no other."""
+        if self.open is copy:
+            return
+        if self.open is not None:
+            self.open.pages = self.all_pages()
+        wipe(self.loop, self.services, self.owner)
+        for page in copy.pages:
+            self.unite(page, "itself")
+        self.open = copy
+
+    def all_pages(self, after: int = 0, without: str = "", limit: int = 500) -> list[Page]:
+        """Return what the database has after a place, in its order."""
+        made: list[Page] = []
+        locked = self.loop.run(self.services.database.writes(self.owner).one("owner.lock", LockedOwner))
+        until = locked.sequence if locked else 0
+        while after < until:
+            page = self.loop.run(
+                pages.read_page(self.services.database, self.owner, after, until, without, limit)
+            )
+            made.append(page)
+            after = page.last
+        return made
+
+    def unite(self, page: Page, by_copy: str = "other") -> RestoreResult:
+        services = self.services
+        read = pages.read(self.owner, page.data, page.sha256)
+        return self.loop.run(
+            uniting.unite(
+                services.database,
+                services.vocabulary,
+                services.writers,
+                services.objects,
+                self.owner,
+                read,
+                by_copy,
+            )
+        )
