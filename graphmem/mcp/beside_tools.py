@@ -33,9 +33,8 @@ from graphmem.errors import (
     RouteNotFound,
 )
 from graphmem.mcp import app_view
-from graphmem.mcp.prompts import context_text, prompts_of
 from graphmem.mcp.resource_updates import ENTITY, OPERATION, RECENT, RETRY_SECONDS, SCHEMA, Watch
-from graphmem.mcp.toolsets import TABLE, Toolset
+from graphmem.mcp.toolsets import TABLE, Toolset, context_text, prompts_of
 from graphmem.model import canonical
 from graphmem.model.comparison import fold_text
 from graphmem.observability.logs import new_trace_id

@@ -1,4 +1,4 @@
-"""The toolsets: which tools an MCP client lists, and what a server tells it at the start.
+"""The toolsets: which tools and prompts an MCP client lists, and what a server tells it at the start.
 
 ``toolsets.toml`` is their one definition. It names operations; a tool's own name stands with its operation.
 """
@@ -10,10 +10,12 @@ from typing import Any, Final, NamedTuple
 
 from graphmem import tables
 from graphmem.auth import Scope
+from graphmem.errors import InvalidInput
 from graphmem.mcp import memory_tools
 from graphmem.registry import REGISTRY, Face, Operation
 from graphmem.settings import ToolsetName
 
+ARGUMENT_LIMIT: Final = 1_000  # characters of the argument of a prompt
 TABLE: Final[Mapping[str, Any]] = tables.read("mcp/toolsets")
 CORE: Final[Mapping[str, str]] = TABLE["core"]
 """The operations of the toolset core: for each, when to use its tool and when not."""
@@ -62,3 +64,41 @@ def all_tools() -> dict[str, Operation[Any]]:
 
 def having(tool: str) -> list[ToolsetName]:
     return [name for name, toolset in TOOLSETS.items() if tool in toolset.tools()]
+
+
+class PromptText(NamedTuple):
+    """A prompt: a request that a person chooses in the client, about one thing."""
+
+    description: str
+    argument: str
+    argument_description: str
+    is_required: bool
+    text: str  # with the argument for ``{about}``
+    operations: tuple[str, ...]  # those whose tools the text names
+    context_tokens: int = 0  # the size of the context that goes with it; 0 for none
+
+    def about(self, arguments: Mapping[str, str]) -> str:
+        """Return the argument, empty if it is left out; raises InvalidInput: it is missing, or too long."""
+        value = " ".join(arguments.get(self.argument, "").split())
+        if len(value) > ARGUMENT_LIMIT or (self.is_required and not value):
+            raise InvalidInput.at(f"$.{self.argument}", f"give 1 to {ARGUMENT_LIMIT:,} characters")
+        return value
+
+
+PROMPTS: Final = {
+    name: PromptText(**{**row, "text": filled(row["text"])}) for name, row in TABLE["prompts"].items()
+}
+
+
+def prompts_of(toolset: Toolset) -> dict[str, PromptText]:
+    return {name: prompt for name, prompt in PROMPTS.items() if toolset.answers(*prompt.operations)}
+
+
+def context_text(answer: Mapping[str, Any]) -> str:
+    """Return a context as text: its lines, and what is to be known of them."""
+    notes = [answer["hint"]] if "hint" in answer else []
+    if "match" in answer:
+        notes.append("nothing bears this name: what follows only resembles it")
+    if "next_cursor" in answer:
+        notes.append("there is more than fits here")
+    return "\n".join(["What graphmem has:", *(f"({note})" for note in notes), *answer["lines"]])

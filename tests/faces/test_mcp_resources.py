@@ -19,10 +19,9 @@ from graphmem.auth import Scope
 from graphmem.context import Services
 from graphmem.errors import DatabaseUnavailable
 from graphmem.mcp import app_view, beside_tools
-from graphmem.mcp.prompts import ARGUMENT_LIMIT, PROMPTS, prompts_of
 from graphmem.mcp.resource_updates import ENTITY, RECENT, SCHEMA
 from graphmem.mcp.tools import create_server
-from graphmem.mcp.toolsets import TOOLSETS, all_tools
+from graphmem.mcp.toolsets import ARGUMENT_LIMIT, PROMPTS, TOOLSETS, all_tools, prompts_of
 from graphmem.registry import REGISTRY
 from graphmem.settings import ToolsetName
 from tests.support.actors import full_actor

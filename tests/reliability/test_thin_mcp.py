@@ -15,9 +15,8 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import ResourceTemplateReference
 
-from graphmem.mcp.prompts import PROMPTS
 from graphmem.mcp.resource_updates import ENTITY, RECENT, SCHEMA
-from graphmem.mcp.toolsets import TOOLSETS, ToolsetName
+from graphmem.mcp.toolsets import PROMPTS, TOOLSETS, ToolsetName
 from graphmem.service import calling, greeting
 from graphmem.service.place import is_locked, place
 from graphmem.settings import Settings
