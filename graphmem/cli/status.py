@@ -1,24 +1,28 @@
-"""``graphmem status``: what runs, what is stored, what waits, and what is wrong, on one screen."""
+"""``graphmem status``: what runs, is stored, waits and is wrong, on one screen; ``graphmem doctor``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+import typer
 from rich.console import Group
+from rich.table import Table
 
 from graphmem import __version__
 from graphmem.cli.agents import hook_spool
-from graphmem.cli.doctor import findings_of, findings_table
-from graphmem.cli.session import Draw, Session
-from graphmem.cli.tables import pairs, short, time_text
+from graphmem.cli.session import Draw, Session, run_async, show
+from graphmem.cli.tables import pairs, plain, short, time_text
 from graphmem.errors import GraphmemError
 
 if TYPE_CHECKING:
+    from graphmem.doctor import Finding
     from graphmem.settings import Settings
 
 Row = dict[str, Any]
+SIGNS: Final = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "bold red")}
 TIMEOUT_SECONDS: Final = 10.0  # seconds that a service may take for one of the answers
 
 
@@ -174,3 +178,36 @@ def _lines(state: Row) -> Iterator[tuple[str, str]]:
         f"{time_text(last['at'])} by {last['by']}: {short(last['what'])}" if last else "none known",
     )
     yield "last backup", f"{time_text(made['created_at'])} {made['path']}" if made else "none known"
+
+
+def doctor(session: Session, deep: bool = False) -> None:
+    findings = findings_of(session, deep=deep)
+    failed = any(finding.status == "fail" for finding in findings)
+    answer = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}
+    counts = Counter(finding.status for finding in findings)
+    line = plain(f"{counts['ok']} ok, {counts['warn']} warnings, {counts['fail']} failures")
+    show(answer, session.as_json, lambda: Group(findings_table(answer["findings"]), line))
+    if failed:
+        raise typer.Exit(1)
+
+
+def findings_of(session: Session, *, deep: bool = False, quick: bool = False) -> list[Finding]:
+    """Return what the checks find; the log stays as it is."""
+    from graphmem.doctor import examine
+    from graphmem.observability import logs
+
+    with logs.silenced():
+        return run_async(examine(session.overrides, deep, quick=quick))
+
+
+def findings_table(findings: Iterable[Mapping[str, Any]]) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for finding in findings:
+        sign, style = SIGNS[finding["status"]]
+        table.add_row(plain(sign, style), plain(finding["check"]), plain(finding["what"]))
+        if finding["fix"]:
+            table.add_row("", "", plain(f"→ {finding['fix']}", "bold"))
+    return table
