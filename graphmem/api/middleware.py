@@ -196,8 +196,7 @@ class Gate:
             CursorOfAnotherDatabase: the caller has other data now, as a sandbox was wiped.
         """
         kept = ((name, value) for name, value in caller.headers.items() if name not in SIGNATURE_HEADERS)
-        headers = SentHeaders(kept)
-        actor = await self._authenticate(replace(caller, headers=headers))
+        actor = await self._authenticate(replace(caller, headers=SentHeaders(kept)))
         if needed not in actor.scopes:
             raise Forbidden(needs=needed)
         if actor.owner != owner:

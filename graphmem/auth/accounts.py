@@ -118,9 +118,8 @@ class Accounts:
                 raise AccountConflict(f"the account {account.name} has the owner {owner}", owner=owner)
             if not has_data:
                 raise NotFound(f"nothing is stored here for the owner {owner}", owner=owner)
-        account_id = owner or str(uuid.uuid4())
         account = await self._writes.one(
-            "account.create", Account, id=account_id, name=name, scopes=sorted(scopes),
+            "account.create", Account, id=owner or str(uuid.uuid4()), name=name, scopes=sorted(scopes),
             password=password and await passwords.hashed(password), created_at=times.now(),
         )  # fmt: skip
         if account is None:
@@ -148,8 +147,7 @@ class Accounts:
 
     async def _with_password(self, name: str) -> tuple[Account | None, str | None]:
         """Return an account and the hash of its password; None for what there is not."""
-        row = await self._reads.one("account.by_name", tuple[Account, str | None], name=name)
-        return row or (None, None)
+        return await self._reads.one("account.by_name", tuple[Account, str | None], name=name) or (None, None)
 
     async def actor(self, name: str | None, client: str, method: Method) -> Actor:
         """Return the actor of a person at this machine: of a named account, of the local one for None."""

@@ -60,8 +60,7 @@ class Erased:
 
 
 async def totals_of(database: Database, owner: str) -> Totals:
-    row = await database.reads(owner).one("owner.totals", Totals)
-    return row or Totals(0, 0, 0, 0, [])
+    return await database.reads(owner).one("owner.totals", Totals) or Totals(0, 0, 0, 0, [])
 
 
 async def delete_with_data(

@@ -147,8 +147,7 @@ def _pieces(files: Iterable[upload.LocalFile]) -> Iterator[upload.LocalFile]:
             for line in itertools.chain(opened, [b""]):
                 if lines and (not line or size + len(line) > PIECE_BYTES):
                     number += 1
-                    part = f"{file.name}#{number}"
-                    yield upload.LocalFile(f"{file.path}#{number}", part, b"".join(lines))
+                    yield upload.LocalFile(f"{file.path}#{number}", f"{file.name}#{number}", b"".join(lines))
                     lines, size = [], 0
                 lines.append(line)
                 size += len(line)

@@ -91,8 +91,7 @@ def _entities(answer: Row, fields: Sequence[str]) -> List:
     table = List(columns, optional=("obs.", "v.", "observed"))
     for row in answer["entities"]:
         counters = str(row["version"]), str(row["observation_count"])
-        observed = time_text(row["last_observation_at"])[:10]
-        add(table, *who(row), *_values(row, fields), *counters, observed)
+        add(table, *who(row), *_values(row, fields), *counters, time_text(row["last_observation_at"])[:10])
     return table
 
 

@@ -302,8 +302,7 @@ def _fragment(noun: str, name: str) -> str:
         if isinstance(value, str):
             return f"'{value}'"
         return str(value if isinstance(value, int) else list(value))
-    lines = _read(noun, name).splitlines()
-    text = "\n".join(line for line in lines if not line.startswith("//")).strip()
+    text = "\n".join(line for line in _read(noun, name).splitlines() if not line.startswith("//")).strip()
     # What is in some forms alone stands on lines of its own.
     return f"\n{text}\n" if _ONLY.search(text) else text
 

@@ -264,8 +264,7 @@ class _Creator:
             return await self._page(owner, sequence, since, after, max(1, limit // 8))
 
     def _add(self, record: str, names: Iterable[str], values: Iterable[Any]) -> None:
-        members = zip(names, values, strict=True)
-        present = {name: value for name, value in members if value is not None}
+        present = {name: value for name, value in zip(names, values, strict=True) if value is not None}
         self._pending.append({"record": record, **present})
 
     async def _write_pending(self) -> None:

@@ -75,8 +75,7 @@ class RestoreRequest(WriteRequest):
     @property
     def merge(self) -> Observation | None:
         """The observation that merges, or ends a merge, if there is one."""
-        merges = (each for each in self.observations if each.kind in facts.MERGE_KINDS)
-        return next(merges, None)
+        return next((each for each in self.observations if each.kind in facts.MERGE_KINDS), None)
 
     @property
     def observation_count(self) -> int:

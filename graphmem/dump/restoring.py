@@ -176,8 +176,7 @@ class Restorer:
         """Write the observations of a portion that waited; its transactions are written already."""
         if not isinstance(portion, Batch) or portion.owner not in self.waiting:
             return
-        present = await self._present(portion, [])
-        missing = find_missing(portion, present, last=True)
+        missing = find_missing(portion, await self._present(portion, []), last=True)
         self.result.add_conflicts(missing.conflicts)
         await self._write_missing(portion.owner, missing)
         self._report("wait", missing.observations + len(missing.conflicts), None)

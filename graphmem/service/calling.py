@@ -262,9 +262,8 @@ def environment(settings: Settings) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name.upper() not in names}
     # The paths do not depend on the working directory.
     # The address of another service, and the key of an agent, are those of the caller alone.
-    own = {"base_url", "agent_key", "agent_token", "agent_subject"}
     # What nobody set is the default of the service too.
-    chosen = settings.model_fields_set - own
+    chosen = settings.model_fields_set - {"base_url", "agent_key", "agent_token", "agent_subject"}
     values = {name: getattr(settings, field) for name, field in names.items() if field in chosen}
     values |= {variable("data_dir"): settings.data_path}
     values |= {variable("cache_dir"): settings.cache_path} if settings.cache_dir else {}

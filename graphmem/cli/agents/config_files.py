@@ -141,8 +141,7 @@ def _without(text: str | None, record: dict[str, Any] | None, edits: Sequence[Ed
     if rest == text:
         return text
     is_left_over = record is not None and not record["existed"] and not rest.strip("{} \t\r\n")
-    is_whole = any(isinstance(edit, WholeFile) for edit in edits)
-    return None if is_left_over or (is_whole and not rest) else rest
+    return None if is_left_over or (any(isinstance(edit, WholeFile) for edit in edits) and not rest) else rest
 
 
 def _splice(before: str, after: str) -> tuple[int, str, str]:
