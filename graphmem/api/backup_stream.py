@@ -37,12 +37,9 @@ async def back_up(request: Request) -> Response:
     path = backup_record.folder(services.settings) / f".{secrets.token_hex(8)}.dump"
     try:
         made = await create(
-            services.database,
-            path,
-            arguments.owners,
-            objects=services.objects if arguments.files else None,
+            services.database, path, arguments.owners, objects=services.objects if arguments.files else None,
             keys=services.keys,
-        )
+        )  # fmt: skip
         file = path.open("rb")
     finally:
         # The open file has its bytes until it is sent, and needs no name for that.

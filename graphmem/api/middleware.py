@@ -120,12 +120,9 @@ class Gate:
         with self._tracer.request(scope["method"], scope["headers"]), measured(meter):
             trace = self._tracer.trace_id() or new_trace_id()
             answer = _Answer(
-                send,
-                [*self._every, (b"x-trace-id", trace.encode())],
-                self._browsers,
-                headers.get("origin"),
+                send, [*self._every, (b"x-trace-id", trace.encode())], self._browsers, headers.get("origin"),
                 meter,
-            )
+            )  # fmt: skip
             bound = structlog.contextvars.bind_contextvars(trace_id=trace)
             begin = time.perf_counter()
             try:
@@ -208,12 +205,9 @@ class Gate:
         # An operation logs its own line. A refusal before any operation is logged here only.
         if status >= 400 or _stdlib_log.isEnabledFor(logging.DEBUG):
             (_log.info if status >= 400 else _log.debug)(
-                "request",
-                method=scope["method"],
-                path=self._logged_path(scope),
-                status=status,
+                "request", method=scope["method"], path=self._logged_path(scope), status=status,
                 milliseconds=round((time.perf_counter() - begin) * 1000, 2),
-            )
+            )  # fmt: skip
 
     def _logged_path(self, scope: Scope) -> str:
         """Return the path of a request with dots in place of what is no id, as it may be a stored value.

@@ -99,13 +99,9 @@ async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -
 
 
 def _page(
-    oauth: OAuth,
-    waiting: grants.AuthorizationRequest,
-    secret: str,
-    cookie: str,
-    error: str = "",
+    oauth: OAuth, waiting: grants.AuthorizationRequest, secret: str, cookie: str, error: str = "",
     name: str = "",
-) -> Response:
+) -> Response:  # fmt: skip
     """Return the page of a request. ``name``: that of the account as it was entered."""
     client_host = (
         client_rules.redirect_destination(waiting.client_id)
@@ -113,25 +109,16 @@ def _page(
         else ""
     )
     answer = page(
-        "consent.html",
-        403 if error else 200,
-        f"'self' {_form_target(waiting.redirect_uri)}",
-        action=f"{oauth.base}/mcp/oauth/consent",
-        instance=urlsplit(oauth.base).netloc,
-        client_name=waiting.client_name,
-        client_host=client_host,
+        "consent.html", 403 if error else 200, f"'self' {_form_target(waiting.redirect_uri)}",
+        action=f"{oauth.base}/mcp/oauth/consent", instance=urlsplit(oauth.base).netloc,
+        client_name=waiting.client_name, client_host=client_host,
         destination=client_rules.redirect_destination(waiting.redirect_uri),
         is_loopback=client_rules.is_loopback_redirect(waiting.redirect_uri),
-        scopes=[_SCOPES[scope] for scope in waiting.scopes],
-        is_admin=Scope.ADMIN in waiting.scopes,
+        scopes=[_SCOPES[scope] for scope in waiting.scopes], is_admin=Scope.ADMIN in waiting.scopes,
         keys_minutes=grants.KEYS_SECONDS // 60 if Scope.KEYS in waiting.scopes else 0,
-        resource=waiting.resource,
-        days=grants.REFRESH_SECONDS // 86_400,
-        request=secret,
-        csrf=_csrf(cookie, secret),
-        error=error,
-        account_name=name,
-    )
+        resource=waiting.resource, days=grants.REFRESH_SECONDS // 86_400, request=secret,
+        csrf=_csrf(cookie, secret), error=error, account_name=name,
+    )  # fmt: skip
     answer.set_cookie(
         _cookie_name(oauth, secret), cookie, max_age=grants.REQUEST_SECONDS, path="/", httponly=True,
         samesite="strict", secure=oauth.base.startswith("https://"),

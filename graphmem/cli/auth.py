@@ -56,12 +56,9 @@ def mcp_token(session: Session, rotate: bool = False) -> tuple[dict[str, Any], D
 
 
 def login(
-    session: Session,
-    base_url: str | None = None,
-    scope: list[str] | None = None,
-    code: bool = False,
+    session: Session, base_url: str | None = None, scope: list[str] | None = None, code: bool = False,
     key: bool = False,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     address = address_of(session, base_url) or address_of(session, session.settings().advertised_url())
     assert address is not None
     return _row(_login_by_key(address) if key else _login_by_oauth(address, scope or DEFAULT_SCOPES, code))

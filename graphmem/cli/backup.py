@@ -51,13 +51,9 @@ STAGES = {
 
 
 def create(
-    session: Session,
-    path: Path | None = None,
-    owner: list[str] | None = None,
-    force: bool = False,
-    without_files: bool = False,
-    keep: int | None = None,
-) -> None:
+    session: Session, path: Path | None = None, owner: list[str] | None = None, force: bool = False,
+    without_files: bool = False, keep: int | None = None,
+) -> None:  # fmt: skip
     from graphmem.neo4j_local import backup_record
 
     chosen = session.settings()

@@ -25,20 +25,11 @@ OBSERVED: Final = {"jsonl", "markdown", "prov"}
 
 
 def export(
-    session: Session,
-    format: Format = "jsonl",
-    output: Path | None = None,
-    types: list[str] | None = None,
-    ids: list[str] | None = None,
-    by_account: str | None = None,
-    by_agent: str | None = None,
-    by_client: str | None = None,
-    by_key: str | None = None,
-    updated_since: str | None = None,
-    created_since: str | None = None,
-    exact_cells: bool = False,
-    force: bool = False,
-) -> dict[str, Any] | None:
+    session: Session, format: Format = "jsonl", output: Path | None = None, types: list[str] | None = None,
+    ids: list[str] | None = None, by_account: str | None = None, by_agent: str | None = None,
+    by_client: str | None = None, by_key: str | None = None, updated_since: str | None = None,
+    created_since: str | None = None, exact_cells: bool = False, force: bool = False,
+) -> dict[str, Any] | None:  # fmt: skip
     writers = {"by_account": by_account, "by_agent": by_agent, "by_client": by_client, "by_key": by_key}
     chosen = _filters(types, writers, {"updated_since": updated_since, "created_since": created_since})
     if output is None and format in ("markdown", "csv"):
@@ -79,13 +70,9 @@ def _filters(
 
 
 def _write(
-    spool: ExportSpool,
-    format: Format,
-    output: Path | None,
-    exact: bool,
-    force: bool,
+    spool: ExportSpool, format: Format, output: Path | None, exact: bool, force: bool,
     advance: Callable[[], None],
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Write a format; return what else there is to tell."""
     from graphmem.cli.exporting import export_lines, export_notes, export_tables
     from graphmem.neo4j_local.private_files import changing, new_file

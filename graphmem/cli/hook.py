@@ -17,12 +17,9 @@ from graphmem.errors import FileMissing, InvalidInput
 
 
 def hook(
-    session: Session,
-    event: Literal["session-start", "prompt", "stop", "approve"],
-    agent: str = "claude-code",
-    errors: bool = False,
-    yes: bool = False,
-) -> dict[str, Any] | None:
+    session: Session, event: Literal["session-start", "prompt", "stop", "approve"],
+    agent: str = "claude-code", errors: bool = False, yes: bool = False,
+) -> dict[str, Any] | None:  # fmt: skip
     if event != "approve":
         options: dict[str, Any] = {
             name: str(value) for name, value in session.overrides.items() if name != "offline"

@@ -37,12 +37,9 @@ _NOTION_TABLE: Final = re.compile(r"(?:_all)?\.csv$")
 
 
 def import_files(
-    session: Session,
-    path: str,
-    kind: Literal["neotoma"] | None = None,
-    dry_run: bool = False,
+    session: Session, path: str, kind: Literal["neotoma"] | None = None, dry_run: bool = False,
     wait: bool = True,
-) -> None:
+) -> None:  # fmt: skip
     is_url = re.match("https?://", path) is not None
     if is_url != (kind is not None):
         raise InvalidInput("give --from neotoma with a URL" if is_url else f"--from {kind} takes a URL")

@@ -43,22 +43,12 @@ class Choices:
 
 
 def init(
-    session: Session,
-    data_dir: Path | None = None,
-    neo4j_uri: str | None = None,
-    neo4j_username: str | None = None,
-    neo4j_database: str | None = None,
-    embedded: bool = False,
-    at_login: bool | None = None,
-    agent: list[str] | None = None,
-    no_agents: bool = False,
-    hooks: bool = False,
-    me: str | None = None,
-    receipts: Literal["off", "mcp", "all"] | None = None,
-    encrypt: bool = False,
-    key_place: KeyPlace = "file",
-    yes: bool = False,
-) -> tuple[dict[str, Any], Draw]:
+    session: Session, data_dir: Path | None = None, neo4j_uri: str | None = None,
+    neo4j_username: str | None = None, neo4j_database: str | None = None, embedded: bool = False,
+    at_login: bool | None = None, agent: list[str] | None = None, no_agents: bool = False,
+    hooks: bool = False, me: str | None = None, receipts: Literal["off", "mcp", "all"] | None = None,
+    encrypt: bool = False, key_place: KeyPlace = "file", yes: bool = False,
+) -> tuple[dict[str, Any], Draw]:  # fmt: skip
     current = session.settings_here(". `graphmem --base-url {} setup` gives that service to your agents")
     login = {"neo4j_username": neo4j_username, "neo4j_database": neo4j_database}
     choices = Choices(

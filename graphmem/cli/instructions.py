@@ -15,13 +15,9 @@ from graphmem.cli.session import Draw, Session
 
 
 def instructions(
-    session: Session,
-    action: Literal["check", "install", "print"],
-    agents: list[str] | None = None,
-    scope: SetupScope = "project",
-    dry_run: bool = False,
-    undo: bool = False,
-) -> tuple[dict[str, Any], Draw] | None:
+    session: Session, action: Literal["check", "install", "print"], agents: list[str] | None = None,
+    scope: SetupScope = "project", dry_run: bool = False, undo: bool = False,
+) -> tuple[dict[str, Any], Draw] | None:  # fmt: skip
     if action == "print":
         block = MarkdownBlock(TEXT.read_text("utf-8")).value
         return {"instructions": block}, lambda: print(block, end="")

@@ -17,13 +17,9 @@ _OUTCOMES: Final = ("completed", "pending", "failed")
 
 
 def interpret(
-    session: Session,
-    sources: list[str] | None = None,
-    uninterpreted: bool = False,
-    interpreter: str | None = None,
-    limit: int | None = None,
-    dry_run: bool = False,
-) -> None:
+    session: Session, sources: list[str] | None = None, uninterpreted: bool = False,
+    interpreter: str | None = None, limit: int | None = None, dry_run: bool = False,
+) -> None:  # fmt: skip
     if not sources and not uninterpreted:
         raise InvalidInput("name the sources, or give --uninterpreted for all that nobody has interpreted")
     ids = sources or _uninterpreted(session, limit)

@@ -65,14 +65,11 @@ class _Log(NamedTuple):
 
 
 def logs(
-    session: Session,
-    lines: int | None = None,
-    follow: bool = False,
+    session: Session, lines: int | None = None, follow: bool = False,
     log: Literal["graphmem", "service", "neo4j"] | None = None,
-    level: Literal["debug", "info", "warning", "error"] | None = None,
-    trace: str | None = None,
+    level: Literal["debug", "info", "warning", "error"] | None = None, trace: str | None = None,
     since: str | None = None,
-) -> None:
+) -> None:  # fmt: skip
     chosen = session.settings_here()
     first = _OLDEST if since is None else times.render(times.parse(iso(since, "$.since", is_end=False)))
     least = LEVELS[level] if level else 0

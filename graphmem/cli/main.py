@@ -93,13 +93,9 @@ def options(
 
 
 def serve(
-    session: Session,
-    host: str | None = None,
-    port: int | None = None,
-    env: Env | None = None,
-    detach: bool = False,
-    detached: bool = False,
-) -> dict[str, Any] | None:
+    session: Session, host: str | None = None, port: int | None = None, env: Env | None = None,
+    detach: bool = False, detached: bool = False,
+) -> dict[str, Any] | None:  # fmt: skip
     from graphmem.cli.serve import serve as run
     from graphmem.cli.serve import serve_detached
 

@@ -11,13 +11,9 @@ from graphmem.errors import FileNotParsed
 
 
 def parse(
-    session: Session,
-    file: str,
-    mime_type: str | None = None,
-    encoding: str | None = None,
-    offset: int = 0,
+    session: Session, file: str, mime_type: str | None = None, encoding: str | None = None, offset: int = 0,
     limit: int | None = None,
-) -> tuple[dict[str, Any], Draw]:
+) -> tuple[dict[str, Any], Draw]:  # fmt: skip
     import asyncio
     import hashlib
 

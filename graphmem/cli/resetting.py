@@ -17,13 +17,9 @@ if TYPE_CHECKING:
 
 
 def reset(
-    session: Session,
-    account: str | None = None,
-    confirm: str | None = None,
-    yes: bool = False,
-    no_backup: bool = False,
-    keep_settings: bool = False,
-) -> dict[str, Any]:
+    session: Session, account: str | None = None, confirm: str | None = None, yes: bool = False,
+    no_backup: bool = False, keep_settings: bool = False,
+) -> dict[str, Any]:  # fmt: skip
     from graphmem.neo4j_local.unfinished import unfinished
 
     chosen = session.settings_here()

@@ -34,13 +34,9 @@ class _RestServer(uvicorn.Server):
     """A server that tells that it is bound and ``planned``, and that does not raise its signal again."""
 
     def __init__(
-        self,
-        config: uvicorn.Config,
-        settings: Settings,
-        planned: asyncio.Event,
-        guard: Guard,
+        self, config: uvicorn.Config, settings: Settings, planned: asyncio.Event, guard: Guard,
         end_streams: Callable[[], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(config)
         self._settings = settings
         self._planned = planned

@@ -142,13 +142,9 @@ CHECK = "check"  # the word in place of agents that asks what is set up
 
 
 def setup(
-    session: Session,
-    agents: list[str] | None = None,
-    scope: SetupScope = "user",
-    hooks: bool = False,
-    dry_run: bool = False,
-    undo: bool = False,
-) -> dict[str, Any] | None:
+    session: Session, agents: list[str] | None = None, scope: SetupScope = "user", hooks: bool = False,
+    dry_run: bool = False, undo: bool = False,
+) -> dict[str, Any] | None:  # fmt: skip
     names = list(agents or ())
     is_check = names[:1] == [CHECK]
     chosen = chosen_agents(names[1:] if is_check else names)

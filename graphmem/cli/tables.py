@@ -143,12 +143,9 @@ class List(Table):
         optional: Sequence[str] = (),
     ) -> None:  # fmt: skip
         super().__init__(
-            title=plain(title, style="bold") if title else None,
-            title_justify="left",
-            box=SIMPLE_HEAD,
-            pad_edge=False,
-            padding=(0, GAP - 1, 0, 0),
-        )
+            title=plain(title, style="bold") if title else None, title_justify="left", box=SIMPLE_HEAD,
+            pad_edge=False, padding=(0, GAP - 1, 0, 0),
+        )  # fmt: skip
         self.optional = optional
         for column in columns:
             self.add_column(plain(column), overflow="ellipsis", no_wrap=True)

@@ -19,14 +19,10 @@ PAUSE_SECONDS: Final = 2.0  # seconds before a service that does not answer is a
 
 
 def watch(
-    session: Session,
-    kind: list[str] | None = None,
-    entity_type: list[str] | None = None,
-    entity: str | None = None,
-    field: list[str] | None = None,
-    subscription: str | None = None,
+    session: Session, kind: list[str] | None = None, entity_type: list[str] | None = None,
+    entity: str | None = None, field: list[str] | None = None, subscription: str | None = None,
     after: str | None = None,
-) -> None:
+) -> None:  # fmt: skip
     entry = entry_of("changes.list")
     filters: dict[str, Any] = {"event_types": kind, "entity_types": entity_type, "fields": field}
     filters["subscription_id"] = subscription

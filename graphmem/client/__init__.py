@@ -91,12 +91,9 @@ class Client:
 
     @contextlib.contextmanager
     def stream(
-        self,
-        method: str,
-        url: str,
-        body: Mapping[str, Any] | None = None,
+        self, method: str, url: str, body: Mapping[str, Any] | None = None,
         timeout: float | None = TIMEOUT_SECONDS,
-    ) -> Iterator[tuple[httpx.Headers, Iterator[bytes]]]:
+    ) -> Iterator[tuple[httpx.Headers, Iterator[bytes]]]:  # fmt: skip
         """Yield the headers and the chunks of an answer, as the service sends them.
 
         Args:

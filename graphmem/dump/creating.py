@@ -108,12 +108,9 @@ _TransactionPage = tuple[list[list[Any]], bool]
 
 class _Creator:
     def __init__(
-        self,
-        database: Database,
-        objects: ObjectStore | None,
-        writer: container.DumpWriter,
+        self, database: Database, objects: ObjectStore | None, writer: container.DumpWriter,
         progress: Progress,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._database, self._objects, self._writer, self._progress = database, objects, writer, progress
         self._missing = MissingFiles()
         self._pending: list[dict[str, Any]] = []

@@ -197,12 +197,9 @@ class _McpServer(Server[Any]):
 
 
 def create_server(
-    services: Services,
-    actor: Callable[[], Actor],
-    toolset: ToolsetName | None = None,
-    *,
+    services: Services, actor: Callable[[], Actor], toolset: ToolsetName | None = None, *,
     is_sandbox: bool = False,
-) -> Server[Any]:
+) -> Server[Any]:  # fmt: skip
     """Return an MCP server over ``services``.
 
     Args:
