@@ -39,10 +39,10 @@ async def content(request: Request) -> Response:
 
 async def signed_content(request: Request) -> Response:
     services = services_of(request)
-    file = await FileUrls(services.database).file_of(request.query_params.multi_items())
-    actor = replace(request_actor(request.scope), owner=file.owner)
-    row = await read_source(Context(actor, services), file.source_id)
-    return await file_answer(request, services.objects, file.owner, row)
+    owner, source_id = await FileUrls(services.database).file_of(request.query_params.multi_items())
+    actor = replace(request_actor(request.scope), owner=owner)
+    row = await read_source(Context(actor, services), source_id)
+    return await file_answer(request, services.objects, owner, row)
 
 
 async def file_answer(request: Request, objects: ObjectStore, owner: str, row: SourceRow) -> Response:

@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import urlencode
 
 from graphmem.auth.accounts import Accounts
@@ -26,11 +26,6 @@ _VERSION: Final = "1"
 _DISPOSITION: Final = "attachment"
 _SECRET_NAME: Final = "file_urls"
 _SECRET_BYTES: Final = 32
-
-
-class SignedFile(NamedTuple):
-    owner: str
-    source_id: str
 
 
 class FileUrls:
@@ -55,9 +50,9 @@ class FileUrls:
         parameters = dict(zip(PARAMETERS, values, strict=True))
         return f"{PATH}?{urlencode({**parameters, 'signature': _signature(key, values)})}"
 
-    async def file_of(self, query: Sequence[tuple[str, str]]) -> SignedFile:
-        """Return the file of a URL's parameters. Raises FileUrlRefused: they are not ours, or no longer
-        good."""
+    async def file_of(self, query: Sequence[tuple[str, str]]) -> tuple[str, str]:
+        """Return the owner and the id of the file of a URL's parameters. Raises FileUrlRefused: they are not
+        ours, or no longer good."""
         parameters = dict(query)
         if len(query) != len(parameters) or parameters.keys() != {*PARAMETERS, "signature"}:
             raise FileUrlRefused
@@ -75,7 +70,7 @@ class FileUrls:
         owner = parameters["owner"]
         if await self._accounts.is_owner_disabled(owner):
             raise FileUrlRefused
-        return SignedFile(owner, parameters["source"])
+        return owner, parameters["source"]
 
 
 def _derived(secret: str) -> bytes:

@@ -200,12 +200,8 @@ def prove(session: Session, owner: str | None = None) -> tuple[dict[str, Any], D
     answer = {
         "instance": record.instance,
         "destroyed": [
-            {
-                "owner": each.owner,
-                "key": each.id,
-                "made_at": times.render(each.made_at),
-                "destroyed_at": times.render(each.destroyed_at),
-            }
+            {"owner": each.owner, "key": each.id}
+            | {name: times.render(getattr(each, name)) for name in ("made_at", "destroyed_at")}
             for each in destroyed
         ],
         "copies_to_destroy": list(map(_shown, copies)),

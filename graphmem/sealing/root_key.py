@@ -117,9 +117,7 @@ def where_root_key_is(settings: Settings, key_id: str) -> str | None:
     if settings.root_key is not None:
         return "GRAPHMEM_ROOT_KEY"
     path = key_path(settings, key_id)
-    if path.exists():
-        return str(path)
-    return "the keyring" if _of_keyring(key_id) else None
+    return str(path) if path.exists() else "the keyring" if _of_keyring(key_id) else None
 
 
 def keep_root_key(settings: Settings, key: RootKey, place: Place) -> str:

@@ -18,7 +18,7 @@ import pytest
 import structlog
 
 from graphmem.api.app import create_app
-from graphmem.auth.file_urls import FileUrls, SignedFile
+from graphmem.auth.file_urls import FileUrls
 from graphmem.context import Services
 from graphmem.database import migrations
 from graphmem.database.driver import Database
@@ -444,7 +444,7 @@ def test_the_first_urls_of_a_database_agree_on_the_secret(loop: Loop, services: 
 
     (url,) = loop.run(forget_and_sign())
     signed = loop.run(FileUrls(services.database).file_of(parse_qsl(urlsplit(url).query)))
-    assert signed == SignedFile(owner, source_id)
+    assert signed == (owner, source_id)
 
 
 @pytest.mark.parametrize(
