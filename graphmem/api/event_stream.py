@@ -22,9 +22,8 @@ from graphmem.api.rest_routes import services_of
 from graphmem.arguments import from_query, read, with_types
 from graphmem.auth import Scope, request_actor
 from graphmem.auth.credentials import CHECK_SECONDS
-from graphmem.changes import change_cursors, wanted_changes
-from graphmem.changes.change import Change
-from graphmem.changes.change_cursors import Place
+from graphmem.changes import wanted_changes
+from graphmem.changes.change import Change, Place, cursor_at_end, place_of
 from graphmem.changes.change_feed import ChangeFeed, Part
 from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.changes.wanted_changes import WantedChanges
@@ -60,7 +59,7 @@ async def stream(request: Request) -> Response:
         filters, standing = await changes_for(context, arguments.subscription_id)
     place = None
     if arguments.after is not None:
-        place = await change_cursors.place_of(context, arguments.after, is_standing=standing is not None)
+        place = await place_of(context, arguments.after, is_standing=standing is not None)
     services.of(ChangeFeed).check_room()
     holds = partial(services.agent_grants.check_again, actor, "changes.list")
     chunks = _chunks(holds, context, filters, place, standing, values=arguments.values)
@@ -87,7 +86,7 @@ async def _chunks(
                 ])  # fmt: skip
                 if sent is None:
                     # So that a client that comes again before the first change misses none.
-                    cursor = await change_cursors.at_end(context, at.sequence, at.clock)
+                    cursor = await cursor_at_end(context, at.sequence, at.clock)
                     yield b"retry: 2000\n" + _frame(READY, {"event_type": READY, "cursor": cursor}, cursor)
                     sent = at
                 if events:

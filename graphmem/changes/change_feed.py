@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import structlog
 
 from graphmem.changes import recorded_transactions
-from graphmem.changes.change import Change
-from graphmem.changes.change_cursors import END, Place
+from graphmem.changes.change import END, Change, Place
 from graphmem.changes.derived_changes import changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction
 from graphmem.context import Context

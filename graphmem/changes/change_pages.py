@@ -5,9 +5,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Final
 
-from graphmem.changes import change_cursors, recorded_transactions
-from graphmem.changes.change import ON_REQUEST, Change
-from graphmem.changes.change_cursors import Place
+from graphmem.changes import recorded_transactions
+from graphmem.changes.change import ON_REQUEST, Change, Place, place_after
 from graphmem.changes.change_feed import ChangeFeed, Head
 from graphmem.changes.derived_changes import changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction, Touched
@@ -206,7 +205,7 @@ async def _up_to(
                 if not filters.fits(context.actor.owner, change):
                     continue
                 if len(collected) == count:
-                    return collected, change_cursors.place_after(collected[-1]), True
+                    return collected, place_after(collected[-1]), True
                 collected.append(change)
         place = following
         if place.sequence - scanned > SCANNED_TRANSACTIONS:

@@ -16,9 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final, Protocol
 
-from graphmem.changes import change_cursors
-from graphmem.changes.change import Change
-from graphmem.changes.change_cursors import END, Place
+from graphmem.changes.change import END, Change, Place, transaction_at
 from graphmem.changes.change_feed import ChangeFeed, Head, Part, Stretch
 from graphmem.changes.recorded_transactions import RecordedTransaction
 from graphmem.changes.shown_states import SUBJECTS_PER_READ
@@ -120,7 +118,7 @@ class _Walk:
     @classmethod
     async def begin(cls, context: Context, query: StandingQuery, place: Place) -> _Walk:
         """Return a walk from a place; from before its changes, if it is among those of one moment."""
-        _, transaction_id, time_recorded = await change_cursors.transaction_at(context, place.sequence)
+        _, transaction_id, time_recorded = await transaction_at(context, place.sequence)
         recorded_at = time_recorded or 0
         sequence, clock = place.sequence, recorded_at if place.clock is None else place.clock
         if place.part != END:

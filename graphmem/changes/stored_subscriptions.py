@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from graphmem.auth import Actor, Scope, SignedAgent
-from graphmem.changes.change_cursors import Place
+from graphmem.changes.change import Place
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context, Services
 from graphmem.errors import NotFound, SubscriptionInactive

@@ -9,8 +9,7 @@ from typing import Any, NotRequired
 import orjson
 from typing_extensions import TypedDict
 
-from graphmem.changes import change_cursors
-from graphmem.changes.change import ON_REQUEST, Change
+from graphmem.changes.change import ON_REQUEST, Change, cursor_of
 from graphmem.model import ids, times
 from graphmem.reading import answers
 
@@ -115,7 +114,7 @@ def answer(owner: str, node_key: str, change: Change, *, values: bool = False) -
         "event_id": change.id,
         "event_type": change.kind,
         "action": change.kind.partition(".")[2],
-        "cursor": change_cursors.cursor(node_key, change),
+        "cursor": cursor_of(node_key, change),
         "timestamp": times.render(transaction.recorded_at),
         "user_id": owner,
         **_subject(change),

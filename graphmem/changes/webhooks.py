@@ -19,9 +19,8 @@ from standardwebhooks import Webhook
 
 from graphmem.auth import Scope
 from graphmem.auth.guarded_fetch import Fetcher, FetchRefused
-from graphmem.changes import change_cursors, stored_subscriptions, wanted_changes
-from graphmem.changes.change import Change
-from graphmem.changes.change_cursors import END, Place
+from graphmem.changes import stored_subscriptions, wanted_changes
+from graphmem.changes.change import END, Change, Place, place_after
 from graphmem.changes.change_feed import ChangeFeed
 from graphmem.changes.standing_changes import LOOK_MICROSECONDS, StandingAnswers
 from graphmem.changes.stored_subscriptions import Subscription
@@ -141,7 +140,7 @@ class _Delivery:
             for change in filters.among(actor.owner, every):
                 if not await self._post(change, head.node_key):
                     return
-                place = change_cursors.place_after(change)
+                place = place_after(change)
                 if time.monotonic() > end:
                     break
             else:
@@ -183,7 +182,7 @@ class _Delivery:
             return False
         self.count += 1
         self._failures = 0
-        place = _at(change_cursors.place_after(change), node_key)
+        place = _at(place_after(change), node_key)
         return await self._note(
             **place, failures=0, last_error=None, last_delivered_at=times.now(), due_at=_in(LEASE_SECONDS)
         )

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from graphmem import auth
 from graphmem.arguments import Arguments, NoBool, Nothing
-from graphmem.changes import change_cursors
+from graphmem.changes.change import END, cursor_at_end, place_of
 from graphmem.changes.change_feed import ChangeFeed
 from graphmem.context import Context
 from graphmem.copies import exchanging, stored_copies
@@ -387,14 +387,14 @@ async def get_facts(context: Context, arguments: GetFacts) -> FactPage:
     """Return facts in the order of this database, for another copy: what came by that copy is left out."""
     own, calling = await _calling(context, arguments.copy_id)
     services, owner = context.services, context.actor.owner
-    place = await change_cursors.place_of(context, arguments.after)
-    if place.part != change_cursors.END:
+    place = await place_of(context, arguments.after)
+    if place.part != END:
         raise CursorOfAnotherDatabase
     head = await services.of(ChangeFeed).head(owner, settled=False)
     page = await pages.read_page(services.database, owner, place.sequence, head.sequence, calling.peer)
     cursor = arguments.after
     if page.last > place.sequence:
-        cursor = await change_cursors.at_end(context, page.last)
+        cursor = await cursor_at_end(context, page.last)
     return {
         "data": page.data, "sha256": page.sha256, "transactions": page.transactions, "cursor": cursor,
         "more": page.last < head.sequence, "set_id": own.set_id or "",

@@ -24,10 +24,9 @@ from graphmem.reading import answers, compared_pages, cursors, entity_pages, nam
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS
-from graphmem.reading.pages import IndexedPageEnvelope, Paged
+from graphmem.reading.pages import ByWriter, IndexedPageEnvelope, Paged
 from graphmem.reading.relationship_lookup import RelationshipType, meanings
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
-from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Scope, operation
 from graphmem.search.lookup import NamedEntity, named_entities
 from graphmem.search.passage_search import FoundPassage

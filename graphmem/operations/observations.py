@@ -21,9 +21,8 @@ from graphmem.model import identity, times
 from graphmem.reading import answers, cursors, names_in_use
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
+from graphmem.reading.pages import ByWriter, IndexedPageEnvelope, Page, Paged, written
 from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
-from graphmem.reading.writer_filters import ByWriter, written
 from graphmem.registry import Scope, operation
 
 

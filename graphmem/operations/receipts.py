@@ -16,8 +16,7 @@ from graphmem.model import canonical, ids, times
 from graphmem.model.attribution import writer_key
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import Budgeted, within_budget
-from graphmem.reading.pages import Paged, PageEnvelope, newest_page, newest_window
-from graphmem.reading.writer_filters import Name
+from graphmem.reading.pages import Name, Paged, PageEnvelope, newest_page, newest_window
 from graphmem.receipts import recording
 from graphmem.receipts.collected import Collected, Fact
 from graphmem.registry import REGISTRY, Face, Scope, operation

@@ -5,8 +5,8 @@ from typing import Annotated, NotRequired, Self
 from pydantic import Field, model_validator
 
 from graphmem.arguments import MomentBefore, MomentFrom, Spelled
-from graphmem.changes import change_cursors, change_pages, wanted_changes
-from graphmem.changes.change import Change
+from graphmem.changes import change_pages, wanted_changes
+from graphmem.changes.change import Change, cursor_at_end, place_of
 from graphmem.changes.change_feed import ChangeFeed
 from graphmem.changes.change_pages import NewestFirst
 from graphmem.changes.wanted_changes import ChangeAnswer
@@ -112,7 +112,7 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
         **page.envelope(arguments, query),
         **await names_in_use.warned(context, changes, arguments.types),
     }
-    if is_first and (resume := await change_cursors.at_end(context, head.sequence)):
+    if is_first and (resume := await cursor_at_end(context, head.sequence)):
         answer["resume_cursor"] = resume
     return answer
 
@@ -125,9 +125,9 @@ async def _after(context: Context, arguments: ListChanges, cursor: str | None) -
     if cursor is None:
         head = await context.services.of(ChangeFeed).head(context.actor.owner, settled=False)
         clock = None if standing is None else times.now()
-        answer["resume_cursor"] = await change_cursors.at_end(context, head.sequence, clock)
+        answer["resume_cursor"] = await cursor_at_end(context, head.sequence, clock)
         return answer
-    place = await change_cursors.place_of(context, cursor, is_standing=standing is not None)
+    place = await place_of(context, cursor, is_standing=standing is not None)
     following, place, has_more, node_key, is_pending = await change_pages.after(
         context, place, filters, arguments.limit, arguments.wait_seconds, standing
     )
@@ -135,7 +135,7 @@ async def _after(context: Context, arguments: ListChanges, cursor: str | None) -
     if has_more and changes:
         resume = changes[-1]["cursor"]
     else:
-        resume = await change_cursors.at_end(context, place.sequence, place.clock)
+        resume = await cursor_at_end(context, place.sequence, place.clock)
     answer["resume_cursor"] = resume or cursor
     if has_more:
         answer["more"] = True

@@ -12,10 +12,10 @@ from graphmem.reading import answers, cursors, pages, relationship_lookup
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.current_relationships import current_page
+from graphmem.reading.pages import ByWriter
 from graphmem.reading.relationship_pages import EdgeRequest, relationship_page
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import ObservationRow
-from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Scope, operation
 
 _TYPE_FILTER = "$.filters.relationship_type"

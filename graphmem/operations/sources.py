@@ -19,9 +19,16 @@ from graphmem.model.ids import SOURCE_ID
 from graphmem.reading import answers, as_of, cursors, source_answers
 from graphmem.reading.as_of import NOW, AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, Sized, size, within_budget
-from graphmem.reading.pages import IndexedPageEnvelope, LeavesOut, Paged, newest_page, newest_window
+from graphmem.reading.pages import (
+    ByWriter,
+    IndexedPageEnvelope,
+    LeavesOut,
+    Paged,
+    newest_page,
+    newest_window,
+    written,
+)
 from graphmem.reading.shortening import greatest
-from graphmem.reading.writer_filters import ByWriter, written
 from graphmem.registry import Scope, operation
 from graphmem.search import passage_search, written_identifiers
 from graphmem.search.passage_search import FoundPassage

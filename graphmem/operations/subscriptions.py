@@ -23,8 +23,7 @@ from graphmem.model.identity import NAME_LIMIT
 from graphmem.operations.entity_lists import QueryEntities
 from graphmem.reading import answers
 from graphmem.reading.budgets import within_budget
-from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.reading.writer_filters import ByWriter
+from graphmem.reading.pages import ByWriter, Paged, PageEnvelope, page_of
 from graphmem.registry import Scope, operation
 from graphmem.search import standing_queries
 from graphmem.search.standing_queries import KeptQuery

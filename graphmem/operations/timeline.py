@@ -24,9 +24,8 @@ from graphmem.reading import cursors, names_in_use, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, first_of, start_of
+from graphmem.reading.pages import NEWEST, ByWriter, IndexedPageEnvelope, Page, Paged, first_of, start_of
 from graphmem.reading.timeline_pages import Event, EventRequest, EventRow
-from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Scope, operation
 
 

@@ -16,7 +16,7 @@ from graphmem.model.membership import SubjectKind
 from graphmem.operations.entity_merges import Unmerge, unmerge_entities
 from graphmem.operations.interpretations import InterpretationId
 from graphmem.operations.sources import SourceId
-from graphmem.reading.writer_filters import ByProgram
+from graphmem.reading.pages import ByProgram
 from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import transaction
 from graphmem.storing.withdrawal_changes import ChangeWithdrawal, WithdrawalResult, apply, change

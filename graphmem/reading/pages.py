@@ -1,14 +1,17 @@
-"""One page of a list: its items, where the next page starts, and the part that every page answers."""
+"""One page of a list: its items, where the next page starts, what every page answers, the writers asked."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Generic, NotRequired, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Generic, LiteralString, NotRequired, TypeVar, cast
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Limit, Offset, Total
+from graphmem import cypher
+from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, NotBlank, Offset, Total
 from graphmem.context import Context
 from graphmem.database.left_out import LeftOutEntity, as_read
+from graphmem.model.attribution import writer_key
 from graphmem.reading import cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import Budgeted, Sized
@@ -170,3 +173,33 @@ def first_of(rows: Sequence[T], limit: int) -> tuple[list[T], T | None]:
     read = as_read(rows)
     further = {id(row) for row in read[limit:]}
     return [row for row in rows if id(row) not in further], read[limit - 1] if further else None
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200), NotBlank]
+_KINDS: Final = ("account", "key", "client", "agent")
+
+
+class ByProgram(Arguments):
+    """Arguments that name who wrote: an API key, a client program, an agent that signed."""
+
+    by_key: Annotated[Name | None, Field(description="Only by this API key.")] = None
+    by_client: Annotated[Name | None, Field(description="Only by this program.")] = None
+    by_agent: Annotated[Name | None, Field(description="Only signed by this agent.")] = None
+
+    @property
+    def writers(self) -> list[str]:
+        names = {kind: getattr(self, f"by_{kind}", None) for kind in _KINDS}
+        return [writer_key(kind, name) for kind, name in names.items() if name is not None]
+
+
+class ByWriter(ByProgram):
+    """Which writers a list is about; all that are given must fit. No filter fits what is unattributed."""
+
+    by_account: Annotated[Name | None, Field(description="Only by this account.")] = None
+
+
+def written(name: LiteralString, writers: list[str]) -> tuple[LiteralString, dict[str, Any]]:
+    """Return the name of a query that looks for writers only where some are wanted, and its parameter."""
+    if not writers:
+        return name, {}
+    return cast("LiteralString", cypher.query(f"{name}[written]").name), {"writers": writers}

@@ -11,10 +11,9 @@ from graphmem.database.left_out import as_read
 from graphmem.model import ids, membership, times
 from graphmem.reading import answers, as_of, cursors, recomputed, shared_rows
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.pages import Page, place_then
+from graphmem.reading.pages import Page, place_then, written
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.tallies import Tally, presence
-from graphmem.reading.writer_filters import written
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from graphmem.model import dates, timeline_fields, times
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, as_of, recomputed
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.writer_filters import written
+from graphmem.reading.pages import written
 
 EVENT_ID: Final = re.compile(r"evt_[0-9a-f]{24}", re.ASCII)
 _ENTITIES_PER_READ: Final = 100  # entities that one query recomputes

@@ -18,8 +18,7 @@ from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
 from graphmem.writing import placement
 from graphmem.writing.parting import note_former
-from graphmem.writing.schema_heads import Head
-from graphmem.writing.state import Additions, State, WrittenTransaction
+from graphmem.writing.state import Additions, Head, State, WrittenTransaction
 from graphmem.writing.things import WAITING, Thing, Things, note_bearers, note_names
 
 if TYPE_CHECKING:

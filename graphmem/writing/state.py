@@ -1,23 +1,106 @@
-"""The part of an owner's graph that a turn decides on: what it read, and what it adds."""
+"""The part of an owner's graph that a turn decides on: what it read, heads of schemas, what it adds."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from graphmem.database import left_out
+from graphmem.database.left_out import Json
 from graphmem.errors import AuthInvalid
-from graphmem.model import fact_table, identity, ids, state_hash
-from graphmem.model.identity_rules import Evidence, OwnRule, own_rule
+from graphmem.model import canonical, discovery, fact_table, identity, ids, state_hash
+from graphmem.model.identity import Alternatives
+from graphmem.model.identity_rules import Evidence, OwnRule, alternatives, own_rule
 from graphmem.model.person_names import NameGroup
-from graphmem.model.reduction import Observation
-from graphmem.model.rules import Rules
+from graphmem.model.reduction import Observation, paired
+from graphmem.model.rules import PLAIN, Rules
+from graphmem.model.schema import Active, SchemaDocument
+from graphmem.model.schema.schema_document import Reference
 from graphmem.writing import parting
 from graphmem.writing.parting import Addresses
-from graphmem.writing.schema_heads import Head, HeadRow
 from graphmem.writing.things import NEAR_KIND, Thing, ThingRow, Things, stored_evidence
 from graphmem.writing.write_requests import Touched
+
+
+class HeadRow(NamedTuple):
+    """The head of a type's schema as ``write.look`` reads it; ``seen`` are the shapes of each field."""
+
+    entity_type: str
+    fields: list[str]
+    seen: list[str]
+    version: str | None
+    document: Json | None
+    projection: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The fields seen of a type, its registered version, and the rules of that. ``changed``: the turn changes
+    the rules, so entities are folded again; ``regroups``: the rule of identity."""
+
+    entity_type: str
+    seen: Mapping[str, discovery.Shapes] = field(default_factory=dict)
+    active: Active | None = None
+    rules: Rules = PLAIN
+    changed: bool = False
+    regroups: bool = False
+
+    @classmethod
+    def of_look(cls, row: HeadRow) -> Head:
+        pairs = paired(f"the schema of {row.entity_type}", row.fields, row.seen)
+        shapes = {name: frozenset(text.split("|")) if text else frozenset() for name, text in pairs}
+        if row.document is None or row.version is None:
+            return cls(row.entity_type, shapes)
+        parsed = SchemaDocument.read(row.document)
+        rules = parsed.rules
+        if (row.projection or "") != rules.key:
+            # Written before the key told rules of identity apart; it changes with the next version.
+            rules = replace(rules, identity=())
+        return cls(row.entity_type, shapes, Active(row.version, parsed), rules)
+
+    @property
+    def alternatives(self) -> Alternatives | None:
+        """The registered alternatives of identity, ``None`` where the usual ones hold."""
+        return self.active.document.alternatives() if self.active else None
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        return self.active.document.references if self.active else ()
+
+    def joined(self, shapes: Mapping[str, str | None]) -> Head:
+        seen = discovery.join(self.seen, shapes)
+        return self if seen == self.seen else replace(self, seen=seen)
+
+    def with_active(self, active: Active) -> Head:
+        rules, kind = active.document.rules, self.entity_type
+        before, after = self.alternatives, active.document.alternatives()
+        return replace(
+            self, active=active, rules=rules, changed=self.changed or rules.key != self.rules.key,
+            regroups=self.regroups or alternatives(kind, before) != alternatives(kind, after),
+        )  # fmt: skip
+
+    def row(self, owner: str, updated_at: int) -> dict[str, Any]:
+        names = sorted(self.seen, key=canonical.name_order)
+        # Only the worker removes it, once every entity is folded again.
+        pending = {"pending": True, "regroups": True if self.regroups else None} if self.changed else {}
+        return {
+            "id": ids.schema_id(owner, self.entity_type, None),
+            "properties": {
+                **pending,
+                "owner": owner,
+                "entity_type": self.entity_type,
+                "head": self.entity_type,
+                "fields": names,
+                "seen": ["|".join(sorted(self.seen[name])) for name in names],
+                "updated_at": updated_at,
+                "declared": sorted(self.active.document.fields) if self.active else None,
+                "active_version": self.active.version if self.active else None,
+                "document": self.active.document.text if self.active else None,
+                "projection": self.rules.key or None,
+                "filterable": sorted(self.rules.filterable) or None,
+            },
+        }
 
 
 class WrittenTransaction(NamedTuple):

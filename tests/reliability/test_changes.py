@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 
 from graphmem import worker
 from graphmem.changes import recorded_transactions
-from graphmem.changes.change import Change
-from graphmem.changes.change_cursors import END, Place, cursor, place_of
+from graphmem.changes.change import END, Change, Place, cursor_of, place_of
 from graphmem.changes.change_feed import INTERVAL_SECONDS, ChangeFeed
 from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.context import Context, Services
@@ -207,7 +206,7 @@ class Told:
             changes = [change for part in parts for change in part.changes]
             self.changes += changes[:most]
             if len(changes) > most:
-                text = cursor(head.node_key, changes[most - 1])
+                text = cursor_of(head.node_key, changes[most - 1])
                 self.place = self.loop.run(place_of(self.context, text, is_standing=True))
                 continue
             self.place = following
