@@ -242,7 +242,7 @@ def test_every_name_in_capitals_exists(page: Path) -> None:
     for text in inline(page):
         for name in re.findall(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b", text):
             of_tests = name in tests and (name.startswith("GRAPHMEM_TEST_") or page.name == "contributing.md")
-            standard = name.startswith(("OTEL_", "XDG_", "AWS_"))
+            standard = name.startswith(("OTEL_", "XDG_", "AWS_", "SSL_"))
             assert (
                 name in known | WARNINGS
                 or of_tests
