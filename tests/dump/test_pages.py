@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
+import zstandard
 
 from graphmem.context import Services
 from graphmem.dump import pages
@@ -80,3 +82,7 @@ def test_a_damaged_page_is_refused_whole(run: Call, copies: Copies, owner: str) 
     ):
         with pytest.raises(PageDamaged):
             pages.read(of_owner, data, sha256)
+    # Some kilobytes that would take more memory than a page may.
+    large = base64.b64encode(zstandard.compress(bytes(pages.PAGE_BYTES_LIMIT + 1))).decode()
+    with pytest.raises(PageDamaged, match="announces"):
+        pages.read(owner, large, page.sha256)
