@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 
 from graphmem.auth import Actor
@@ -17,6 +17,7 @@ from graphmem.database.queries import Queries
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.database.typed_rows import typed
 from graphmem.embedding.meaning import Embedder
+from graphmem.model import times
 from graphmem.objects import ObjectStore
 from graphmem.receipts.recording import Receipts
 from graphmem.sealing import InstanceKeys
@@ -52,11 +53,19 @@ class Services:
     receipts: Receipts
     from_above: Mapping[type[Any], Any]
     keys: InstanceKeys | None = None  # None: the instance is not sealed
+    read_as_of: dict[str, int] = field(default_factory=dict[str, int])
+    """By owner whose copy only reads here: when its source answered this process last (microseconds)."""
     limits: Limits = LIMITS
 
     def of(self, service: type[S]) -> S:
         """Return the service of a class that this room does not know."""
         return self.from_above[service]
+
+    def age(self, owner: str) -> dict[str, Any]:
+        """Return how old the data of an owner is whose copy only reads here; empty for other owners."""
+        if (at := self.read_as_of.get(owner)) is None:
+            return {}
+        return {"behind_seconds": max(0, times.now() - at) // times.SECOND, "as_of": times.render(at)}
 
     @property
     def metrics(self) -> Metrics:

@@ -31,11 +31,13 @@ from graphmem.errors import (
     AgentSignatureRequired,
     AttributionRequired,
     AuthInvalid,
+    CopyBehind,
     Forbidden,
     GraphmemError,
     IdempotencyMismatch,
     InternalError,
     InvalidCursor,
+    InvalidInput,
     SandboxDisabled,
     ServiceBusy,
     VersionConflict,
@@ -210,6 +212,10 @@ class Operation(Generic[A]):
                 await _check_quarantine(services, actor, self.name)
         if not self.typed:
             await services.agent_grants.check(actor, self.name, self.scope)
+        if "max_behind" in raw and (age := services.age(actor.owner)):
+            if age["behind_seconds"] > _seconds(raw["max_behind"]):
+                raise CopyBehind(**age)
+            raw = {name: value for name, value in raw.items() if name != "max_behind"}
         arguments = await self.read(services, actor, raw)
         named = arguments if self.typed else None
         if named:
@@ -239,6 +245,8 @@ class Operation(Generic[A]):
             answer = await self._answer(context, arguments)
         finally:
             COLLECTED.reset(token)
+        if (age := context.services.age(context.actor.owner)) and isinstance(answer, dict):
+            answer = {**answer, "copy": age}
         text = orjson.dumps(reworded_answer(answer, face))
         # To look for them in each answer takes longer than to write it.
         vocabulary, owner = context.services.vocabulary, context.actor.owner
@@ -272,6 +280,13 @@ class Operation(Generic[A]):
         if pending:
             answer["pending"] = pending
         return answer
+
+
+def _seconds(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InvalidInput.at("$.max_behind", "give a number of seconds") from None
 
 
 def _check_writer(actor: Actor, settings: Settings) -> None:

@@ -23,6 +23,7 @@ from graphmem.dump import pages, uniting
 from graphmem.dump.pages import ReadPage
 from graphmem.dump.restoring import RestoreResult
 from graphmem.errors import (
+    AuthInvalid,
     CopyRefused,
     CursorOfAnotherDatabase,
     GraphmemError,
@@ -43,6 +44,10 @@ CONCURRENT_LIMIT: Final = 8  # copies with which a process exchanges facts at on
 FACTS, FILES = "/copies/facts", "/copies/files"
 FILE_PIECE_BYTES: Final = 4 << 20
 
+_ENDED: Final = (
+    " The key was revoked there, or the data erased: make a new key and join again, or erase it here too "
+    "(`graphmem account delete NAME --with-data`)"
+)
 _log = structlog.get_logger("graphmem.copies")
 
 
@@ -95,11 +100,14 @@ async def _exchange_with_news(services: Services, waiting: _Waiting) -> Exchange
     copy = waiting.copy
     noted = 0 if copy.exchanged_at is None else copy.exchanged_at
     is_noted = times.now() - noted < NOTED_SECONDS[waiting.source is not None] * times.SECOND
+    asked_at = times.now()
     if is_noted and not waiting.has_news and copy.status == "active" and not copy.failures:
         try:
             async with RemoteCopy(copy.url or "", copy.copy_key) as remote:
                 answer = await remote.ask("GET", FACTS, copy_id=waiting.copy_id, after=copy.cursor)
             if not answer["transactions"] and not answer["more"]:
+                if waiting.source is not None:
+                    services.read_as_of[copy.owner] = asked_at
                 return None
         except GraphmemError:
             pass  # The exchange meets it too, and notes it.
@@ -116,7 +124,7 @@ async def exchange(services: Services, link_id: str) -> Exchanged:
     )  # fmt: skip
     if claimed is None:
         return {**done, "error": "another process exchanges facts with it at this moment, or it is paused"}
-    work = _Exchange(services, claimed, token, done)
+    work, asked_at = _Exchange(services, claimed, token, done), times.now()
     noted: dict[str, Any] = {"status": "active", "last_error": None, "failures": 0}
     pause = 0.0
     try:
@@ -132,11 +140,15 @@ async def exchange(services: Services, link_id: str) -> Exchanged:
     except Exception as exc:
         failures = claimed.copy.failures + 1
         done["error"] = f"{exc.code}: {exc}" if isinstance(exc, GraphmemError) else type(exc).__name__
+        if isinstance(exc, AuthInvalid):
+            done["error"] += _ENDED
         noted = {"last_error": done["error"][:500], "failures": failures}
         pause = BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS)) - 1]
         _log.warning("copies exchange facts later", copy=link_id, reason=done["error"][:99])
     if done["error"] is None:
-        noted["exchanged_at"] = times.now()
+        noted["exchanged_at"] = asked_at
+    if claimed.source is not None:
+        services.read_as_of[claimed.copy.owner] = noted.get("exchanged_at", claimed.copy.exchanged_at or 0)
     await work.note(token=None, due_at=_in(pause), **noted)
     return done
 

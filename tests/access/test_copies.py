@@ -16,7 +16,15 @@ from graphmem.context import Services
 from graphmem.copies import exchanging
 from graphmem.copies.remote_copy import RemoteCopy
 from graphmem.dump import pages
-from graphmem.errors import CopyRefused, Forbidden, InvalidInput, NotFound, ReadingCopy, ServiceUnreachable
+from graphmem.errors import (
+    CopyBehind,
+    CopyRefused,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    ReadingCopy,
+    ServiceUnreachable,
+)
 from graphmem.model import canonical, times
 from graphmem.objects import new_object_store
 from graphmem.registry import REGISTRY
@@ -289,6 +297,7 @@ def test_a_reading_copy_takes_no_writes_and_says_where_to_write(
 ) -> None:
     there("store", entities=[ADA])
     phone = joined(here(), there, read_only=True)
+    assert "copy" not in phone("server.stats")
     for _ in range(2):
         with pytest.raises(ReadingCopy) as refused:
             phone("store", entities=[ADA])
@@ -296,6 +305,16 @@ def test_a_reading_copy_takes_no_writes_and_says_where_to_write(
         assert (phone.exchange()["sent"], phone.state) == (0, there.state)
         there("store", entities=[{**ADA, "born": 1815}])
     assert phone("copies.list")["reads_from"] == there.url
+    # Each answer says how old it is, and none is older than the caller allows.
+    age = phone("server.stats", max_behind=60)["copy"]
+    assert age["behind_seconds"] < 60
+    phone.services.read_as_of[phone.actor.owner] -= 120 * times.SECOND
+    assert phone("entities.query")["copy"]["behind_seconds"] >= 120
+    for wrong, kind in ((60, CopyBehind), ("soon", InvalidInput)):
+        with pytest.raises(kind):
+            phone("entities.query", max_behind=wrong)
+    phone.loop.run(exchanging.exchange_waiting(phone.services))
+    assert phone("entities.query", max_behind="60")["copy"]["behind_seconds"] < 60
     phone("copies.leave")
     phone("store", entities=[{**ADA, "died": 1852}])
 
