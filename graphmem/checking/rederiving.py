@@ -17,11 +17,14 @@ SUBJECTS_LIMIT: Final = 500  # entities and relationships that one write derives
 
 
 class _Rederiving(Audit):
-    async def settle_stamps(self, subject_ids: list[str]) -> None:
-        """Note on observations when they count, where withdrawals and observations came in another order."""
+    async def settle_stamps(self, subject_ids: list[str]) -> set[str]:
+        """Note on observations when they count, where withdrawals and observations came in another order;
+        return the subjects of those on which something else was noted."""
         check = StampCheck(self.database, self.owner, fix=True)
         await check.compare_withdrawn()
-        await check.compare(subject_ids)
+        for start in range(0, len(subject_ids), SUBJECTS_LIMIT):
+            await check.compare(subject_ids[start : start + SUBJECTS_LIMIT])
+        return {each for each in check.differences if ":" in each or each.startswith("ent_")}
 
     async def rederive(self, subject_ids: list[str]) -> None:
         entities = [each for each in subject_ids if ":" not in each]
@@ -40,9 +43,8 @@ class _Rederiving(Audit):
 async def rederive(database: Database, owner: str, writers: Writers, subject_ids: Iterable[str]) -> None:
     """Derive entities and relationships, by id and by key, from all facts about them, and write what differs
     with the counters and the state hash. Raises Unavailable: the database failed; it may be run again."""
-    entities = sorted(set(subject_ids), key=lambda each: (":" in each, each))
-    work = _Rederiving(database, owner, writers)
-    for start in range(0, len(entities), SUBJECTS_LIMIT):
-        part = entities[start : start + SUBJECTS_LIMIT]
-        await work.settle_stamps(part)
-        await in_halves(part, work.rederive)
+    work, wanted = _Rederiving(database, owner, writers), set(subject_ids)
+    wanted |= await work.settle_stamps(sorted(wanted))
+    every = sorted(wanted, key=lambda each: (":" in each, each))
+    for start in range(0, len(every), SUBJECTS_LIMIT):
+        await in_halves(every[start : start + SUBJECTS_LIMIT], work.rederive)

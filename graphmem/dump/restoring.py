@@ -370,8 +370,9 @@ class Restorer:
             request = replace(request, is_newest_merge=is_newest)
         await self._writers.submit(request)
         repeated = [each for transaction in transactions for each in transaction.repeated]
-        if changed := await settle_first(self._database, owner, repeated):
-            self.unsettled.update(changed)
+        changed, subjects = await settle_first(self._database, owner, repeated)
+        self.unsettled.update(subjects)
+        if changed:
             self._late.add(owner)
 
     async def _dumped(self, owner: str, part: BatchPart) -> DumpedTransaction:

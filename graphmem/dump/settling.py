@@ -161,11 +161,13 @@ async def settle_aliases(database: Database, owner: str) -> None:
             await lose(database, owner, "type_alias", name, place, meaning, entity_type)
 
 
-async def settle_first(database: Database, owner: str, observation_ids: Iterable[str]) -> list[str]:
-    """Have the first transaction of each observation be the one that recorded it; return whose observations
-    changed."""
+async def settle_first(
+    database: Database, owner: str, observation_ids: Iterable[str]
+) -> tuple[int, list[str]]:
+    """Have the first transaction of each observation be the one that recorded it; return how many changed,
+    and the subjects of all."""
     ids_of_repeated = sorted(set(observation_ids))
     if not ids_of_repeated:
-        return []
-    rows = await database.write("dump.settle_first", owner, observations=ids_of_repeated)
-    return rows[0]["subjects"] if rows else []
+        return 0, []
+    writes = database.writes(owner)
+    return await writes.only("dump.settle_first", tuple[int, list[str]], observations=ids_of_repeated)

@@ -17,7 +17,7 @@ from graphmem.dump.restoring import Restorer, RestoreResult
 from graphmem.dump.verifying import VerifyResult
 from graphmem.errors import ClockAhead
 from graphmem.model import facts, times
-from graphmem.model.fact_records import Dismissal, Split
+from graphmem.model.fact_records import Dismissal, Split, Withdrawal
 from graphmem.objects import ObjectStore
 from graphmem.writing import Writers
 
@@ -55,8 +55,9 @@ async def _settle(
     database: Database, owner: str, writers: Writers, parts: Iterable[BatchPart], unsettled: set[str]
 ) -> None:
     """Derive again what merges, splits and dismissals of both sides are about."""
-    touched, moving = set(unsettled), set[str]()
+    touched, moving, withdrawals = set(unsettled), set[str](), False
     for part in parts:
+        withdrawals |= bool(part.of(Withdrawal))
         for observation in part.observations:
             touched.add(observation.subject_id)
             if observation.kind in facts.MERGE_KINDS:
@@ -75,4 +76,6 @@ async def _settle(
         types = await database.reads(owner).only("audit.types", tuple[list[str], list[str], int])
         await Audit(database, owner, writers, fix=True).run(*types[:2])
         return
-    await rederive(database, owner, writers, {*entities, *relationships, *unsettled})
+    subjects = {*entities, *relationships, *unsettled}
+    if subjects or withdrawals:
+        await rederive(database, owner, writers, subjects)

@@ -1,8 +1,8 @@
 // dump.settle_first: of observations that several transactions recorded, have the first one by its time and its id be the one
-// that recorded it; the subjects of those that change.
+// that recorded it; how many change, and the subjects of all.
 //
 // params  observations: LIST<STRING>
-// returns subjects: LIST<STRING>
+// returns changed: INTEGER, subjects: LIST<STRING>
 // mode    write
 // index   owner_id, observation_id
 // cost    light
@@ -26,6 +26,12 @@ CALL () {
   OPTIONAL MATCH (history:History)-[seen:OBSERVED]->(observation)
   WHERE history.home IN [home, observation.part]
   SET seen.recorded_at = observation.recorded_at
-  RETURN collect(DISTINCT coalesce(observation.part, home)) AS subjects
+  RETURN count(DISTINCT observation) AS changed
 }
-RETURN subjects
+CALL () {
+  UNWIND $observations AS id
+  MATCH (observation:Observation {id: id})
+  WHERE observation.owner = $owner
+  RETURN collect(DISTINCT coalesce(observation.part, observation.entity_id, observation.relationship_key)) AS subjects
+}
+RETURN changed, subjects
