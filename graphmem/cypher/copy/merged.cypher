@@ -1,5 +1,5 @@
-// copy.merged: those of some entities that were ever merged, by a fact or by a rule, with all that was merged with them, and
-// the relationships of some that are `moving`.
+// copy.merged: those of some entities that were ever merged, by a fact or by a rule, or are `moving`, with all that was merged
+// with them, and the relationships of these.
 //
 // params  entity_ids: LIST<STRING>, moving: LIST<STRING>, limit: INTEGER
 // returns entities: LIST<STRING>, relationships: LIST<STRING>
@@ -14,11 +14,10 @@ CALL () {
   MATCH (entity)-[:MERGED*0..]-(other:Entity)
   RETURN collect(DISTINCT other.id) AS entities
 }
-CALL () {
-  UNWIND $moving AS id
-  MATCH (:Entity {id: id})-[:MERGED*0..]-(moved:Entity)
+CALL (entities) {
+  UNWIND entities AS moved_id
+  MATCH (moved:Entity {id: moved_id})
   WHERE moved.owner = $owner
-  WITH DISTINCT moved
   CALL (moved) {
     MATCH (relationship:Relationship)
     USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
