@@ -111,7 +111,10 @@ async def meet(context: Context, arguments: Meet) -> Met:
 
 class Connect(Arguments):
     url: str = Field(min_length=1, max_length=2_000, description="Address of the other service.")
-    key: str = Field(default="", max_length=500, description="A key of its account, with the scope copy.")
+    key: str = Field(
+        default="", max_length=500, pattern="^[!-~]*$",
+        description="A key of its account, with the scope copy.",
+    )  # fmt: skip
     name: str = Field(default="", max_length=200, description="Name of this machine. Default: its own.")
     files: Files = Field(default="now", description="later: files stay there until they are asked for.")
 
@@ -328,7 +331,7 @@ class LostPage(PageEnvelope):
 
 
 _SETTLE: Final = {
-    "schema": "register the document that is to hold as a new version: PUT /schemas/{entity_type}",
+    "schema": "register the document that is to hold as a new version: POST /register_schema",
     "idempotency_key": "nothing was lost: both transactions count, and the key answers the first one",
     "type_alias": "take the name from the type that has it, then give it to the other",
 }

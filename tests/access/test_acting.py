@@ -37,7 +37,7 @@ def test_a_command_in_process_acts_as_an_account(instance: Instance, monkeypatch
     account = instance.account("ada")
     me = run(instance, monkeypatch, "--account", "Ada", "auth", "whoami")
     assert (me["account"], me["owner"], me["authentication"]) == ("ada", account.owner, "process")
-    assert me["scopes"] == ["read", "write"]
+    assert me["scopes"] == ["copy", "read", "write"]
     key = run(instance, monkeypatch, "--account", "ada", "auth", "keys", "create", "laptop")
     assert instance.application()("GET", "/me", key["secret"]).json()["account"] == "ada"
     code = run(instance, monkeypatch, "--account", "ada", "auth", "code")

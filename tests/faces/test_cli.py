@@ -199,8 +199,11 @@ def before(command: Command, odd_ids: list[str], name: str) -> None:
 
 
 def test_every_command_is_tried_here() -> None:
-    # Keys, connections, subscriptions and grants need an account: tests/access tries their commands.
-    of_accounts = "keys.", "connections.", "subscriptions.", "agents.grant", "agents.suspend", "agents.revoke"
+    # Keys, copies, connections, subscriptions and grants need an account: tests/access tries these.
+    of_accounts = (
+        "agents.grant", "agents.revoke", "agents.suspend", "connections.", "copies.", "keys.",
+        "subscriptions.",
+    )  # fmt: skip
     names = {operation.name for operation in OPERATIONS}
     assert set(CALLS) == {name for name in names if not name.startswith(of_accounts)}
 

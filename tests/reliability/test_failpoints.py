@@ -113,6 +113,10 @@ LEASES = {"before:owner.lease", "after:owner.lease"}
 """tests/faces/test_jobs.py kills a process that holds a lease; another goes on once it has run out."""
 RECEIPTS = {f"{side}:receipt.{step}" for step in ("drop", "store") for side in ("before", "after")}
 """tests/reliability/test_receipts.py has a service that is killed; a statement is done as a whole or not."""
+FIRSTS = {
+    f"{side}:dump.{step}" for step in ("lose", "set_aliases", "settle_first") for side in ("before", "after")
+}
+"""One statement: what is taken again settles again (tests/dump/test_pages.py)."""
 SECRETS = {"before:secret.make", "after:secret.make"}
 """tests/faces/test_database_schema.py has them."""
 COVERED = {
@@ -441,12 +445,13 @@ def test_there_is_no_step_that_writes_at_which_nothing_died() -> None:
     # What is written of accounts and OAuth is one statement each, and no step follows it. A wipe of a sandbox
     # is ended between its steps in tests/access/test_public_sandbox.py; what follows the erasing of one
     # entity is what follows a wipe.
-    rooms = ("account.", "oauth.", "sandbox.", "owner.erase_entity")
+    # An exchange of copies is ended between its pages in tests/access/test_copies.py.
+    rooms = ("account.", "copy.", "oauth.", "sandbox.", "owner.erase_entity")
     names = [name for name in cypher.names() if not name.startswith(rooms)]
     steps = [failpoints.step_of(name) for name in names if cypher.query(name).mode == "write"]
     steps += [failpoints.COMMIT, failpoints.SCRIPT]
     places = {f"{side}:{step}" for step in steps for side in ("before", "after")} | {"before:answer"}
-    assert places <= COVERED | MIGRATES | UNTRIED | SUBSCRIPTIONS | LEASES | RECEIPTS
+    assert places <= COVERED | MIGRATES | UNTRIED | SUBSCRIPTIONS | LEASES | RECEIPTS | FIRSTS
     assert set(failpoints.places()) >= COVERED
 
 

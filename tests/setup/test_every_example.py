@@ -45,6 +45,7 @@ ELSEWHERE: Final = {
     r"graphmem .*(sandbox|--env demo|^graphmem demo)": "tests/access/test_public_sandbox.py, make demo",
     r"graphmem backup restore laptop": "the keys of another machine: tests/sealing/test_sealed_dumps.py",
     r"curl https://try": "a public sandbox: tests/page/test_sandbox_page.py",
+    r"graphmem copies (join|add|accept|pause)": "another machine: tests/access/test_copies.py",
     r"graphmem auth connections revoke": "a connection of a program: tests/access/test_connections.py",
 }
 """Commands that are not run here, and where they are or why they cannot be."""

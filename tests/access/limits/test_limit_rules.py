@@ -23,7 +23,7 @@ from tests.support.event_loop import Loop
 from tests.support.walks import walk_over
 
 HEAVY = {
-    "changes.list", "entities.contested",
+    "changes.list", "copies.conflicts", "copies.facts", "entities.contested",
     "context.retrieve", "entities.duplicates", "entities.find", "entities.history", "entities.query",
     "entities.related", "files.parse", "graph.neighborhood", "interpretations.list", "observations.query",
     "receipts.get", "receipts.list", "receipts.replay", "relationships.list", "schemas.analyze",
