@@ -130,6 +130,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
 
 @pytest.mark.timeout(1200)
+@pytest.mark.long  # minutes; some end with what a check repairs: docs/copies.md
 @pytest.mark.parametrize("seed", range(300 if LONG else 10))
 def test_copies_converge(
     run: Call, dumps: Dumps, loop: Loop, services: Services, owner: str, seed: int,
