@@ -112,9 +112,13 @@ def test_a_list_says_that_a_changed_rule_is_not_applied_to_all_of_it(
     run: Call, worked: Callable[[], None], name: str, arguments: dict[str, Any]
 ) -> None:
     home_of(run, {"entity_type": "shelf", "name": "Dune"})
-    register(run, "title")
-    home_of(run, DUNE)
-    assert run(name, **arguments)["pending"] == 1
+    # The worker of another process may fold it before the list is read.
+    for rule in ("title", "author", "isbn", "title", "author", "isbn"):
+        register(run, rule)
+        home_of(run, DUNE)
+        if (pending := run(name, **arguments).get("pending")) is not None:
+            break
+    assert pending == 1
     worked()
     assert "pending" not in run(name, **arguments)
 
