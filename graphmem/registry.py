@@ -6,9 +6,11 @@ the same error everywhere.
 """
 
 import asyncio
+import contextlib
 import copy
 import enum
 import inspect
+import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -283,10 +285,10 @@ class Operation(Generic[A]):
 
 
 def _seconds(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InvalidInput.at("$.max_behind", "give a number of seconds") from None
+    with contextlib.suppress(TypeError, ValueError):
+        if not math.isnan(seconds := float(value)):
+            return seconds
+    raise InvalidInput.at("$.max_behind", "give a number of seconds")
 
 
 def _check_writer(actor: Actor, settings: Settings) -> None:

@@ -134,17 +134,20 @@ async def exchange(services: Services, link_id: str) -> Exchanged:
             names = ", ".join(sorted(work.refused))
             noted["last_error"] = f"update this copy: it cannot take facts of the kinds {names}"
     except CopyRefused as exc:
-        waits = "accept" in str(exc)
+        waits = exc.details.get("copy_status") == "asks"
         noted = {"status": "asked" if waits else "refused", "last_error": str(exc)[:500], "failures": 1}
         pause, done["error"] = BACKOFF_SECONDS[0] if waits else BACKOFF_SECONDS[-1], str(exc)
-    except Exception as exc:
+    except Exception as exc:  # whatever it is, the claim ends and the copy is tried again
         failures = claimed.copy.failures + 1
         done["error"] = f"{exc.code}: {exc}" if isinstance(exc, GraphmemError) else type(exc).__name__
         if isinstance(exc, AuthInvalid):
             done["error"] += _ENDED
         noted = {"last_error": done["error"][:500], "failures": failures}
         pause = BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS)) - 1]
-        _log.warning("copies exchange facts later", copy=link_id, reason=done["error"][:99])
+        unexpected = None if isinstance(exc, GraphmemError) else exc
+        _log.warning(
+            "copies exchange facts later", copy=link_id, reason=done["error"][:99], exc_info=unexpected
+        )
     if done["error"] is None:
         noted["exchanged_at"] = asked_at
     if claimed.source is not None:
@@ -234,8 +237,8 @@ class _Exchange:
         async def pieces() -> AsyncIterator[bytes]:
             start, size = 0, 1
             while start < size:
-                asked = {"copy_id": self._own_id, "content_hash": content_hash, "start": start}
-                answer = await remote.ask("GET", FILES, **asked)
+                place = {"content_hash": content_hash, "start": start}
+                answer = await remote.ask("GET", FILES, copy_id=self._own_id, **place)
                 piece, size = base64.b64decode(answer["data"]), int(answer["size"])
                 if not piece and size:
                     raise PageDamaged(f"the file {content_hash} was cut off")

@@ -64,16 +64,24 @@ class CopySet(NamedTuple):
         raise NotFound(f"there is no copy {name}: `graphmem copies list` has the ids", copy_id=name)
 
     def calling(self, peer: str) -> Copy:
-        """Return the copy that calls, which was accepted. Raises CopyRefused: it is none, or waits."""
-        found = next((each for each in self.copies if each.peer == peer), None)
-        if found is not None and found.status == "active":
-            return found
+        """Return the copy that calls, which was accepted.
+
+        Raises CopyRefused: it is none, or waits; ``details.copy_status`` is its status here, if it is known.
+        """
+        copy = self.of_peer(peer)
+        if copy is not None and copy.status == "active":
+            return copy
         reason = "this copy is not, or no more, known here: run `graphmem copies leave`, then join or add"
-        if found is not None and found.status == "asks":
-            reason = f"a person at the other machine accepts first: `graphmem copies accept {found.id}`"
-        elif found is not None:
-            reason = f"the other machine has the exchange {found.status}"
-        raise CopyRefused(f"the other copy refuses: {reason}", reason=reason)
+        if copy is not None and copy.status == "asks":
+            reason = f"a person at the other machine accepts first: `graphmem copies accept {copy.id}`"
+        elif copy is not None:
+            reason = f"the other machine has the exchange {copy.status}"
+        status = None if copy is None else copy.status
+        raise CopyRefused(f"the other copy refuses: {reason}", reason=reason, copy_status=status)
+
+    def of_peer(self, peer: str) -> Copy | None:
+        """Return the copy with an id of its own, if it is known here."""
+        return next((each for each in self.copies if each.peer == peer), None)
 
 
 def new_id(kind: Literal["set", "copy", "link"]) -> str:
@@ -81,8 +89,8 @@ def new_id(kind: Literal["set", "copy", "link"]) -> str:
 
 
 async def of_account(services: Services, actor: Actor) -> CopySet:
-    found = await services.database.reads(None).one("copy.of_account", CopySet, account_id=actor.account)
-    return found or CopySet(None, None, None, None, 0, [])
+    known = await services.database.reads(None).one("copy.of_account", CopySet, account_id=actor.account)
+    return known or CopySet(None, None, None, None, 0, [])
 
 
 async def begin(services: Services, actor: Actor) -> tuple[str, str]:
@@ -102,11 +110,12 @@ async def link(services: Services, actor: Actor, link_id: str, **properties: Any
 
 
 async def link_new(
-    services: Services, actor: Actor, peer: str, peer_name: str, status: CopyStatus, **properties: Any
-) -> Copy:
-    known = {each.peer: each.id for each in (await of_account(services, actor)).copies}
+    services: Services, actor: Actor, before: Copy | None, peer: str, peer_name: str, status: CopyStatus,
+    **properties: Any,
+) -> Copy:  # fmt: skip
+    """Keep a copy that was met; ``before`` is what is kept of it. Raises NotFound: as :func:`link` does."""
     shown = {"peer_name": peer_name[:200], "created_at": times.now(), "last_error": None, "failures": 0}
-    link_id = known.get(peer) or new_id("link")
+    link_id = new_id("link") if before is None else before.id
     return await link(services, actor, link_id, peer=peer, status=status, **shown, **properties)
 
 

@@ -14,7 +14,7 @@ from graphmem.dump import container, records
 from graphmem.dump.records import FILE_CHUNK_BYTES, Contents, MissingFile, MissingFiles
 from graphmem.errors import DatabaseFull, DumpRefused, ObjectDamaged, ObjectMissing
 from graphmem.model import canonical
-from graphmem.model.fact_records import SourceRecord, columns, line
+from graphmem.model.fact_records import SourceRecord, columns, line, members
 from graphmem.model.fact_table import OBSERVATION, PARTS, SCHEMA, SOURCE, TRANSACTION, no_counts
 from graphmem.model.schema import version_order
 from graphmem.neo4j_local.private_files import flush, new_file
@@ -261,8 +261,7 @@ class _Creator:
             return await self._page(owner, sequence, since, after, max(1, limit // 8))
 
     def _add(self, record: str, names: Iterable[str], values: Iterable[Any]) -> None:
-        present = {name: value for name, value in zip(names, values, strict=True) if value is not None}
-        self._pending.append({"record": record, **present})
+        self._pending.append(members(record, names, values))
 
     async def _write_pending(self) -> None:
         """Encode and compress the records so far, in a thread: a service answers others meanwhile."""

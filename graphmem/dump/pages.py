@@ -6,7 +6,6 @@ or refused. In the order of a database each fact comes after those that it needs
 
 import base64
 import hashlib
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -17,7 +16,7 @@ from graphmem.dump import records
 from graphmem.dump.batches import Batch, OwnerStart, batches
 from graphmem.errors import DatabaseFull, PageDamaged
 from graphmem.model import canonical
-from graphmem.model.fact_records import Record, line
+from graphmem.model.fact_records import Record, line, members
 from graphmem.model.fact_table import BY_NAME, PARTS, SCHEMA, TRANSACTION
 
 PAGE_TRANSACTIONS: Final = 500  # transactions of a page; fewer where their values are large
@@ -57,15 +56,15 @@ async def read_page(
             raise
         return await read_page(database, owner, after, until, without, max(1, limit // 8))
     lines = [line({"record": "owner", "id": owner})]
-    lines += [line(_members(SCHEMA.name, SCHEMA.columns, row)) for row in schemas]
+    lines += [line(members(SCHEMA.name, SCHEMA.columns, row)) for row in schemas]
     lines += [record.encode() for _, record in lost]
     for row, *parts in transactions:
-        transaction = _members(TRANSACTION.name, TRANSACTION.columns, row)
+        transaction = members(TRANSACTION.name, TRANSACTION.columns, row)
         if "by" in transaction:
             transaction["by"] = canonical.decode(transaction["by"])
         lines.append(line(transaction))
         for kind, facts in zip(PARTS, parts, strict=True):
-            lines += [line(_members(kind.name, kind.columns, fact)) for fact in facts]
+            lines += [line(members(kind.name, kind.columns, fact)) for fact in facts]
     text = b"\n".join(lines)
     data = base64.b64encode(zstandard.ZstdCompressor().compress(text)).decode()
     return Page(data, hashlib.sha256(text).hexdigest(), len(transactions), last)
@@ -92,16 +91,11 @@ def read(owner: str, data: str, sha256: str) -> ReadPage:
         if not isinstance(start, OwnerStart) or start.owner != owner:
             raise ValueError(f"it is not of the owner {owner}")
         made = [each for each in parts if isinstance(each, Batch)]
-        found = 1 + len(start.schemas) + sum(
+        batched = 1 + len(start.schemas) + sum(
             1 + sum(map(len, part.records.values())) for batch in made for part in batch.parts
         )  # fmt: skip
-        if found != len(known):
+        if batched != len(known):
             raise ValueError("its records are out of order")
     except (ValueError, KeyError, TypeError, zstandard.ZstdError) as exc:
         raise PageDamaged(f"the page of facts is damaged, and nothing of it was taken: {exc}"[:500]) from exc
     return ReadPage(start, made, sorted(refused))
-
-
-def _members(name: str, columns: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
-    present = {column: value for column, value in zip(columns, row, strict=True) if value is not None}
-    return {"record": name, **present}

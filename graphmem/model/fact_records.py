@@ -4,7 +4,7 @@ A record is one line of a dump, in canonical JSON, and is read strictly. Values 
 that the database holds. What else a kind of fact is, :mod:`graphmem.model.fact_table` says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
@@ -336,6 +336,12 @@ def columns(record: type[Record]) -> tuple[str, ...]:
     """Return the names of the fields of a record as a dump has them, in order."""
     fields = record.model_fields.items()
     return tuple(field.alias or name for name, field in fields if name != "record")
+
+
+def members(record: str, names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
+    """Return the members of a record as a dump has them; ``record`` is its name. A null has no member."""
+    present = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    return {"record": record, **present}
 
 
 def line(members: Mapping[str, Any]) -> bytes:

@@ -95,14 +95,15 @@ async def meet(context: Context, arguments: Meet) -> Met:
     """
     services, actor = context.services, context.actor
     set_id, own_id = await stored_copies.begin(services, actor)
-    known = await stored_copies.of_account(services, actor)
-    before = next((each for each in known.copies if each.peer == arguments.copy_id), None)
+    before = (await stored_copies.of_account(services, actor)).of_peer(arguments.copy_id)
     is_new = before is None or before.status == "asks"
     accepted = is_new and (arguments.joins or arguments.set_id == set_id)
     if is_new and not arguments.looks:
         status: CopyStatus = "active" if accepted else "asks"
         more = {"peer_set": arguments.set_id} if arguments.set_id else {}
-        await stored_copies.link_new(services, actor, arguments.copy_id, arguments.name, status, **more)
+        await stored_copies.link_new(
+            services, actor, before, arguments.copy_id, arguments.name, status, **more
+        )
     return {
         "owner": actor.owner, "set_id": set_id, "copy_id": own_id, "memory": await _memory(context),
         "accepted": accepted or (before is not None and before.status == "active"),
@@ -187,8 +188,10 @@ async def _linked(
     shown: Connected = {"here": await _memory(context), "there": met["memory"], "hint": _HINTS[status]}
     if status is None:
         return shown
+    services, actor = context.services, context.actor
+    before = (await stored_copies.of_account(services, actor)).of_peer(met["copy_id"])
     copy = await stored_copies.link_new(
-        context.services, context.actor, met["copy_id"], url, status, url=url, copy_key=arguments.key or None,
+        services, actor, before, met["copy_id"], url, status, url=url, copy_key=arguments.key or None,
         peer_set=met["set_id"], files=arguments.files, due_at=0,
     )  # fmt: skip
     return {**shown, "copy": _shown(copy)}

@@ -315,7 +315,7 @@ def test_a_reading_copy_takes_no_writes_and_says_where_to_write(
     assert age["behind_seconds"] < 60
     phone.services.read_as_of[phone.actor.owner] -= 120 * times.SECOND
     assert phone("entities.query")["copy"]["behind_seconds"] >= 120
-    for wrong, kind in ((60, CopyBehind), ("soon", InvalidInput)):
+    for wrong, kind in ((60, CopyBehind), ("soon", InvalidInput), ("nan", InvalidInput)):
         with pytest.raises(kind):
             phone("entities.query", max_behind=wrong)
     phone.exchange()

@@ -798,8 +798,8 @@ def test_commands_are_said_as_people_say_them(command: Command, run: Call) -> No
     links = run("relationships.list", entity_id=kept)["relationships"]
     assert [(each["relationship_type"], each["target_entity_id"]) for each in links] == [("REFERS_TO", ada)]
     assert said("remember", "a", "note", "that", "names", "nobody")["relationships_created"] == []
-    drawn = command("note", "The dentist asked me to come back in May").stdout
-    assert ("created" in drawn, "CONTENT_IDENTITY" in drawn) == (True, False)
+    table = command("note", "The dentist asked me to come back in May").stdout
+    assert ("created" in table, "CONTENT_IDENTITY" in table) == (True, False)
     assert said("list", "people")["entities"][0]["entity_id"] == ada
     assert "Ada Lovelace" in said("who", "works", "at", "Analytical", "Engines")["lines"][0]
     assert "Order brass" in said("today")["lines"][0]

@@ -1,4 +1,4 @@
-// copy.note: set properties of another copy, if the token is that of its last claim.
+// copy.note: note how far the exchange with another copy is, if its last claim has this token.
 //
 // params  id: STRING, token: STRING, set_id: STRING, properties: MAP
 // returns noted: INTEGER
