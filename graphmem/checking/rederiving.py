@@ -28,13 +28,25 @@ class _Rederiving(Audit):
 
     async def rederive(self, subject_ids: list[str]) -> None:
         entities = [each for each in subject_ids if ":" not in each]
-        relationships = [each for each in subject_ids if ":" in each]
+        keys = {each for each in subject_ids if ":" in each}
         async with self._locked():
-            read = await self._read_stretch(entities, relationships)
-            if read is None:
-                return
-            stored, merges = read
-            derived = await derive(self._queries, stored, merges, self.seen, entities)
+            while True:
+                read = await self._read_stretch(entities, sorted(keys))
+                if read is None:
+                    return
+                stored, merges = read
+                derived = await derive(self._queries, stored, merges, self.seen, entities)
+                # What is shown as a relationship that was not read would count as new.
+                every = [
+                    things[key]
+                    for things in (derived.relationships, derived.relationships_before)
+                    for key in things
+                ]
+                places = {place for each in every for place in (each.subject_id, each.into) if place}
+                further = places - keys
+                if not further:
+                    break
+                keys |= further
             params = turn_rows.parameters(derived)
             if params["entities"] or params["relationships"]:
                 await self._turn(params)

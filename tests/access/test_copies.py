@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -56,12 +55,8 @@ class Side:
         return stats["state_hash"], stats["total_observations"]
 
     def exchange(self) -> dict[str, Any]:
-        """Exchange facts now with the only copy that is known, once no worker of another process does so."""
+        """Exchange facts now with the only copy that is known."""
         (exchanged,) = self("copies.sync")["exchanges"]
-        for _ in range(50):
-            if str(exchanged["error"]).startswith("another process"):
-                time.sleep(0.1)
-                (exchanged,) = self("copies.sync")["exchanges"]
         return exchanged
 
 

@@ -192,7 +192,7 @@ def _run(
     from graphmem.database.planning import Planning
     from graphmem.interpretation import runs
     from graphmem.model import times
-    from graphmem.service import process
+    from graphmem.service import process, serving
 
     reached_outcomes.install_if_wanted()
     failpoints.arm_from_environment()
@@ -201,8 +201,10 @@ def _run(
     # Each service would have the server plan its queries beforehand, all of them in the end. Neo4j keeps such
     # plans beside those of the statements themselves, so a test would wait for both.
     Planning._plan = no_plan  # pyright: ignore[reportAttributeAccessIssue]
+    # As the name is where it is used: a worker that runs after all takes the work of other tests.
+    assert serving.work is work.work
     if not worker:
-        work.work = no_work
+        serving.work = no_work
     else:
         # The copies that are due are those of tests of other processes.
         named = {kind.name for kind in work.KINDS} - {"copies"} if worker is True else {*worker}
