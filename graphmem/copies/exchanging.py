@@ -32,6 +32,7 @@ from graphmem.errors import (
     PageDamaged,
 )
 from graphmem.model import times
+from graphmem.model.fact_table import BY_NAME
 from graphmem.settings import LOCAL_ACCOUNT
 
 NOTED_SECONDS: Final = (60, 5)
@@ -130,9 +131,10 @@ async def exchange(services: Services, link_id: str) -> Exchanged:
     try:
         async with RemoteCopy(claimed.copy.url or "", claimed.copy.copy_key) as remote:
             await work.run(remote)
-        if work.refused:
-            names = ", ".join(sorted(work.refused))
-            noted["last_error"] = f"update this copy: it cannot take facts of the kinds {names}"
+        for kinds, which in ((work.unsent, "the other"), (work.refused, "this")):
+            if kinds:
+                names = ", ".join(sorted(kinds))
+                noted["last_error"] = f"update {which} copy: it cannot take facts of the kinds {names}"
     except CopyRefused as exc:
         waits = exc.details.get("copy_status") == "asks"
         noted = {"status": "asked" if waits else "refused", "last_error": str(exc)[:500], "failures": 1}
@@ -162,7 +164,8 @@ class _Exchange:
     def __init__(self, services: Services, claimed: _Claimed, token: str, done: Exchanged) -> None:
         self._services, self._copy, self._token = services, claimed.copy, token
         self._own_id, self._set_id, self._reads = claimed.copy_id, claimed.set_id, bool(claimed.source)
-        self.done, self.refused = done, set[str]()
+        self.done, self.refused, self.unsent = done, set(self._copy.refused), set(self._copy.unsent)
+        self._sends_again = False
 
     async def run(self, remote: RemoteCopy) -> None:
         """Take what is new there, then send what is new here: what was taken is passed over."""
@@ -183,7 +186,7 @@ class _Exchange:
         owner, copy = self._copy.owner, self._copy
         head = await self._services.of(ChangeFeed).head(owner, settled=False)
         # Another node of the owner is another order: it is sent from the beginning.
-        after = copy.pushed if copy.node_key == head.node_key else 0
+        after = copy.pushed if copy.node_key == head.node_key and not self._sends_again else 0
         while after < head.sequence:
             page = await pages.read_page(self._services.database, owner, after, head.sequence, copy.peer)
             if page.transactions:
@@ -191,9 +194,12 @@ class _Exchange:
                 answer = await remote.ask("POST", FACTS, copy_id=self._own_id, **sent)
                 for content_hash in answer["missing_files"]:
                     await self._send_file(remote, content_hash)
+                self.unsent.update(answer["refused"])
                 self.done["sent"] += page.transactions
-            after = page.last
-            await self.note(pushed=after, node_key=head.node_key, sent=copy.sent + self.done["sent"])
+            after, sent = page.last, copy.sent + self.done["sent"]
+            await self.note(
+                pushed=after, node_key=head.node_key, sent=sent, unsent=sorted(self.unsent)
+            )  # fmt: skip
         if copy.node_key != head.node_key:
             await self.note(pushed=after, node_key=head.node_key)
 
@@ -209,7 +215,9 @@ class _Exchange:
         await self.note()
 
     async def _take(self, remote: RemoteCopy) -> None:
-        cursor = self._copy.cursor
+        # After an update, all is asked for again, or sent, and what is known is passed over.
+        cursor = "" if self.refused & BY_NAME.keys() else self._copy.cursor
+        self.refused -= BY_NAME.keys()
         while True:
             try:
                 answer = await remote.ask("GET", FACTS, copy_id=self._own_id, after=cursor)
@@ -225,11 +233,14 @@ class _Exchange:
             self.done["taken"] += result.transactions
             self.done["conflicts"] += result.conflict_count
             self.refused.update(page.refused)
+            self._sends_again |= not self.unsent.isdisjoint(answer.get("kinds", ()))
+            self.unsent.difference_update(answer.get("kinds", ()))
             for content_hash in result.missing_hashes if self._copy.files == "now" else ():
                 await self._take_file(remote, content_hash)
             cursor = str(answer["cursor"])
             if cursor != self._copy.cursor or not answer["more"]:
-                await self.note(cursor=cursor, taken=self._copy.taken + self.done["taken"])
+                taken = self._copy.taken + self.done["taken"]
+                await self.note(cursor=cursor, taken=taken, refused=sorted(self.refused))
             if not answer["more"]:
                 return
 

@@ -18,7 +18,8 @@ class Copy(NamedTuple):
 
     One without a ``url`` calls this one. ``peer`` is its own id. ``cursor`` is the place in its order up to
     which this copy has its facts, ``pushed`` the place in the order of the owner's node that ``node_key``
-    names up to which it has those of this one. ``sent`` and ``taken`` count transactions.
+    names up to which it has those of this one. ``sent`` and ``taken`` count transactions. ``refused`` are
+    kinds of facts that this version could not take, ``unsent`` those that the other one could not.
     """
 
     id: str
@@ -40,6 +41,8 @@ class Copy(NamedTuple):
     created_at: int
     sent: int
     taken: int
+    refused: list[str]
+    unsent: list[str]
 
 
 class CopySet(NamedTuple):

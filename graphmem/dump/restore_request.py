@@ -30,11 +30,15 @@ class DumpedTransaction:
     """A transaction of a dump: properties, writer, observations, its other facts.
 
     ``versions`` are those of schemas that it recorded and the database lacks, ``repeated`` the ids of
-    observations that earlier transactions recorded. ``more`` are properties of this database.
+    observations that earlier transactions recorded. ``more`` are properties of this database. ``is_late``:
+    the database has it without the facts given.
     """
 
-    def __init__(self, part: BatchPart, versions: Sequence[SchemaRecord], more: Mapping[str, Any]) -> None:
-        self.id, self.versions = part.transaction.id, versions
+    def __init__(
+        self, part: BatchPart, versions: Sequence[SchemaRecord], more: Mapping[str, Any],
+        is_late: bool = False,
+    ) -> None:  # fmt: skip
+        self.id, self.versions, self.is_late = part.transaction.id, versions, is_late
         self.properties: dict[str, Any] = {**part.transaction.stored, **more}
         self.agent: str = self.properties.pop("agent")
         self.observations = [_observation(record, self.id) for record in part.observations]
@@ -143,7 +147,7 @@ class RestoreRequest(WriteRequest):
                 if not draft.is_known(observation):
                     self._observe(draft, observation)
             is_new = transaction.id not in state.read.transactions
-            if is_new:
+            if is_new or transaction.is_late:
                 for fact in (*transaction.facts, *transaction.versions):
                     draft.add(fact, transaction.id)
                 for version in transaction.versions:

@@ -35,7 +35,7 @@ from graphmem.dump.settling import (
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.errors import ObjectMissing
 from graphmem.model import facts, ids
-from graphmem.model.fact_records import SchemaRecord, SourceRecord
+from graphmem.model.fact_records import Fact, RecordedPart, SchemaRecord, SourceRecord
 from graphmem.model.relationship import BUILTIN, RegistrationRefused, RelationshipKind
 from graphmem.model.schema import Active, SchemaDocument, version_order
 from graphmem.objects import ObjectStore
@@ -180,6 +180,23 @@ class Restorer:
         self.result.add_conflicts(missing.conflicts)
         await self._write_missing(portion.owner, missing)
         self._report("wait", missing.observations + len(missing.conflicts), None)
+
+    async def restore_late(self, batch: Batch) -> None:
+        """Write facts that known transactions lack: the version that took these did not know their kinds."""
+        recorded = dict(await self._database.reads(batch.owner).only(
+            "copy.recorded", list[tuple[str, list[str]]],
+            transactions=[part.transaction.id for part in batch.parts],
+        ))  # fmt: skip
+        for part in batch.parts:
+            known = recorded.get(part.transaction.id)
+            late: dict[type[RecordedPart], list[Any]] = {
+                kind: [each for each in records if each.id not in known]
+                for kind, records in part.records.items()
+                if known is not None and issubclass(kind, Fact)
+            }
+            if any(late.values()):
+                dumped = DumpedTransaction(BatchPart(part.transaction, late), (), self.more, is_late=True)
+                await self._writers.submit(_request(batch.owner, transactions=(dumped,)))
 
     async def audit(self) -> None:
         """Fold again what withdrawals changed.

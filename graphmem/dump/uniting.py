@@ -46,6 +46,8 @@ async def unite(
         await restorer.restore(portion)
     for batch in page.batches if restorer.waiting else ():
         await restorer.restore_waiting(batch)
+    for batch in page.batches if result.known_transactions else ():
+        await restorer.restore_late(batch)
     await restorer.settle(owner)
     await _settle(database, owner, writers, every, restorer.unsettled)
     return result

@@ -29,6 +29,7 @@ from graphmem.errors import (
     ServiceUnreachable,
 )
 from graphmem.model import times
+from graphmem.model.fact_table import BY_NAME
 from graphmem.model.state_hash import EMPTY
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
@@ -370,7 +371,7 @@ class GetFacts(Arguments):
 
 class FactPage(TypedDict):
     """A page of facts: ``data`` is base64 of lines of the dump format, compressed by Zstandard; ``sha256`` is
-    over the lines. ``more``: ask again with ``cursor``."""
+    over the lines. ``more``: ask again with ``cursor``. ``kinds`` are the kinds of facts that can be sent."""
 
     data: str
     sha256: str
@@ -378,6 +379,7 @@ class FactPage(TypedDict):
     cursor: str
     more: bool
     set_id: str
+    kinds: list[str]
 
 
 async def _calling(context: Context, copy_id: str) -> tuple[CopySet, Copy]:
@@ -403,7 +405,7 @@ async def get_facts(context: Context, arguments: GetFacts) -> FactPage:
         cursor = await cursor_at_end(context, page.last)
     return {
         "data": page.data, "sha256": page.sha256, "transactions": page.transactions, "cursor": cursor,
-        "more": page.last < head.sequence, "set_id": own.set_id or "",
+        "more": page.last < head.sequence, "set_id": own.set_id or "", "kinds": sorted(BY_NAME),
     }  # fmt: skip
 
 

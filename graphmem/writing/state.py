@@ -192,7 +192,7 @@ class Additions:
 
     @property
     def is_written(self) -> bool:
-        return bool(self.transactions or self.observations or self.repeated or self.heads)
+        return bool(self.transactions or self.observations or self.repeated or self.heads or self.facts)
 
 
 @dataclass(slots=True)

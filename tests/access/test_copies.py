@@ -26,11 +26,14 @@ from graphmem.errors import (
     ServiceUnreachable,
 )
 from graphmem.model import canonical, times
+from graphmem.model.fact_table import BY_NAME
 from graphmem.objects import new_object_store
+from graphmem.operations import copies as operations
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings
 from tests.access.conftest import Instance
-from tests.support.dumps import store_rich_example, wipe
+from tests.support.copies import without_own
+from tests.support.dumps import all_answers, store_rich_example, wipe
 from tests.support.event_loop import Loop
 from tests.support.service import Service, start, until_end
 
@@ -166,6 +169,69 @@ def test_files_come_with_the_facts_both_ways_or_later(
     there("store", file_content=base64.b64encode(LETTER).decode(), mime_type="text/plain", entities=[ADA])
     loop.run(there.services.objects.delete(there.actor.owner, of_there["content_hash"]))
     assert (laptop.exchange()["files"], laptop.state) == (0, there.state)
+
+
+KINDS = ("exclusion", "dismissal", "split", "renaming")
+
+
+def know_fewer_kinds(patch: pytest.MonkeyPatch) -> None:
+    """Have this process be of a version that knows only some kinds of facts."""
+    known = {name: kind for name, kind in BY_NAME.items() if name not in KINDS}
+    for module in (pages, exchanging, operations):
+        patch.setattr(module, "BY_NAME", known)
+
+
+def the_same(one: Side, other: Side) -> bool:
+    first, second = (without_own(all_answers(side)) for side in (one, other))
+    assert first == second
+    return one("server.check_snapshots")["healthy"] and other("server.check_snapshots")["healthy"]
+
+
+def test_facts_of_new_kinds_are_taken_after_an_update(
+    there: There, here: Callable[[], Side], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_rich_example(there)
+    laptop = joined(here(), there)
+    with monkeypatch.context() as patch:
+        know_fewer_kinds(patch)
+        for _ in range(2):
+            assert laptop.exchange()["error"] is None
+            (copy,) = laptop("copies.list")["copies"]
+            assert copy["last_error"].endswith("kinds dismissal, exclusion, renaming, split")
+        assert laptop.exchange()["taken"] == 0
+    assert laptop.exchange()["error"] is None
+    assert laptop("copies.list")["copies"][0]["last_error"] is None
+    assert the_same(laptop, there)
+    assert laptop.exchange()["taken"] == 0
+
+
+def test_facts_of_new_kinds_are_sent_again_after_an_update_there(
+    there: There, here: Callable[[], Side], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop = joined(here(), there)
+    store_rich_example(laptop)
+    callee, names = there_as_copy(there), {"GET": "copies.facts", "POST": "copies.take"}
+
+    async def ask(self: RemoteCopy, method: str, path: str, **arguments: Any) -> Any:
+        """Answer as a service of an older version, in this process."""
+        if path != exchanging.FACTS:
+            return await real(self, method, path, **arguments)
+        with monkeypatch.context() as patch:
+            know_fewer_kinds(patch)
+            answer = await REGISTRY[names[method]].run(callee.services, callee.actor, arguments)
+        return canonical.decode(answer)
+
+    real = RemoteCopy.ask
+    with monkeypatch.context() as patch:
+        patch.setattr(RemoteCopy, "ask", ask)
+        for _ in range(2):
+            assert laptop.exchange()["error"] is None
+            assert "update the other copy" in laptop("copies.list")["copies"][0]["last_error"]
+        assert laptop.exchange()["sent"] == 0
+    assert laptop.exchange()["error"] is None
+    assert laptop("copies.list")["copies"][0]["last_error"] is None
+    assert the_same(laptop, there)
+    assert laptop.exchange()["sent"] == 0
 
 
 def test_files_stay_there_until_they_are_asked_for(there: There, here: Callable[[], Side]) -> None:

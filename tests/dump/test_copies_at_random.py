@@ -12,7 +12,7 @@ import pytest
 from graphmem.context import Services
 from graphmem.errors import GraphmemError
 from graphmem.model import times
-from tests.support.copies import Copies, Copy
+from tests.support.copies import Copies, Copy, without_own
 from tests.support.dumps import Dumps, all_answers
 from tests.support.event_loop import Loop
 from tests.support.examples import LONG
@@ -20,8 +20,6 @@ from tests.support.faces import Call
 
 PEOPLE = ("Ada", "Byron", "King", "Babbage")
 WHEN = ("2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", None)
-OWN_TO_A_COPY = frozenset({"version", "sequence", "updated_at", "revision", "cursor"})
-"""Members of answers that count what a copy did, in the order in which it did it."""
 
 
 class Writer:
@@ -113,12 +111,6 @@ class Writer:
     def do_store_typed(self) -> None:
         kind = self.chance.choice(("wine", "flask", "bottle"))
         self.run("store", entities=[{"entity_type": kind, "name": "Ridge", "born": self.chance.randrange(3)}])
-
-
-def without_own(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: without_own(each) for name, each in value.items() if name not in OWN_TO_A_COPY}
-    return [without_own(each) for each in value] if isinstance(value, list) else value
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ time."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from graphmem.context import Services
 from graphmem.dump import pages, uniting
@@ -12,6 +13,9 @@ from graphmem.dump.restoring import RestoreResult
 from graphmem.writing.state import LockedOwner
 from tests.support.dumps import wipe
 from tests.support.event_loop import Loop
+
+OWN_TO_A_COPY = frozenset({"version", "sequence", "updated_at", "revision", "cursor"})
+"""Members of answers that count what a copy did, in the order in which it did it."""
 
 
 @dataclass
@@ -68,3 +72,9 @@ class Copies:
                 by_copy,
             )
         )
+
+
+def without_own(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_own(each) for name, each in value.items() if name not in OWN_TO_A_COPY}
+    return [without_own(each) for each in value] if isinstance(value, list) else value
