@@ -13,7 +13,7 @@ import inspect
 import math
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar, cast, get_args, get_type_hints
 
@@ -21,11 +21,12 @@ import orjson
 import structlog
 from pydantic import TypeAdapter
 
-from graphmem import tables
+from graphmem import errors, tables
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
 from graphmem.auth.credentials import CHECK_SECONDS
 from graphmem.auth.rates import RateClass, meter
+from graphmem.budgets import within_budget
 from graphmem.context import Context, Services
 from graphmem.database.driver import round_trips
 from graphmem.database.left_out import MET_DAMAGE, Damage, LeftOutEntity, noting
@@ -75,7 +76,7 @@ Function = Callable[[Context, A], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation(Generic[A]):
-    """An operation, as it is declared and as its function reads; ``operations/faces.toml`` tells the rest.
+    """An operation, as its row in ``operations/faces.toml`` declares it and as its function reads.
 
     Attributes:
         destructive: whether it takes something from what reads show: an entity, a value, a field. What is
@@ -87,7 +88,7 @@ class Operation(Generic[A]):
         heavy: whether it looks at far more than it answers, by queries of ``cost heavy``; such calls have a
             rate limit of their own.
         limited: whether calls count for rate limits. The probes of those who run the service do not.
-        rate: the class of its rate limit, if it has one that its scope does not tell.
+        rate: the name of the class of its rate limit, if it has one that its scope does not tell.
         takes_file: whether its arguments may hold a file, so that its body may be as large as
             that of the largest file.
         typed: whether it touches no entity type but those of the types and entities that its arguments name,
@@ -95,7 +96,8 @@ class Operation(Generic[A]):
             of its agent for every type.
         withheld: whether a writer in quarantine may call it: what it adds does not count meanwhile.
         errors: the errors that it raises beyond those of every operation.
-        statements: the most that its example, and a page of 100, runs, however much its owner has.
+        statements: the most that its example, and a page of 100, runs, however much its owner has; infinite
+            where their number grows with what its owner has. By default 2 of a read, 4 of a write.
         leaves_out: the member of its answer that lists damaged entities; empty if it has none.
         asked_by: the arguments that may be its question, if it tells what is known: it leaves receipts.
     """
@@ -113,20 +115,20 @@ class Operation(Generic[A]):
     public: bool = False
     heavy: bool = False
     limited: bool = True
-    rate: RateClass | None = None
+    rate: str = ""
     takes_file: bool = False
     typed: bool = False
     withheld: bool = False
     errors: tuple[type[GraphmemError], ...] = ()
     example: Mapping[str, Any] = field(default_factory=dict[str, Any])
     people: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    statements: int = 0
+    statements: float = 0
     function: Function[A]
     arguments: type[A]
     result: TypeAdapter[Any] = field(repr=False)
     answer_members: frozenset[str] = frozenset()
     leaves_out: str = ""
-    asked_by: tuple[str, ...] = ()
+    asked_by: Sequence[str] = ()
 
     @property
     def description(self) -> str:
@@ -144,8 +146,8 @@ class Operation(Generic[A]):
 
     @property
     def rate_class(self) -> RateClass:
-        if self.rate is not None:
-            return self.rate
+        if self.rate:
+            return RateClass(self.rate)
         if self.heavy:
             return RateClass.HEAVY
         return RateClass.READ if self.scope is Scope.READ else RateClass.WRITE
@@ -299,10 +301,6 @@ def _check_writer(actor: Actor, settings: Settings) -> None:
         raise AttributionRequired(current_tier=actor.tier, min_tier=settings.min_tier)
 
 
-UNBOUNDED: Final = 10**9
-"""The ``statements`` of an operation whose number of them grows with what its owner has."""
-
-
 async def _check_quarantine(services: Services, actor: Actor, name: str) -> None:
     writers = writers_of(actor.owner, actor.agent, actor.client, actor.by)
     reads = services.database.reads(actor.owner)
@@ -376,17 +374,11 @@ def _reworded(name: str, part: Any, face: Face) -> Any:
     return part
 
 
-def operation(
-    name: str, scope: Scope, *, statements: int | None = None, idempotent: bool = False,
-    errors: tuple[type[GraphmemError], ...] = (), **traits: Any,
-) -> Callable[[Function[A]], Function[A]]:  # fmt: skip
-    """Declare an operation. ``operations/faces.toml`` has its names, ``traits`` are fields of its class.
+def operation(name: str, scope: Scope) -> Callable[[Function[A]], Function[A]]:
+    """Declare an operation. Its row in ``operations/faces.toml`` has the other fields of its class, and how
+    its answer is kept within ``max_characters`` (:func:`graphmem.budgets.within_budget`).
 
     Its faces are those of which it has a name. A read is repeated where its answer would be torn or stale.
-
-    Args:
-        statements: by default 2 of a read, 4 of a write.
-        errors: the errors that it raises beyond those of every operation and :data:`_ERRORS_OF`.
 
     Raises:
         TypeError: the declaration is incomplete, or the name is taken.
@@ -402,18 +394,23 @@ def operation(
         faces = Face.REST | (Face.MCP if "tool" in row else Face(0)) | (Face.CLI if command else Face(0))
         if name in REGISTRY or not routes or ("reason" in row) is (faces is Face.ALL):
             raise TypeError(f"operation {name!r}: name taken, no route, or reason does not fit its faces")
-        if scope is Scope.READ and (traits.get("destructive") or idempotent):
+        if scope is Scope.READ and row.keys() & {"destructive", "idempotent"}:
             raise TypeError(f"operation {name!r}: a read is idempotent and not destructive by itself")
-        run = read_fresh(function) if scope is Scope.READ else function
+        budget, run = row.pop("budget", None), function
+        if budget is not None:
+            lists = budget.get("lists", ())
+            run = within_budget(lists, budget.get("is_page", False), is_receipt=scope is not Scope.READ)(run)
+        run = read_fresh(run) if scope is Scope.READ else run
         taken = hints["arguments"].model_fields
+        declared = [getattr(errors, each) for each in row.pop("errors", ())]
+        row.setdefault("statements", 2 if scope is Scope.READ else 4)
+        row.setdefault("idempotent", scope is Scope.READ)
         REGISTRY[name] = Operation(
             name=name, routes=routes, command=command, scope=scope, faces=faces,
-            statements=(2 if scope is Scope.READ else 4) if statements is None else statements,
-            idempotent=idempotent or scope is Scope.READ,
-            errors=(*errors, *(error for argument, error in _ERRORS_OF.items() if argument in taken)),
+            errors=(*declared, *(error for argument, error in _ERRORS_OF.items() if argument in taken)),
             function=run, arguments=hints["arguments"], result=TypeAdapter(hints["return"]),
             answer_members=members,
-            leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""), **row, **traits,
+            leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""), **row,
         )  # fmt: skip
         return run
 

@@ -11,7 +11,6 @@ from typing import Any, BinaryIO, Final, cast
 
 from graphmem.context import Context
 from graphmem.database.jobs import caller_is_gone
-from graphmem.errors import ObjectDamaged, ObjectMissing, ObjectStoreUnavailable, ParserUnconfined
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
 from graphmem.ingest.decoding import charset_of
 from graphmem.ingest.document import ParsedDocument, ParseFailed
@@ -24,8 +23,6 @@ from graphmem.reading.source_answers import SourceRow
 PROSE: Final = frozenset({"text", "html", "pdf", "docx", "pptx", "odt", "rtf"})
 """Formats of texts, of which rules know the title and the metadata alone. A language model reads them."""
 SCHEMAS_AT_ONCE: Final = 500  # schemas that one query reads
-READING_ERRORS: Final = (ParserUnconfined, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged)
-"""Why a source cannot be read, whatever its bytes are."""
 UNKNOWN = "unknown"  # the interpreter of a file that none could read
 
 
@@ -62,7 +59,7 @@ class Reading:
 
 async def reader_of(context: Context, source: SourceRow, interpreter: str | None) -> SourceReader:
     """Return who would read a source; only its format is looked for. Raises ReadingFailed: nobody reads it.
-    It raises :data:`READING_ERRORS` too: its bytes cannot be had."""
+    ParserUnconfined, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: its bytes cannot be had."""
     try:
         async with _file(context, source) as file:
             name = await parsing.format_of(file, source.declared_type, source.name or "", _terms(context))
@@ -77,7 +74,7 @@ async def document_of(
     context: Context, source: SourceRow, is_gone: Callable[[], Awaitable[bool]] = caller_is_gone
 ) -> ParsedDocument:
     """Return the text and the parts of a source, for a caller that waits. ParseFailed: it cannot be parsed.
-    It raises :data:`READING_ERRORS` too: its bytes cannot be had."""
+    ParserUnconfined, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: its bytes cannot be had."""
     async with _file(context, source) as file:
         terms = replace(_terms(context), is_gone=is_gone)
         return await parsing.parsed(file, source.declared_type, source.name or "", terms=terms)
@@ -91,7 +88,7 @@ async def read(
     context: Context, source: SourceRow, interpreter: str | None, config: Mapping[str, Any]
 ) -> Reading:
     """Parse a source and let an interpreter, by default that of its format, propose what it says. Raises
-    ReadingFailed: it cannot be parsed or interpreted. It raises :data:`READING_ERRORS` too."""
+    ReadingFailed: it cannot be parsed or interpreted; the other errors of :func:`document_of`."""
     reader = SourceReader(interpreter or UNKNOWN, "0")
     try:
         # What is stored of the file is of use to others than the caller.

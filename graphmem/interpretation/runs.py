@@ -124,7 +124,7 @@ async def interpret(
     same transaction. What callers say that they read stays.
 
     ``again``: interpret it once more, even so. ``key``: the idempotency key of the request;
-    Raises IdempotencyMismatch: another request had it. It raises :data:`READING_ERRORS` too.
+    Raises IdempotencyMismatch: another request had it. It raises those of a reading too.
     """
     config = dict(config or {})
     request = (source.source_id, interpreter, config, again)

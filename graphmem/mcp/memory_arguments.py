@@ -8,10 +8,10 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from graphmem.arguments import Arguments, NotBlank
+from graphmem.budgets import CHARACTERS_MINIMUM, MaxCharacters
+from graphmem.budgets.shortening import cut_text, greatest
 from graphmem.operations.relationship_changes import RELATIONSHIP_LIMIT
 from graphmem.operations.store import ENTITY_LIMIT
-from graphmem.reading.budgets import CHARACTERS_MINIMUM, MaxCharacters
-from graphmem.reading.shortening import cut_text, greatest
 
 QUERY_LIMIT = 2_048
 TEXT_LIMIT = 100_000  # characters of one observation

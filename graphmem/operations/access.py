@@ -9,11 +9,10 @@ from graphmem.arguments import Arguments, NoBool, NotBlank, Nothing
 from graphmem.auth import ALL_SCOPES, FIRST_CREDENTIAL, Actor, Method
 from graphmem.auth.accounts import Accounts, ApiKey
 from graphmem.context import Context
-from graphmem.errors import AccountConflict, Forbidden, KeyHasChildren, NotFound
+from graphmem.errors import Forbidden
 from graphmem.model import times
 from graphmem.model.attribution import described, is_writer_id
 from graphmem.reading import answers
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.registry import Scope, operation
 
@@ -86,7 +85,7 @@ class Me(TypedDict):
     storage: NotRequired[Storage]
 
 
-@operation("auth.whoami", Scope.READ, statements=0)
+@operation("auth.whoami", Scope.READ)
 async def who_am_i(context: Context, arguments: Nothing) -> Me:
     """Return the account that the caller acts for, its scopes, and how it authenticated."""
     actor = context.actor
@@ -107,7 +106,7 @@ async def who_am_i(context: Context, arguments: Nothing) -> Me:
     return answer
 
 
-@operation("auth.session", Scope.READ, statements=0)
+@operation("auth.session", Scope.READ)
 async def session_identity(context: Context, arguments: Nothing) -> NextWrite:
     """Return who the next write of this session will be attributed to, how far that is verified, and why."""
     return next_write(context.actor)
@@ -169,7 +168,7 @@ class CreatedKey(TypedDict):
     warnings: NotRequired[list[Warning]]
 
 
-@operation("keys.create", Scope.KEYS, sandbox=False, errors=(NotFound,))
+@operation("keys.create", Scope.KEYS)
 async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
     """Make an API key of the caller's account. Its secret is in this answer only.
 
@@ -205,8 +204,7 @@ class Keys(PageEnvelope):
     keys: list[Key]
 
 
-@operation("keys.list", Scope.READ, sandbox=False)
-@within_budget("keys", is_page=True)
+@operation("keys.list", Scope.READ)
 async def list_keys(context: Context, arguments: Paged) -> Keys:
     """List the API keys of the caller's account, with their last use to the minute."""
     keys = await Accounts(context.services.database).keys(context.actor.account)
@@ -220,7 +218,7 @@ class OneKey(Arguments):
     )
 
 
-@operation("keys.rotate", Scope.KEYS, sandbox=False, errors=(NotFound,))
+@operation("keys.rotate", Scope.KEYS)
 async def rotate_key(context: Context, arguments: OneKey) -> CreatedKey:
     """Put a new API key in the place of an old one, which is revoked. Its secret is in this answer only.
 
@@ -257,10 +255,7 @@ class RevokedKey(TypedDict):
     key: Key
 
 
-@operation(
-    "keys.revoke", Scope.WRITE, idempotent=True, sandbox=False,
-    errors=(NotFound, AccountConflict, KeyHasChildren),
-)  # fmt: skip
+@operation("keys.revoke", Scope.WRITE)
 async def revoke_key(context: Context, arguments: RevokeKey) -> RevokedKey:
     """Revoke an API key of the caller's account. No process accepts it after 5 seconds.
 

@@ -8,10 +8,9 @@ from typing_extensions import TypedDict
 from graphmem.arguments import Arguments, NotBlank
 from graphmem.auth.agent_grants import AgentGrant, Capability, GrantStatus
 from graphmem.context import Context
-from graphmem.errors import InvalidInput, NotFound
+from graphmem.errors import InvalidInput
 from graphmem.model.identity import normalise_type
 from graphmem.reading import answers
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.registry import REGISTRY, Scope, operation
 
@@ -63,7 +62,7 @@ class AgentGrantPage(PageEnvelope):
     grants: list[Grant]
 
 
-@operation("agents.grant", Scope.KEYS, sandbox=False, errors=(NotFound,))
+@operation("agents.grant", Scope.KEYS)
 async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
     """Narrow what an agent may do for the caller's account, by its key or by a subject of a trusted issuer.
 
@@ -87,8 +86,7 @@ async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
     return {"grant": _grant(await grants.create(context.actor, arguments.label, agent, capabilities))}
 
 
-@operation("agents.grants", Scope.READ, sandbox=False)
-@within_budget("grants", is_page=True)
+@operation("agents.grants", Scope.READ)
 async def list_grants(context: Context, arguments: Paged) -> AgentGrantPage:
     """List what agents may do for the caller's account."""
     grants = await context.services.agent_grants.of_account(context.actor.account)
@@ -104,7 +102,7 @@ class SuspendGrant(NameGrant):
     undo: bool = Field(default=False, description="Bring a suspended grant back.")
 
 
-@operation("agents.suspend", Scope.KEYS, idempotent=True, sandbox=False, errors=(NotFound,))
+@operation("agents.suspend", Scope.KEYS)
 async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswer:
     """Suspend a grant, or bring it back. In all processes it takes effect within 5 seconds."""
     status = "active" if arguments.undo else "suspended"
@@ -112,7 +110,7 @@ async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswe
     return {"grant": _grant(await grants.change(context.actor.account, arguments.grant_id, status))}
 
 
-@operation("agents.revoke", Scope.KEYS, idempotent=True, sandbox=False, errors=(NotFound,))
+@operation("agents.revoke", Scope.KEYS)
 async def revoke_grant(context: Context, arguments: NameGrant) -> GrantAnswer:
     """Revoke a grant for good. Its agent may do nothing in any process after 5 seconds."""
     grants = context.services.agent_grants

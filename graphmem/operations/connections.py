@@ -9,10 +9,8 @@ from typing_extensions import TypedDict
 from graphmem.arguments import Arguments, Spelled
 from graphmem.auth.grants import Grant, Grants
 from graphmem.context import Context
-from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.reading import answers
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.registry import Scope, operation
 
@@ -85,7 +83,6 @@ def _connection(grant: Grant) -> Connection:
 
 
 @operation("connections.list", Scope.READ)
-@within_budget("connections", is_page=True)
 async def list_connections(context: Context, arguments: Paged) -> Connections:
     """List the programs that may use the caller's account by OAuth."""
     grants = await Grants(context.services.database).connections(context.actor.account)
@@ -93,7 +90,7 @@ async def list_connections(context: Context, arguments: Paged) -> Connections:
     return {"connections": [_connection(grant) for grant in page], **envelope}
 
 
-@operation("connections.status", Scope.READ, errors=(NotFound,))
+@operation("connections.status", Scope.READ)
 async def connection_status(context: Context, arguments: ConnectionOrOwn) -> ConnectionStatus:
     """Say whether a program's connection is active, pending or expired."""
     grants, actor = Grants(context.services.database), context.actor
@@ -113,7 +110,7 @@ async def connection_status(context: Context, arguments: ConnectionOrOwn) -> Con
     }
 
 
-@operation("connections.revoke", Scope.WRITE, idempotent=True, sandbox=False, errors=(NotFound,))
+@operation("connections.revoke", Scope.WRITE)
 async def revoke_connection(context: Context, arguments: NameConnection) -> Removed:
     """End the connection of a program, with all its tokens. They stop working within 5 seconds."""
     grants = Grants(context.services.database, context.services.credentials)

@@ -6,9 +6,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EntityType, NoBool
+from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
 from graphmem.reading import answers, cursors
-from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.entity_pages import EntityRequest, Order, page
 from graphmem.reading.pages import LeavesOut
 from graphmem.registry import Scope, operation
@@ -58,8 +58,7 @@ class ContestedValues(LeavesOut, Budgeted):
     truncated: bool
 
 
-@operation("entities.contested", Scope.READ, statements=5, heavy=True)
-@within_budget("entities")
+@operation("entities.contested", Scope.READ)
 async def find_contested(context: Context, arguments: FindContested) -> ContestedValues:
     """List fields with another value that is not older than the shown one.
 

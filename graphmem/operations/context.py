@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from graphmem.arguments import Arguments, At, AtIngested, EntityId, EntityType, NoBool, ReadAs, Spelled, Text
+from graphmem.budgets import MaxCharacters, size
 from graphmem.context import Context
-from graphmem.errors import InvalidInput, NotFound
+from graphmem.errors import InvalidInput
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.budgets import MaxCharacters, size
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
 from graphmem.receipts.collected import tell
@@ -61,10 +61,7 @@ class RetrieveContext(Arguments):
     )
 
 
-@operation(
-    "context.retrieve", Scope.READ, statements=73, heavy=True, errors=(NotFound,),
-    asked_by=("question", "entity_id"),
-)  # fmt: skip
+@operation("context.retrieve", Scope.READ)
 async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:
     """Return what is known about a question or an entity, most useful first, within a budget.
 

@@ -19,27 +19,20 @@ from graphmem.copies.remote_copy import RemoteCopy, checked_url
 from graphmem.copies.stored_copies import Copy, CopySet, CopyStatus, Files
 from graphmem.dump import pages
 from graphmem.errors import (
-    ClockAhead,
     CopyRefused,
     CursorOfAnotherDatabase,
     InvalidInput,
-    NotFound,
-    ObjectMissing,
     PageDamaged,
-    ServiceUnreachable,
 )
 from graphmem.model import times
 from graphmem.model.fact_table import BY_NAME
 from graphmem.model.state_hash import EMPTY
 from graphmem.reading import answers, cursors
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, newest_page, newest_window, page_of
-from graphmem.registry import UNBOUNDED, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.settings import LOCAL_ACCOUNT
 from graphmem.storing.received_files import FileArguments, opened
 
-_ERRORS: Final = (CopyRefused, NotFound, ServiceUnreachable)
-_OF_PAGES: Final = (CopyRefused, PageDamaged)
 MEET: Final = "/copies/meet"
 _HINTS: Final[dict[CopyStatus | None, str]] = {
     None: "are both one memory? Then add `confirm`",
@@ -87,7 +80,7 @@ async def _memory(context: Context) -> Memory:
     return {"transactions": transactions, "entities": entities, "names": [name for _, name in names][:3]}
 
 
-@operation("copies.meet", Scope.COPY, sandbox=False, idempotent=True, errors=_ERRORS)
+@operation("copies.meet", Scope.COPY)
 async def meet(context: Context, arguments: Meet) -> Met:
     """Make this copy known to another one, which asks to exchange facts.
 
@@ -156,7 +149,7 @@ class Connected(TypedDict):
     hint: str
 
 
-@operation("copies.join", Scope.ADMIN, sandbox=False, errors=_ERRORS)
+@operation("copies.join", Scope.ADMIN)
 async def join(context: Context, arguments: Join) -> Connected:
     """Make this machine a copy of an account of another service; the caller's account must have no facts.
 
@@ -202,7 +195,7 @@ class Add(Connect):
     confirm: bool = Field(default=False, description="Both are one memory. Without it, both are only shown.")
 
 
-@operation("copies.add", Scope.ADMIN, sandbox=False, statements=10, errors=_ERRORS)
+@operation("copies.add", Scope.ADMIN)
 async def add(context: Context, arguments: Add) -> Connected:
     """Put two memories that both have facts together, or connect two copies of one set.
 
@@ -224,7 +217,7 @@ class OneCopy(Arguments):
     copy_id: CopyId = Field(description="Id of a copy, as the list has it.")
 
 
-@operation("copies.accept", Scope.WRITE, sandbox=False, idempotent=True, errors=(NotFound,))
+@operation("copies.accept", Scope.WRITE)
 async def accept(context: Context, arguments: OneCopy) -> OtherCopy:
     """Let another copy that asks exchange facts with this one, or one that is paused go on.
 
@@ -256,8 +249,7 @@ class CopyPage(PageEnvelope):
     behind_seconds: int | None
 
 
-@operation("copies.list", Scope.READ, sandbox=False)
-@within_budget("copies", is_page=True)
+@operation("copies.list", Scope.READ)
 async def list_copies(context: Context, arguments: Paged) -> CopyPage:
     """List the other copies of the caller's data, those that ask to be one, and how far the exchange is."""
     own = await stored_copies.of_account(context.services, context.actor)
@@ -279,7 +271,7 @@ class SyncedCopies(TypedDict):
     exchanges: list[Exchanged]
 
 
-@operation("copies.sync", Scope.WRITE, sandbox=False, statements=UNBOUNDED, idempotent=True)
+@operation("copies.sync", Scope.WRITE)
 async def sync(context: Context, arguments: Nothing) -> SyncedCopies:
     """Exchange facts with all copies now, and say what came of it. A service does so by itself."""
     own = await stored_copies.of_account(context.services, context.actor)
@@ -287,7 +279,7 @@ async def sync(context: Context, arguments: Nothing) -> SyncedCopies:
     return {"exchanges": [await exchanging.exchange(context.services, copy_id) for copy_id in called]}
 
 
-@operation("copies.pause", Scope.WRITE, sandbox=False, idempotent=True, errors=(NotFound,))
+@operation("copies.pause", Scope.WRITE)
 async def pause(context: Context, arguments: OneCopy) -> OtherCopy:
     """Pause the exchange with another copy: `graphmem copies accept` goes on with it where it was."""
     return await _with_status(context, arguments.copy_id, "paused")
@@ -303,7 +295,7 @@ class Left(TypedDict):
     removed: int
 
 
-@operation("copies.leave", Scope.WRITE, sandbox=False, idempotent=True)
+@operation("copies.leave", Scope.WRITE)
 async def leave(context: Context, arguments: Leave) -> Left:
     """Exchange no more facts with another copy, or with any. What was exchanged stays on both sides."""
     removed = await context.services.database.writes(None).one(
@@ -342,8 +334,7 @@ _SETTLE: Final = {
 _LostRow = tuple[str, str, str, str, int, str]
 
 
-@operation("copies.conflicts", Scope.READ, sandbox=False, heavy=True)
-@within_budget("conflicts", is_page=True)
+@operation("copies.conflicts", Scope.READ)
 async def list_conflicts(context: Context, arguments: Paged) -> LostPage:
     """List facts of which two copies have different ones, with what settles each.
 
@@ -387,10 +378,7 @@ async def _calling(context: Context, copy_id: str) -> tuple[CopySet, Copy]:
     return own, own.calling(copy_id)
 
 
-@operation(
-    "copies.facts", Scope.COPY, sandbox=False, statements=7, heavy=True, idempotent=True,
-    errors=(CopyRefused, CursorOfAnotherDatabase),
-)  # fmt: skip
+@operation("copies.facts", Scope.COPY)
 async def get_facts(context: Context, arguments: GetFacts) -> FactPage:
     """Return facts in the order of this database, for another copy: what came by that copy is left out."""
     own, calling = await _calling(context, arguments.copy_id)
@@ -426,10 +414,7 @@ class TakenFacts(TypedDict):
     missing_files: list[str]
 
 
-@operation(
-    "copies.take", Scope.COPY, sandbox=False, statements=UNBOUNDED, idempotent=True,
-    errors=(*_OF_PAGES, ClockAhead),
-)  # fmt: skip
+@operation("copies.take", Scope.COPY)
 async def take_facts(context: Context, arguments: TakeFacts) -> TakenFacts:
     """Take a page of facts of another copy: what is missing here is written, as a restore writes it.
 
@@ -464,7 +449,7 @@ class CopiedFile(TypedDict):
     data: NotRequired[str]
 
 
-@operation("copies.file", Scope.COPY, sandbox=False, idempotent=True, errors=(CopyRefused, ObjectMissing))
+@operation("copies.file", Scope.COPY)
 async def get_file(context: Context, arguments: GetFile) -> CopiedFile:
     """Return some bytes of a file, for another copy."""
     await _calling(context, arguments.copy_id)
@@ -482,7 +467,7 @@ class TakeFile(FileArguments):
     content_hash: Hash
 
 
-@operation("copies.take_file", Scope.COPY, sandbox=False, takes_file=True, idempotent=True, errors=_OF_PAGES)
+@operation("copies.take_file", Scope.COPY)
 async def take_file(context: Context, arguments: TakeFile) -> CopiedFile:
     """Take the bytes of a file of another copy, whose facts came before it."""
     await _calling(context, arguments.copy_id)

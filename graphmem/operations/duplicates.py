@@ -10,14 +10,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EntityId, EntityType, NoBool
+from graphmem.budgets import within_budget
 from graphmem.context import Context
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair, Proposals
 from graphmem.duplicates.similarity import Profile
-from graphmem.errors import NotFound
 from graphmem.model.fact_records import pair_of
 from graphmem.reading import answers, cursors
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
 from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import Reason, Writing, receipt_of, refusals, submit, transaction
@@ -88,7 +87,7 @@ class Duplicates(LeavesOut, PageEnvelope):
     hint: NotRequired[str]
 
 
-@operation("entities.duplicates", Scope.READ, statements=4, heavy=True, errors=(NotFound,))
+@operation("entities.duplicates", Scope.READ)
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
 
@@ -143,7 +142,7 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
         pairs = [pair for pair in pairs if pair.ids not in dismissed]
 
     # Comparing takes long, a page of the pairs does not: only that is made again to be shorter.
-    @within_budget("candidates")
+    @within_budget(["candidates"])
     async def page(context: Context, arguments: FindDuplicates) -> Duplicates:
         start = skip + arguments.offset
         end = start + arguments.limit
@@ -233,10 +232,7 @@ class DismissedDuplicates(TypedDict):
     replayed: bool
 
 
-@operation(
-    "entities.dismiss_duplicates", Scope.WRITE, statements=22, idempotent=True, sandbox=False,
-    errors=(NotFound,),
-)  # fmt: skip
+@operation("entities.dismiss_duplicates", Scope.WRITE)
 async def dismiss_duplicates(context: Context, arguments: DismissDuplicates) -> DismissedDuplicates:
     """Say that two entities are two: no list and no store proposes the pair as duplicates any more.
 

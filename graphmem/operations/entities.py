@@ -5,6 +5,7 @@ from typing import Any, NotRequired, cast
 from pydantic import Field
 
 from graphmem.arguments import At, AtIngested, EntityId, IncludeDeleted
+from graphmem.budgets import Sized
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import identity
@@ -12,7 +13,6 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, as_of, shaping
 from graphmem.reading.as_of import NOW, Clocks
-from graphmem.reading.budgets import Sized, within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, OneEntity, ProvenanceLevel, shaped
 from graphmem.reading.shared_rows import check_whole
@@ -27,8 +27,7 @@ class GetEntity(Sized):
     provenance: ProvenanceLevel = "ids"
 
 
-@operation("entities.get", Scope.READ, typed=True, errors=(NotFound,), asked_by=("entity_id",))
-@within_budget()
+@operation("entities.get", Scope.READ)
 @shaped()
 async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
     """Return one entity with its current snapshot and the provenance of each field."""
@@ -57,10 +56,7 @@ class Snapshot(OneEntity):
     hint: NotRequired[str]
 
 
-@operation(
-    "entities.snapshot", Scope.READ, statements=3, typed=True, errors=(NotFound,), asked_by=("entity_id",)
-)
-@within_budget()
+@operation("entities.snapshot", Scope.READ)
 @shaped()
 async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     """Return an entity's snapshot, current or as of a time, each field with the observation that set it.
@@ -104,8 +100,7 @@ class Provenance(PageEnvelope):
     places: NotRequired[list[QuotedPlace]]
 
 
-@operation("entities.provenance", Scope.READ, statements=3, errors=(NotFound,))
-@within_budget("observations", is_page=True)
+@operation("entities.provenance", Scope.READ)
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observations that set one field of a snapshot: time, source, place in the file, writer."""
     row = await as_of.entity(context, arguments.entity_id, Clocks(arguments.at, arguments.at_ingested))

@@ -7,12 +7,12 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import DryRun, EntityId, EntityType, Moment, Spelled, Text, invalid
+from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
-from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from graphmem.errors import InvalidInput, NotFound
 from graphmem.model import canonical, facts, identity, items, times
 from graphmem.model.items import ItemReader
 from graphmem.reading import answers
-from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
 from graphmem.search.lookup import find_exactly
 from graphmem.storing import acceptance
@@ -45,8 +45,7 @@ class CreatedObservation(Budgeted):
     store_warnings: list[dict[str, Any]]
 
 
-@operation("observations.create", Scope.WRITE, withheld=True, errors=(NotFound, StoreRefused))
-@within_budget(is_receipt=True)
+@operation("observations.create", Scope.WRITE)
 async def create_observation(context: Context, arguments: CreateObservation) -> CreatedObservation:
     """Add one observation to an existing entity; the answer has the entity's new snapshot.
 
@@ -134,8 +133,7 @@ class Corrected(Budgeted):
     store_warnings: list[dict[str, Any]]
 
 
-@operation("entities.correct", Scope.WRITE, typed=True, destructive=True, errors=(NotFound, StoreRefused))
-@within_budget(is_receipt=True)
+@operation("entities.correct", Scope.WRITE)
 async def correct(context: Context, arguments: Correct) -> Corrected:
     """Correct fields of an entity. A correction wins over all other observations.
 
@@ -195,7 +193,7 @@ class DeletionResult(TypedDict):
     replayed: bool
 
 
-@operation("entities.delete", Scope.WRITE, typed=True, destructive=True, idempotent=True, errors=(NotFound,))
+@operation("entities.delete", Scope.WRITE)
 async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
     """Delete an entity. It leaves every answer, keeps its history, and can be restored.
 
@@ -204,7 +202,7 @@ async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
     return await _turn(context, "entities.delete", arguments, "delete")
 
 
-@operation("entities.restore", Scope.WRITE, typed=True, idempotent=True, errors=(NotFound,))
+@operation("entities.restore", Scope.WRITE)
 async def restore_entity(context: Context, arguments: Turn) -> DeletionResult:
     """Restore a deleted entity, with all observations that were stored since the deletion."""
     return await _turn(context, "entities.restore", arguments, "restore")

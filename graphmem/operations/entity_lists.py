@@ -18,11 +18,9 @@ from graphmem.arguments import (
 )
 from graphmem.context import Context
 from graphmem.cypher import Way
-from graphmem.errors import NotFound
 from graphmem.model.comparison import Filter
 from graphmem.reading import answers, compared_pages, cursors, entity_pages, names_in_use
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS
 from graphmem.reading.pages import ByWriter, IndexedPageEnvelope, Paged
 from graphmem.reading.relationship_lookup import RelationshipType, meanings
@@ -124,11 +122,7 @@ class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
     passages: NotRequired[list[FoundPassage]]
 
 
-@operation(
-    "entities.query", Scope.READ, statements=8, typed=True, heavy=True, errors=(NotFound,),
-    asked_by=("search",),
-)  # fmt: skip
-@within_budget("entities", is_page=True)
+@operation("entities.query", Scope.READ)
 @shaped("entities")
 async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
     """List entities by type, time, relationship and values of fields, in any order.

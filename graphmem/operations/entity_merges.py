@@ -6,10 +6,9 @@ from typing import Annotated, ClassVar, Literal, NotRequired
 from pydantic import Field
 
 from graphmem.arguments import DryRun, EntityId, Spelled
+from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
-from graphmem.errors import NotFound
 from graphmem.model import facts, times
-from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
 from graphmem.storing import acceptance
 from graphmem.storing.withdrawal_changes import EntityChange, changes
@@ -67,10 +66,7 @@ class Merged(Budgeted):
     changes: NotRequired[list[EntityChange]]
 
 
-@operation(
-    "entities.merge", Scope.WRITE, destructive=True, idempotent=True, sandbox=False, errors=(NotFound,)
-)
-@within_budget(is_receipt=True)
+@operation("entities.merge", Scope.WRITE)
 async def merge_entities(context: Context, arguments: Merge) -> Merged:
     """Merge an entity into another. Afterwards both ids and names answer the target with the facts of both.
 
@@ -90,9 +86,7 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
     return {**_answer(receipt), "transaction_id": None, "dry_run": True, "changes": entities}
 
 
-@operation(
-    "entities.unmerge", Scope.WRITE, destructive=True, idempotent=True, sandbox=False, errors=(NotFound,)
-)
+@operation("entities.unmerge", Scope.WRITE)
 async def unmerge_entities(context: Context, arguments: Unmerge) -> Merged:
     """Undo a merge: the source is an entity of its own again, with all observations ever stored under it.
 

@@ -5,12 +5,11 @@ from typing import Annotated, Any, ClassVar, NotRequired, Self
 from pydantic import Field, model_validator
 
 from graphmem.arguments import Arguments, EntityId, EntityType, Moment, Previewed, Spelled, invalid
+from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
-from graphmem.errors import NotFound
 from graphmem.model import canonical, ids, times
 from graphmem.model.items import ItemReader
 from graphmem.operations.sources import SourceId
-from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
 from graphmem.storing import acceptance
 from graphmem.storing.withdrawal_changes import EntityChange, RelationshipChange, changes
@@ -113,11 +112,7 @@ class SplitResult(Budgeted):
     relationships: NotRequired[list[RelationshipChange]]
 
 
-@operation(
-    "entities.split", Scope.WRITE, statements=6, destructive=True, idempotent=True, sandbox=False,
-    errors=(NotFound,),
-)  # fmt: skip
-@within_budget(is_receipt=True)
+@operation("entities.split", Scope.WRITE)
 async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
     """Split an entity that holds the facts of two: the observations that fit count for another entity.
 
@@ -135,10 +130,7 @@ async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
     return {**await _answer(context, receipt), "split_at": times.render(receipt.recorded_at)}
 
 
-@operation(
-    "entities.unsplit", Scope.WRITE, statements=37, destructive=True, idempotent=True, sandbox=False,
-    errors=(NotFound,),
-)  # fmt: skip
+@operation("entities.unsplit", Scope.WRITE)
 async def unsplit_entity(context: Context, arguments: UnsplitEntity) -> SplitResult:
     """Undo a split: its observations count for the entity that they were stored for again.
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from graphmem.arguments import invalid
 from graphmem.context import Context
 from graphmem.database.jobs import caller_is_gone
-from graphmem.errors import FileNotParsed, ObjectStoreUnavailable, ParserUnconfined
+from graphmem.errors import FileNotParsed
 from graphmem.ingest.document import ParseFailed, TextPage, text_page
 from graphmem.ingest.parsing import Terms, parsed
 from graphmem.interpretation import InterpretedFile, interpret_stored
@@ -25,10 +25,7 @@ class ParseFile(TextWindow, received_files.FileArguments):
     """The arguments of ``files.parse``."""
 
 
-@operation(
-    "files.parse", Scope.READ, statements=0, heavy=True, takes_file=True,
-    errors=(FileNotParsed, ParserUnconfined, *received_files.FILE_ERRORS),
-)  # fmt: skip
+@operation("files.parse", Scope.READ)
 async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
     """Return the text of a file, and store nothing.
 
@@ -78,10 +75,7 @@ class StoredAlone(received_files.StoredFile, InterpretedFile):
     store_warnings: list[dict[str, Any]]
 
 
-@operation(
-    "store.unstructured", Scope.WRITE, statements=7, withheld=True, takes_file=True,
-    errors=(ObjectStoreUnavailable, *received_files.FILE_ERRORS),
-)  # fmt: skip
+@operation("store.unstructured", Scope.WRITE)
 async def store_unstructured(context: Context, arguments: StoreUnstructured) -> StoredAlone:
     """Store a file alone.
 

@@ -7,16 +7,15 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from graphmem.arguments import NotBlank, Spelled
+from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
-from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from graphmem.errors import InvalidInput, StoreRefused
 from graphmem.interpretation import interpret
-from graphmem.interpretation.readings import READING_ERRORS
 from graphmem.model import canonical, items, times
 from graphmem.model.items import Item, ItemReader
 from graphmem.operations.sources import SourceId
 from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelationship, WithItems, read_links
 from graphmem.reading import cursors, source_answers
-from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
 from graphmem.reading.source_answers import (
     KEYS,
@@ -81,10 +80,7 @@ class CreatedInterpretation(Budgeted):
     store_warnings: list[dict[str, Any]]
 
 
-@operation(
-    "interpretations.create", Scope.WRITE, statements=6, withheld=True, errors=(NotFound, StoreRefused)
-)
-@within_budget(is_receipt=True)
+@operation("interpretations.create", Scope.WRITE)
 async def create_interpretation(context: Context, arguments: CreateInterpretation) -> CreatedInterpretation:
     """Store what you read in a source: entities, relationships, and the place of each field in the file.
 
@@ -163,8 +159,7 @@ class Interpretations(IndexedPageEnvelope):
     interpretations: list[Interpretation]
 
 
-@operation("interpretations.list", Scope.READ, heavy=True)
-@within_budget("interpretations", is_page=True)
+@operation("interpretations.list", Scope.READ)
 async def list_interpretations(context: Context, arguments: ListInterpretations) -> Interpretations:
     """List interpretations, the newest first: of all sources, or of one; also those that wait or run.
 
@@ -195,8 +190,7 @@ class OneInterpretation(Interpretation, Budgeted):
     """One interpretation."""
 
 
-@operation("interpretations.get", Scope.READ, errors=(NotFound,))
-@within_budget()
+@operation("interpretations.get", Scope.READ)
 async def get_interpretation(context: Context, arguments: GetInterpretation) -> OneInterpretation:
     """Return one interpretation: its interpreter, how far it is, and what it made."""
     row = await source_answers.read_interpretation(context, arguments.interpretation_id)
@@ -228,8 +222,7 @@ class Reinterpreted(Interpretation, Budgeted):
     replayed: bool
 
 
-@operation("interpretations.run", Scope.WRITE, withheld=True, errors=(NotFound, *READING_ERRORS))
-@within_budget()
+@operation("interpretations.run", Scope.WRITE)
 async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted:
     """Interpret a file by rule: again, by another interpreter, or for the first time.
 

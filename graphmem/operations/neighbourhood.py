@@ -15,7 +15,6 @@ from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.reading import answers, as_of, cursors, shared_rows, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.current_relationships import current_page
 from graphmem.reading.cursors import Query
 from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, place_then, start_of
@@ -75,8 +74,7 @@ class NeighbourhoodPage(AsOf, Shaped, IndexedPageEnvelope):
     has_more: bool
 
 
-@operation("graph.neighborhood", Scope.READ, statements=20, heavy=True, errors=(NotFound,))
-@within_budget("relationships", "related_entities")
+@operation("graph.neighborhood", Scope.READ)
 @shaped("entity", "relationships", "related_entities")
 async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> NeighbourhoodPage:
     """Return the neighbours of an entity or a source: relationships, related entities, observations, sources.

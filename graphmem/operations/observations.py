@@ -16,10 +16,9 @@ from graphmem.arguments import (
 )
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
-from graphmem.errors import InvalidInput, NotFound
+from graphmem.errors import InvalidInput
 from graphmem.model import identity, times
 from graphmem.reading import answers, cursors, names_in_use
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import ByWriter, IndexedPageEnvelope, Page, Paged, written
 from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
@@ -82,8 +81,7 @@ class ObservationPage(IndexedPageEnvelope, Warned):
     version: NotRequired[int]
 
 
-@operation("observations.query", Scope.READ, heavy=True, errors=(NotFound,))
-@within_budget("observations", is_page=True)
+@operation("observations.query", Scope.READ)
 async def query_observations(context: Context, arguments: QueryObservations) -> ObservationPage:
     """List observations, newest first: of one entity, of a type, from a source, or all.
 
@@ -124,8 +122,7 @@ class EntityHistory(Paged):
     include_deleted: IncludeDeleted = False
 
 
-@operation("entities.history", Scope.READ, typed=True, heavy=True, errors=(NotFound,))
-@within_budget("observations", is_page=True)
+@operation("entities.history", Scope.READ)
 async def entity_history(context: Context, arguments: EntityHistory) -> History:
     """Return the observations of an entity, or of one of its fields, newest first.
 

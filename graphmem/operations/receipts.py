@@ -9,13 +9,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, EntityId, Moment
+from graphmem.budgets import Budgeted
 from graphmem.context import Context
 from graphmem.database.left_out import Json
 from graphmem.errors import GraphmemError, NotFound
 from graphmem.model import canonical, ids, times
 from graphmem.model.attribution import writer_key
 from graphmem.reading import answers, cursors
-from graphmem.reading.budgets import Budgeted, within_budget
 from graphmem.reading.pages import Name, Paged, PageEnvelope, newest_page, newest_window
 from graphmem.receipts import recording
 from graphmem.receipts.collected import Collected, Fact
@@ -154,8 +154,7 @@ class ReceiptPage(PageEnvelope):
     receipts: list[ReceiptSummary]
 
 
-@operation("receipts.list", Scope.READ, sandbox=False, heavy=True)
-@within_budget("receipts", is_page=True)
+@operation("receipts.list", Scope.READ)
 async def list_receipts(context: Context, arguments: ListReceipts) -> ReceiptPage:
     """List what was answered to whom: receipts of contexts, searches and look-ups, newest first.
 
@@ -208,7 +207,7 @@ class Receipt(ReceiptSummary):
     prov_json: NotRequired[dict[str, Any]]
 
 
-@operation("receipts.get", Scope.READ, heavy=True, sandbox=False, errors=(NotFound,))
+@operation("receipts.get", Scope.READ)
 async def get_receipt(context: Context, arguments: GetReceipt) -> Receipt:
     """Return what was answered, to the byte, and what became of each observation behind it."""
     row, (sent, facts, text) = await _read(context, arguments.receipt_id)
@@ -250,7 +249,7 @@ class Replay(ReceiptSummary):
     differences: list[AnswerDifference]
 
 
-@operation("receipts.replay", Scope.READ, statements=80, heavy=True, sandbox=False, errors=(NotFound,))
+@operation("receipts.replay", Scope.READ)
 async def replay_receipt(context: Context, arguments: NameReceipt) -> Replay:
     """Ask the question of a receipt again, and name each difference and its cause. It leaves no receipt.
 

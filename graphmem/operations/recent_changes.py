@@ -11,12 +11,11 @@ from graphmem.changes.change_feed import ChangeFeed
 from graphmem.changes.change_pages import NewestFirst
 from graphmem.changes.wanted_changes import ChangeAnswer
 from graphmem.context import Context
-from graphmem.errors import CursorOfAnotherDatabase, InvalidInput, NotFound, SubscriptionInactive
+from graphmem.errors import InvalidInput
 from graphmem.model import times
 from graphmem.operations.subscriptions import FollowChanges, changes_for
 from graphmem.reading import cursors, names_in_use
 from graphmem.reading.as_of import NOW
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope, start_of
 from graphmem.registry import Scope, operation
@@ -62,11 +61,7 @@ class ChangesPage(Warned, LeavesOut, PageEnvelope):
     changes_pending: NotRequired[bool]
 
 
-@operation(
-    "changes.list", Scope.READ, statements=60, heavy=True,
-    errors=(NotFound, CursorOfAnotherDatabase, SubscriptionInactive),
-)  # fmt: skip
-@within_budget("changes")
+@operation("changes.list", Scope.READ)
 async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
     """List what changed, the newest first: which entities, relationships, files and schemas, in which fields.
 

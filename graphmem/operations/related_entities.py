@@ -10,10 +10,8 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import At, AtIngested, Current, EntityId, NoBool, Spelled
 from graphmem.context import Context
-from graphmem.errors import NotFound
 from graphmem.reading import answers, as_of, cursors, shared_rows
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import ANSWERED_LIMIT
 from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, Paged, place_then, start_of
 from graphmem.reading.relationship_lookup import RelationshipType, followed_types
@@ -105,8 +103,7 @@ class RelatedPage(AsOf, Shaped, NamesDamaged, IndexedPageEnvelope):
     hubs: list[str]
 
 
-@operation("entities.related", Scope.READ, statements=24, heavy=True, errors=(NotFound,))
-@within_budget("entities", "relationships")
+@operation("entities.related", Scope.READ)
 @shaped("relationships", "entities")
 async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:
     """Return the entities within some steps of an entity by live relationships, each once, nearest first.

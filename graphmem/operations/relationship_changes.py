@@ -7,13 +7,12 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, DryRun, EntityId, FreeObject
+from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
-from graphmem.errors import NotFound, StoreRefused
 from graphmem.model import facts, ids, reduction
 from graphmem.operations.store import RELATIONSHIP_LIMIT
 from graphmem.reading import answers, as_of
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.relationship_lookup import RelationshipReference, key_of_id, written_keys
 from graphmem.registry import Scope, operation
 from graphmem.storing import acceptance
@@ -48,8 +47,7 @@ class CreatedRelationship(acceptance.StoredRelationship, Budgeted):
     store_warnings: list[dict[str, Any]]
 
 
-@operation("relationships.create", Scope.WRITE, typed=True, errors=(StoreRefused,))
-@within_budget(is_receipt=True)
+@operation("relationships.create", Scope.WRITE)
 async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
     """Create a relationship between two live entities. A deleted relationship is restored.
 
@@ -103,7 +101,7 @@ class CreatedRelationships(TypedDict):
     store_warnings: list[dict[str, Any]]
 
 
-@operation("relationships.create_many", Scope.WRITE, errors=(StoreRefused,))
+@operation("relationships.create_many", Scope.WRITE)
 async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
     """Create many relationships in one transaction: all or none."""
     raw = [item.model_dump() for item in arguments.relationships]
@@ -136,7 +134,7 @@ class TurnedRelationship(acceptance.StoredRelationship):
     replayed: bool
 
 
-@operation("relationships.delete", Scope.WRITE, destructive=True, idempotent=True, errors=(NotFound,))
+@operation("relationships.delete", Scope.WRITE)
 async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
     """Delete a relationship that never was. It leaves every answer, keeps its history, and can be restored.
 
@@ -145,7 +143,7 @@ async def delete_relationship(context: Context, arguments: TurnRelationship) -> 
     return await _turn(context, "relationships.delete", arguments, "delete")
 
 
-@operation("relationships.restore", Scope.WRITE, idempotent=True, errors=(NotFound,))
+@operation("relationships.restore", Scope.WRITE)
 async def restore_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
     """Restore a deleted relationship with its metadata."""
     return await _turn(context, "relationships.restore", arguments, "restore")

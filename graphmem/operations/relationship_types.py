@@ -9,7 +9,6 @@ from graphmem.arguments import Arguments, NotBlank
 from graphmem.context import Context
 from graphmem.errors import InvalidInput
 from graphmem.model import relationship
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import LeavesOut, Paged, PageEnvelope, page_of
 from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import Writing, receipt_of, submit, transaction
@@ -49,7 +48,7 @@ class RegisteredRelationshipType(RelationshipTypeEntry):
     created: bool
 
 
-@operation("relationship_types.register", Scope.ADMIN, idempotent=True, sandbox=False)
+@operation("relationship_types.register", Scope.ADMIN)
 async def register_relationship_type(
     context: Context, arguments: RegisterRelationshipType
 ) -> RegisteredRelationshipType:
@@ -86,7 +85,7 @@ class RenamedRelationshipType(TypedDict):
     replayed: bool
 
 
-@operation("relationship_types.rename", Scope.WRITE, sandbox=False)
+@operation("relationship_types.rename", Scope.WRITE)
 async def rename_relationship_type(
     context: Context, arguments: RenameRelationshipType
 ) -> RenamedRelationshipType:
@@ -148,7 +147,6 @@ class RelationshipTypePage(LeavesOut, PageEnvelope):
 
 
 @operation("relationship_types.list", Scope.READ)
-@within_budget("relationship_types", is_page=True)
 async def list_relationship_types(context: Context, arguments: ListRelationshipTypes) -> RelationshipTypePage:
     """List the relationship types: built-in and registered ones, and your own, each with your relationships.
 

@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 
 from graphmem.arguments import At, AtIngested, Current, EntityId, EntityType, IncludeDeleted
+from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
-from graphmem.errors import InvalidInput, NotFound
+from graphmem.errors import InvalidInput
 from graphmem.model import times
 from graphmem.reading import answers, cursors, pages, relationship_lookup
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.current_relationships import current_page
 from graphmem.reading.pages import ByWriter
 from graphmem.reading.relationship_pages import EdgeRequest, relationship_page
@@ -66,10 +66,7 @@ class RelationshipPage(AsOf, pages.IndexedPageEnvelope, Shaped):
     related_entities: NotRequired[list[answers.Entity]]
 
 
-@operation(
-    "relationships.list", Scope.READ, statements=10, heavy=True, errors=(NotFound,), asked_by=("entity_id",)
-)
-@within_budget("relationships", is_page=True)
+@operation("relationships.list", Scope.READ)
 @shaped("relationships", "related_entities")
 async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:
     """List live relationships, newest first: of one entity, between two, of one type, or all.
@@ -162,8 +159,7 @@ class RelationshipAnswer(RelationshipThen, Budgeted):
     """A relationship, now or as of a time, within a size."""
 
 
-@operation("relationships.get", Scope.READ, statements=7, errors=(NotFound,))
-@within_budget()
+@operation("relationships.get", Scope.READ)
 async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipAnswer:
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
     clocks = Clocks(arguments.at, arguments.at_ingested)
@@ -185,8 +181,7 @@ class RelationshipHistory(RelationshipThen, pages.PageEnvelope):
     observations: list[answers.RelationshipObservation]
 
 
-@operation("relationships.snapshot", Scope.READ, statements=8, errors=(NotFound,))
-@within_budget("observations", is_page=True)
+@operation("relationships.snapshot", Scope.READ)
 async def relationship_snapshot(context: Context, arguments: GetRelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
     query = cursors.fingerprint(context, "relationships.snapshot", arguments)

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from graphmem import tables
 from graphmem.arguments import Arguments, NotBlank, Nothing
-from graphmem.auth.rates import RateClass, meter
+from graphmem.auth.rates import meter
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import ids, times
@@ -31,7 +31,7 @@ class TermsAnswer(Terms):
     closed_requests: list[str]
 
 
-@operation("sandbox.terms", Scope.READ, statements=0, public=True, errors=(NotFound,))
+@operation("sandbox.terms", Scope.READ)
 async def sandbox_terms(context: Context, arguments: Nothing) -> TermsAnswer:
     """Return the terms of this public sandbox: what it offers, what it refuses, and when it is wiped."""
     _check_sandbox(context)
@@ -87,7 +87,7 @@ class FiledReport(TypedDict):
     redaction_preview: RedactionPreview
 
 
-@operation("sandbox.report", Scope.WRITE, rate=RateClass.REPORT, errors=(NotFound,))
+@operation("sandbox.report", Scope.WRITE)
 async def report_abuse(context: Context, arguments: ReportAbuse) -> FiledReport:
     """Report abuse of this public sandbox to whoever runs it.
 
@@ -134,7 +134,7 @@ class ReportStatus(TypedDict):
     resolution_notes: str | None
 
 
-@operation("sandbox.report_status", Scope.READ, statements=0, errors=(NotFound,))
+@operation("sandbox.report_status", Scope.READ)
 async def report_status(context: Context, arguments: AskReport) -> ReportStatus:
     """Return what became of a report, for whoever has its access token."""
     _check_sandbox(context)

@@ -7,10 +7,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from graphmem.arguments import EntityId, EntityType, NoBool, Spelled
+from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
-from graphmem.errors import NotFound
 from graphmem.reading import schema_candidates
-from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.schema_candidates import Candidate, Recommendation
 from graphmem.registry import Scope, operation
 
@@ -36,8 +35,7 @@ class Analyzed(Budgeted):
     observations_analyzed: int
 
 
-@operation("schemas.analyze", Scope.READ, heavy=True, errors=(NotFound,))
-@within_budget()
+@operation("schemas.analyze", Scope.READ)
 async def analyze(context: Context, arguments: Analyze) -> Analyzed:
     """Find fields that are stored but not declared, each with the type that fits it.
 
@@ -82,8 +80,7 @@ class Recommended(Budgeted):
     observations_analyzed: int
 
 
-@operation("schemas.recommend", Scope.READ, heavy=True, errors=(NotFound,))
-@within_budget()
+@operation("schemas.recommend", Scope.READ)
 async def recommend(context: Context, arguments: Recommend) -> Recommended:
     """Recommend changes to the schema of an entity type, from its newest 2,000 observations.
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from graphmem.arguments import EntityType, NotBlank, Spelled
+from graphmem.budgets import Budgeted, MaxCharacters, Sized
 from graphmem.context import Context
 from graphmem.database.left_out import as_read
 from graphmem.errors import NotFound, SchemaRefused, StoreRefused
@@ -15,7 +16,6 @@ from graphmem.model import schema
 from graphmem.model.schema import Change, Issue, SchemaDocument, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.as_of import NOW
-from graphmem.reading.budgets import Budgeted, MaxCharacters, Sized, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged, start_of
 from graphmem.registry import Scope, operation
 from graphmem.storing.acceptance import Writing, receipt_of, refusals, submit, transaction
@@ -48,7 +48,6 @@ class SchemaPage(IndexedPageEnvelope):
 
 
 @operation("schemas.list", Scope.READ)
-@within_budget("schemas", is_page=True)
 async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     """List the stored and the registered entity types, each with its fields and its number of entities."""
     query = cursors.fingerprint(context, "schemas.list", arguments)
@@ -85,8 +84,7 @@ class SchemaAnswer(schema_rows.Schema, Budgeted):
     """The schema of one entity type, within a size."""
 
 
-@operation("schemas.get", Scope.READ, errors=(NotFound,))
-@within_budget()
+@operation("schemas.get", Scope.READ)
 async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
     """Return the schema of one entity type: its fields, what identifies an entity, and its versions.
 
@@ -165,8 +163,7 @@ with warnings.catch_warnings():
         ] = None
 
 
-@operation("schemas.register", Scope.WRITE, destructive=True, sandbox=False, errors=(SchemaRefused,))
-@within_budget(is_receipt=True)
+@operation("schemas.register", Scope.WRITE)
 async def register_schema(context: Context, arguments: RegisterSchema) -> SchemaChanged:
     """Register the schema of an entity type; from now on snapshots of the type follow it.
 
@@ -251,11 +248,7 @@ _SETTINGS = [name for name in UpdateSchema.model_fields if name not in _NO_SETTI
 """The arguments that stand in the document of a schema as they are."""
 
 
-@operation(
-    "schemas.update", Scope.WRITE, destructive=True, idempotent=True, sandbox=False,
-    errors=(SchemaRefused, NotFound),
-)  # fmt: skip
-@within_budget(is_receipt=True)
+@operation("schemas.update", Scope.WRITE)
 async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChanged:
     """Add fields to the schema of an entity type, remove fields, or change what identifies an entity.
 

@@ -19,11 +19,11 @@ from graphmem.arguments import (
     Text,
     TypeFilters,
 )
+from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, Paged, start_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Scope, operation
@@ -52,8 +52,7 @@ class FoundEntities(LookupHits, AsOf, IndexedPageEnvelope):
     total: int  # pyright: ignore[reportGeneralTypeIssues]
 
 
-@operation("entities.find", Scope.READ, statements=5, heavy=True, asked_by=("identifier",))
-@within_budget("entities", is_page=True)
+@operation("entities.find", Scope.READ)
 @shaped("entities", "resembling")
 async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     """Find entities by an id, an identifier, a name, words, or a description.
@@ -189,8 +188,7 @@ class Explanation(NamesDamaged, Budgeted):
     understood: NotRequired[search_results.Understood]
 
 
-@operation("search.explain", Scope.READ, statements=3, heavy=True)
-@within_budget("entities")
+@operation("search.explain", Scope.READ)
 async def explain_search(context: Context, arguments: ExplainSearch) -> Explanation:
     """Explain a search: which strategies ran, what each of them found, and how the answer was ordered.
 

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from graphmem import __version__
 from graphmem.arguments import Nothing
 from graphmem.auth.shared_account import ACCOUNT_NAME, SandboxState
+from graphmem.budgets import Budgeted, Sized
 from graphmem.checking.stretch import Report
 from graphmem.context import Context, Services
 from graphmem.database.left_out import Json
@@ -20,11 +21,10 @@ from graphmem.model import times
 from graphmem.model.attribution import described
 from graphmem.model.state_hash import EMPTY
 from graphmem.reading import answers
-from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.reading.cursors import refused
 from graphmem.reading.pages import Indexed
 from graphmem.reading.snapshot_check import audit_within
-from graphmem.registry import UNBOUNDED, Scope, operation
+from graphmem.registry import Scope, operation
 from graphmem.sandbox import terms
 from graphmem.sandbox.reports import keyed_hash
 from graphmem.search.search_copies import SearchCopies
@@ -42,7 +42,7 @@ class Health(TypedDict):
     search_ready: bool
 
 
-@operation("server.health", Scope.READ, statements=0, limited=False, public=True)
+@operation("server.health", Scope.READ)
 async def health(context: Context, arguments: Nothing) -> Health:
     """Say that the process lives, and whether its database answers.
 
@@ -52,7 +52,7 @@ async def health(context: Context, arguments: Nothing) -> Health:
     return _health(context, "down" if await context.services.availability.error() else "up")
 
 
-@operation("server.ready", Scope.READ, statements=1, limited=False, public=True)
+@operation("server.ready", Scope.READ)
 async def ready(context: Context, arguments: Nothing) -> Health:
     """Say whether the service can answer requests; 503 while its database does not answer or is starting.
 
@@ -101,7 +101,7 @@ class ServerInfo(TypedDict):
     sandbox_notice: NotRequired[str | None]
 
 
-@operation("server.info", Scope.READ, statements=0, public=True)
+@operation("server.info", Scope.READ)
 async def info(context: Context, arguments: Nothing) -> ServerInfo:
     """Return the server's version and mode, and the addresses of its REST API, MCP and OpenAPI document."""
     settings = context.services.settings
@@ -187,8 +187,7 @@ observations, the last one of each writer the agent, the client, the attribution
 """
 
 
-@operation("server.stats", Scope.READ, statements=2)
-@within_budget()
+@operation("server.stats", Scope.READ)
 async def stats(context: Context, arguments: CountStats) -> Stats:
     """Count entities, observations and relationships by type, the events of the timeline, and who wrote."""
     (
@@ -276,10 +275,7 @@ class SnapshotHealth(Budgeted):
     next_cursor: NotRequired[str]
 
 
-@operation(
-    "server.check_snapshots", Scope.WRITE, statements=UNBOUNDED, heavy=True, idempotent=True, sandbox=False
-)
-@within_budget(is_receipt=True)
+@operation("server.check_snapshots", Scope.WRITE)
 async def check_snapshots(context: Context, arguments: CheckSnapshots) -> SnapshotHealth:
     """Derive every snapshot again from its observations, and compare it with the stored one.
 

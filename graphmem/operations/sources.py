@@ -10,15 +10,16 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, At, AtIngested, EntityId, NoBool, NotBlank, ReadAs, Spelled, Text
 from graphmem.auth.file_urls import SECONDS_DEFAULT, SECONDS_MAX, FileUrls
+from graphmem.budgets import Budgeted, Sized, size
+from graphmem.budgets.shortening import greatest
 from graphmem.context import Context
 from graphmem.errors import FileNotParsed, InvalidInput, NotFound, SourceAmbiguous
 from graphmem.ingest.document import ParsedDocument, ParseFailed, TextPage, text_page
-from graphmem.interpretation.readings import READING_ERRORS, document_of
+from graphmem.interpretation.readings import document_of
 from graphmem.model import times
 from graphmem.model.ids import SOURCE_ID
 from graphmem.reading import answers, as_of, cursors, source_answers
 from graphmem.reading.as_of import NOW, AsOf, Clocks
-from graphmem.reading.budgets import Budgeted, Sized, size, within_budget
 from graphmem.reading.pages import (
     ByWriter,
     IndexedPageEnvelope,
@@ -28,7 +29,6 @@ from graphmem.reading.pages import (
     newest_window,
     written,
 )
-from graphmem.reading.shortening import greatest
 from graphmem.registry import Scope, operation
 from graphmem.search import passage_search, written_identifiers
 from graphmem.search.passage_search import FoundPassage
@@ -109,8 +109,7 @@ class SourcePage(IndexedPageEnvelope):
     sources: list[source_answers.Source]
 
 
-@operation("sources.list", Scope.READ, heavy=True)
-@within_budget("sources", is_page=True)
+@operation("sources.list", Scope.READ)
 async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
     """List the files that were stored, the newest first, by their names and texts, or by mime type.
 
@@ -160,8 +159,7 @@ class FoundInSources(AsOf, LeavesOut, Budgeted):
     hint: NotRequired[str]
 
 
-@operation("sources.search", Scope.READ, heavy=True, errors=(NotFound,))
-@within_budget("passages")
+@operation("sources.search", Scope.READ)
 async def search_sources(context: Context, arguments: SearchSources) -> FoundInSources:
     """Search the text of files: answer passages with file, page or line, a quotation, and what they mention.
 
@@ -208,8 +206,7 @@ class OneSource(source_answers.Source, Budgeted):
     document: NotRequired[TextPage]
 
 
-@operation("sources.get", Scope.READ, errors=(NotFound, FileNotParsed, *READING_ERRORS))
-@within_budget()
+@operation("sources.get", Scope.READ)
 async def get_source(context: Context, arguments: GetSource) -> OneSource:
     """Return what is known of one file: its hash, size and mime type, and the names it was stored under.
 
@@ -275,7 +272,7 @@ class FileUrl(TypedDict):
     expires_at: str
 
 
-@operation("sources.url", Scope.READ, statements=3, heavy=True, errors=(NotFound, SourceAmbiguous))
+@operation("sources.url", Scope.READ)
 async def get_file_url(context: Context, arguments: GetFileUrl) -> FileUrl:
     """Return a URL of a file: whoever has it may fetch the file until it expires, without a credential."""
     source = await _named_source(context, arguments.path)

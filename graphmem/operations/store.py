@@ -6,18 +6,17 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field, model_validator
 
 from graphmem.arguments import OBJECT_OR_TEXT, Arguments, FreeObject, NoBool, Previewed, invalid
+from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
 from graphmem.duplicates import duplicate_pages
-from graphmem.errors import ObjectStoreUnavailable, StoreRefused, VersionConflict
 from graphmem.foreign_arguments import own_shape
 from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import items
 from graphmem.model.items import ItemReader
 from graphmem.model.links import Link
-from graphmem.reading.budgets import Budgeted, Sized, within_budget
 from graphmem.registry import Scope, operation
 from graphmem.storing import acceptance
-from graphmem.storing.received_files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
+from graphmem.storing.received_files import StoredFile, WithFile, received, stored_file
 
 ENTITY_LIMIT = 1_000
 RELATIONSHIP_LIMIT = 2_000
@@ -105,11 +104,7 @@ class Stored(StoredFile, InterpretedFile, Budgeted):
     hint: NotRequired[str]
 
 
-@operation(
-    "store", Scope.WRITE, statements=6, typed=True, withheld=True, takes_file=True,
-    errors=(StoreRefused, VersionConflict, ObjectStoreUnavailable, *FILE_ERRORS),
-)  # fmt: skip
-@within_budget(is_receipt=True)
+@operation("store", Scope.WRITE)
 async def store(context: Context, arguments: Store) -> Stored:
     """Store observations of entities, and relationships between them: the whole request, or nothing.
 

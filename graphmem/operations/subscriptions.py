@@ -17,12 +17,11 @@ from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.changes.stored_subscriptions import Delivery, Subscription, SubscriptionStatus
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context, Services
-from graphmem.errors import Forbidden, InvalidDelivery, NotFound
+from graphmem.errors import Forbidden, InvalidDelivery
 from graphmem.model import canonical
 from graphmem.model.identity import NAME_LIMIT
 from graphmem.operations.entity_lists import QueryEntities
 from graphmem.reading import answers
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import ByWriter, Paged, PageEnvelope, page_of
 from graphmem.registry import Scope, operation
 from graphmem.search import standing_queries
@@ -129,7 +128,7 @@ class Subscribed(TypedDict):
     webhook_secret: NotRequired[str]
 
 
-@operation("subscriptions.add", Scope.WRITE, sandbox=False, errors=(InvalidDelivery, NotFound))
+@operation("subscriptions.add", Scope.WRITE)
 async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
     """Subscribe to what changes from now on: by signed requests to a URL, or on the event stream.
 
@@ -226,7 +225,7 @@ class Unsubscribed(TypedDict):
     subscription_id: str
 
 
-@operation("subscriptions.remove", Scope.WRITE, sandbox=False, errors=(NotFound,))
+@operation("subscriptions.remove", Scope.WRITE)
 async def unsubscribe(context: Context, arguments: NameSubscription) -> Unsubscribed:
     """Remove a subscription. What is being sent at this moment still arrives."""
     await stored_subscriptions.remove(context, arguments.subscription_id)
@@ -260,8 +259,7 @@ class SubscriptionPage(PageEnvelope):
     subscriptions: list[SubscriptionAnswer]
 
 
-@operation("subscriptions.list", Scope.READ, sandbox=False)
-@within_budget("subscriptions", is_page=True)
+@operation("subscriptions.list", Scope.READ)
 async def list_subscriptions(context: Context, arguments: Paged) -> SubscriptionPage:
     """List the subscriptions of the caller's account: whether each is active, and what failed last."""
     subscriptions = await stored_subscriptions.of_account(context)

@@ -22,7 +22,6 @@ from graphmem.model import times
 from graphmem.model.reduction import Stale
 from graphmem.reading import cursors, names_in_use, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import NEWEST, ByWriter, IndexedPageEnvelope, Page, Paged, first_of, start_of
 from graphmem.reading.timeline_pages import Event, EventRequest, EventRow
@@ -69,11 +68,7 @@ class TimelinePage(AsOf, Warned, IndexedPageEnvelope):
     types_pending: NotRequired[list[str]]
 
 
-@operation(
-    # As of a time: up to 7 statements for each 100 of 2,000 entities.
-    "timeline.list", Scope.READ, statements=150, errors=(NotFound,),
-)  # fmt: skip
-@within_budget("events")
+@operation("timeline.list", Scope.READ)
 async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePage:
     """List timeline events, the latest first: of all entities, of one type, of one entity, or of one file.
 
@@ -139,7 +134,7 @@ class FoundEvent(AsOf):
     event: Event
 
 
-@operation("timeline.get", Scope.READ, statements=5, errors=(NotFound,))
+@operation("timeline.get", Scope.READ)
 async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     """Return one timeline event, now or as of a time, with its field and its observation.
 

@@ -9,7 +9,7 @@ from graphmem.arguments import Moment, MomentBefore, NoBool, Spelled
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.grants import Grants
 from graphmem.context import Context
-from graphmem.errors import InvalidInput, NotFound, WriterQuarantined
+from graphmem.errors import InvalidInput, NotFound
 from graphmem.model import ids, times
 from graphmem.model.attribution import agent_row, writer_key
 from graphmem.model.membership import SubjectKind
@@ -24,7 +24,6 @@ from graphmem.writing import WithdrawalRequest
 from graphmem.writing.withdrawing import QuarantineRequest, SubjectChange
 
 UNDO_LIMIT = 100  # transactions that one call undoes
-_ERRORS = (NotFound, WriterQuarantined)
 
 TransactionId = Annotated[str, Field(max_length=100, description="Id of a transaction (txn_…).")]
 
@@ -41,10 +40,7 @@ class SourceChange(WithdrawalResult):
     source_id: str
 
 
-@operation(
-    "sources.withdraw", Scope.WRITE, statements=18, destructive=True, idempotent=True, sandbox=False,
-    errors=(NotFound,),
-)  # fmt: skip
+@operation("sources.withdraw", Scope.WRITE)
 async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceChange:
     """Withdraw a file: nothing that was stored with it counts any more. It can be reinstated.
 
@@ -56,7 +52,7 @@ async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceCh
     return {"source_id": arguments.source_id, **answer}
 
 
-@operation("sources.reinstate", Scope.WRITE, idempotent=True, sandbox=False, errors=(NotFound,))
+@operation("sources.reinstate", Scope.WRITE)
 async def reinstate_source(context: Context, arguments: ChangeSource) -> SourceChange:
     """Reinstate a withdrawn file: what was stored with it counts again, before and since the withdrawal.
 
@@ -78,10 +74,7 @@ class InterpretationChange(WithdrawalResult):
     interpretation_id: str
 
 
-@operation(
-    "interpretations.withdraw", Scope.WRITE, statements=16, destructive=True, idempotent=True, sandbox=False,
-    errors=(NotFound,),
-)  # fmt: skip
+@operation("interpretations.withdraw", Scope.WRITE)
 async def withdraw_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
     """Withdraw one reading of a file: nothing that it observed counts any more. It can be reinstated.
 
@@ -92,7 +85,7 @@ async def withdraw_interpretation(context: Context, arguments: ChangeInterpretat
     return {"interpretation_id": arguments.interpretation_id, **answer}
 
 
-@operation("interpretations.reinstate", Scope.WRITE, idempotent=True, sandbox=False, errors=(NotFound,))
+@operation("interpretations.reinstate", Scope.WRITE)
 async def reinstate_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
     """Reinstate a withdrawn interpretation: what it observed counts again, unless its file is withdrawn."""
     subject = ("interpretation", arguments.interpretation_id)
@@ -133,10 +126,7 @@ class ChangeWriting(OneWriter):
         return "writing", ids.writing_id(self.writer, self.since or 0, until)
 
 
-@operation(
-    "writings.withdraw", Scope.WRITE, statements=16, destructive=True, idempotent=True, sandbox=False,
-    errors=_ERRORS,
-)  # fmt: skip
+@operation("writings.withdraw", Scope.WRITE)
 async def withdraw_writings(context: Context, arguments: ChangeWriting) -> WithdrawalResult:
     """Withdraw what one writer wrote, or one transaction: it counts no more. It can be reinstated.
 
@@ -148,7 +138,7 @@ async def withdraw_writings(context: Context, arguments: ChangeWriting) -> Withd
     return await change(context, "writings.withdraw", arguments, "exclude", arguments.subject)
 
 
-@operation("writings.reinstate", Scope.WRITE, statements=16, idempotent=True, sandbox=False, errors=_ERRORS)
+@operation("writings.reinstate", Scope.WRITE)
 async def reinstate_writings(context: Context, arguments: ChangeWriting) -> WithdrawalResult:
     """Reinstate what was withdrawn by writer or transaction: give the same arguments as to withdraw it."""
     return await change(context, "writings.reinstate", arguments, "include", arguments.subject)
@@ -166,10 +156,7 @@ class ChangeQuarantine(OneWriter):
         return self
 
 
-@operation(
-    "agents.quarantine", Scope.WRITE, statements=7, destructive=True, idempotent=True, sandbox=False,
-    errors=_ERRORS,
-)  # fmt: skip
+@operation("agents.quarantine", Scope.WRITE)
 async def quarantine(context: Context, arguments: ChangeQuarantine) -> WithdrawalResult:
     """Keep what a writer writes from now on apart: it is stored, and does not count until it is released.
 
@@ -180,7 +167,7 @@ async def quarantine(context: Context, arguments: ChangeQuarantine) -> Withdrawa
     return await _quarantined(context, "agents.quarantine", arguments, is_released=False)
 
 
-@operation("agents.release", Scope.WRITE, statements=7, idempotent=True, sandbox=False, errors=_ERRORS)
+@operation("agents.release", Scope.WRITE)
 async def release(context: Context, arguments: ChangeQuarantine) -> WithdrawalResult:
     """End the quarantine of a writer: what it wrote meanwhile counts, and so does what it writes next."""
     return await _quarantined(context, "agents.release", arguments, is_released=True)
@@ -291,7 +278,7 @@ class UndoResult(WithdrawalResult):
     kept: NotRequired[list[str]]
 
 
-@operation("undo", Scope.WRITE, statements=16, destructive=True, sandbox=False, errors=_ERRORS)
+@operation("undo", Scope.WRITE)
 async def undo(context: Context, arguments: Undo) -> UndoResult:
     """Take back the caller's own newest transaction, the `last` ones, those `since` a time, or one by its id.
 

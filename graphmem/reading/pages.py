@@ -9,12 +9,12 @@ from typing_extensions import TypedDict
 
 from graphmem import cypher
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, NotBlank, Offset, Total
+from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
 from graphmem.database.left_out import LeftOutEntity, as_read
 from graphmem.model.attribution import writer_key
 from graphmem.reading import cursors
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.budgets import Budgeted, Sized
 from graphmem.reading.cursors import Cursor, Query
 
 T = TypeVar("T")

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Final, Literal, NotRequired, cast
 from pydantic import Field
 
 from graphmem.arguments import Arguments
+from graphmem.budgets import A, Answer, Answering, Budgeted, T
 from graphmem.context import Context
 from graphmem.errors import InvalidInput
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading import answers, names_in_use
-from graphmem.reading.budgets import A, Answer, Answering, Budgeted, T
 from graphmem.reading.names_in_use import Warned
 
 OBSERVATIONS_LIMIT: Final = 1_000  # observations that a list holds for the provenance of its entities

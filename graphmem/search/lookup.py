@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, NotRequired, cast
 
+from graphmem.budgets import Budgeted
 from graphmem.context import Context
 from graphmem.fresh import read_fresh
 from graphmem.model import canonical
@@ -11,7 +12,6 @@ from graphmem.model.identity import CANONICAL_NAME, fold_text
 from graphmem.model.ids import ENTITY_ID
 from graphmem.model.schema import SchemaDocument
 from graphmem.reading import answers
-from graphmem.reading.budgets import Budgeted
 from graphmem.reading.pages import Indexed
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityRow, snapshot_of

@@ -114,11 +114,6 @@ TYPE_LIMIT: Final = 255
 CHUNK_BYTES: Final = 1 << 20
 BASE64_CHARACTERS: Final = 4 << 18  # characters of base64 that are decoded at once
 _EMPTY: Final = "the file is empty: give at least one byte"
-FILE_ERRORS: Final[tuple[type[errors.GraphmemError], ...]] = (
-    errors.FileContentInvalid, errors.FileEmpty, errors.FileUnreadable, errors.FileIsDirectory,
-    errors.FilePathRefused, errors.FileTooLarge, errors.SandboxDisabled,
-)  # fmt: skip
-"""What an operation that takes a file raises beyond the errors of every operation."""
 
 
 class Upload:
@@ -222,8 +217,8 @@ async def received(
 
 
 async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
-    """Return the file of arguments, which the caller closes, at its first byte; raises
-    :data:`FILE_ERRORS`."""
+    """Return the file of arguments, which the caller closes, at its first byte. Raises
+    FileContentInvalid, FileUnreadable, FilePathRefused, FileTooLarge, SandboxDisabled."""
     content = cast("str | Upload | None", arguments.file_content)
     settings = context.services.settings
     limit = settings.max_file_bytes
@@ -311,7 +306,7 @@ def decoded_size(characters: int, ending: bytes) -> int:
 
 
 def decoded(content: str | bytes | memoryview, limit: int) -> io.BytesIO:
-    """Return a file that is given in base64, at its first byte; raises :data:`FILE_ERRORS`."""
+    """Return a file that is given in base64, at its first byte. Raises FileContentInvalid, FileTooLarge."""
     ending = content[-2:]
     size = decoded_size(len(content), ending.encode() if isinstance(ending, str) else bytes(ending))
     if size > limit:

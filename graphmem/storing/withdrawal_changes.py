@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import NoBool, Previewed
+from graphmem.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.context import Context
 from graphmem.fresh import read_fresh
 from graphmem.model import canonical, reduction
@@ -15,7 +16,6 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import SubjectKind
 from graphmem.model.reduction import Winner
 from graphmem.reading import cursors
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.storing import acceptance
 from graphmem.writing import WithdrawalRequest
@@ -140,7 +140,7 @@ async def _plan(
     """Return a page of what a withdrawal would change: entities by id, then relationships by key. What would
     be shown as before is left out, so a page may have fewer items than its limit."""
 
-    @within_budget("entities", "relationships")
+    @within_budget(["entities", "relationships"])
     @read_fresh
     async def plan(context: Context, arguments: ChangeWithdrawal) -> WithdrawalResult:
         apart = ("idempotency_key", "reason", "dry_run", "commit")

@@ -49,9 +49,10 @@ def echo(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     answer.__annotations__ = {"arguments": Echoed, "return": Echo}
     row = {
         "routes": [f"{request.param} /echo"], "command": "", "reason": "a test", "example": {"color": "red"},
+        "statements": 0,
     }  # fmt: skip
     monkeypatch.setitem(tables.read("operations/faces"), "test.echo", row)
-    operation("test.echo", Scope.READ, statements=0)(answer)
+    operation("test.echo", Scope.READ)(answer)
     openapi.document.cache_clear()
     yield REGISTRY["test.echo"]
     del REGISTRY["test.echo"]

@@ -9,9 +9,8 @@ import orjson
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from graphmem.budgets import shortening, size
 from graphmem.model import canonical
-from graphmem.reading import shortening
-from graphmem.reading.budgets import size
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 VALUES = st.one_of(TEXTS, TEXTS.map(lambda text: text * 40), st.lists(st.integers(), max_size=200), st.none())

@@ -1,13 +1,14 @@
 """Answers within a number of characters: an agent's context is small.
 
-An operation whose answer may be large takes :class:`Sized` arguments and is decorated with
-:func:`within_budget`. A list that is too long is read again with a lower limit, so that its cursor goes on
-exactly after its last item. A single item that is too long has its longest values shortened.
+An operation whose answer may be large takes :class:`Sized` arguments, and its row in
+``operations/faces.toml`` says how the answer is kept within them (:func:`within_budget`). A list that is too
+long is read again with a lower limit, so that its cursor goes on exactly after its last item. A single item
+that is too long has its longest values shortened.
 """
 
 import functools
 import itertools
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, NotRequired, TypeVar, cast
 
 import orjson
@@ -15,10 +16,10 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NoBool
+from graphmem.budgets import shortening
 from graphmem.context import Context
 from graphmem.errors import InvalidInput
 from graphmem.model import canonical
-from graphmem.reading import shortening
 
 CHARACTERS_MINIMUM: Final = 500
 MaxCharacters = Annotated[
@@ -70,11 +71,11 @@ class Sized(Arguments):
         cls.model_rebuild(force=True)
 
 
-Answering = Callable[[Context, A], Coroutine[Any, Any, T]]  # a function of an operation
+Answering = Callable[[Context, A], Awaitable[T]]  # a function of an operation
 
 
 def within_budget(
-    *members: str, is_page: bool = False, is_receipt: bool = False
+    members: Sequence[str], is_page: bool = False, *, is_receipt: bool = False
 ) -> Callable[[Answering[A, T]], Answering[A, T]]:
     """Decorate an operation whose answer stays within ``max_characters`` where the request has it.
 
