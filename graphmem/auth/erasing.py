@@ -10,7 +10,7 @@ that was under way finds neither, and is refused (``owner/create.cypher``).
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from graphmem.auth.accounts import Accounts
@@ -57,7 +57,6 @@ class Erased:
     transactions: int = 0
     files: int = 0
     sealing_keys: int = 0
-    copies: list[str] = field(default_factory=list[str])  # the other copies, which keep theirs
 
 
 async def totals_of(database: Database, owner: str) -> Totals:
@@ -85,7 +84,6 @@ async def delete_with_data(
         raise AccountConflict(
             f"the data of the account {name} is never erased: it is that of this machine's user"
         )
-    copies = await database.reads(None).only("copy.names", list[tuple[str, str]], account_id=account.id)
     credentials = await accounts.close(name)
     await database.write("owner.close", account.owner, erased_at=times.now())
     if any(credentials):
@@ -94,7 +92,6 @@ async def delete_with_data(
     erased = await erase_closed(database, account.owner, progress, objects, keys)
     await accounts.delete(name)
     erased.keys, erased.grants = credentials
-    erased.copies = [called for _, called in copies]
     return erased
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from graphmem.auth.accounts import Account, Accounts
-    from graphmem.auth.erasing import Erased, Totals
+    from graphmem.auth.erasing import Totals
     from graphmem.settings import Settings
 
 T = TypeVar("T")
@@ -156,26 +156,29 @@ def with_totals(session: Session, name: str) -> tuple[Account, Totals, str]:
     return account, totals, ", ".join(f"{count:,} {what}" for what, count in totals.shown.items())
 
 
-def erase(session: Session, name: str, totals: Totals) -> dict[str, int]:
-    """Delete an account with its data, and draw the progress; return what was erased."""
+def erase(session: Session, name: str, totals: Totals) -> dict[str, Any]:
+    """Delete an account with its data, and draw the progress; return what was erased, and which other copies
+    were told."""
 
-    async def work(accounts: Accounts, chosen: Settings) -> Erased:
+    async def work(accounts: Accounts, chosen: Settings) -> dict[str, Any]:
         from graphmem.auth.erasing import delete_with_data
+        from graphmem.copies.erased_copies import tell_copies
         from graphmem.objects import new_object_store
         from graphmem.sealing import keys_of
         from graphmem.search.copy_files import CopyFiles
 
-        keys, owner = keys_of(chosen), (await accounts.by_name(name)).owner
+        keys, account = keys_of(chosen), await accounts.by_name(name)
         objects = new_object_store(chosen, keys)
         try:
+            copies = await tell_copies(accounts.database, account.id)
             with counted_task(f"erasing the data of {name}", sum(totals.shown.values())) as advance:
                 erased = await delete_with_data(accounts.database, name, advance, objects, keys)
-            CopyFiles(chosen.search_path, 0).erase(owner)
-            return erased
+            CopyFiles(chosen.search_path, 0).erase(account.owner)
+            return {**asdict(erased), **copies}
         finally:
             await objects.close()
 
-    return asdict(on_accounts(session, work))
+    return on_accounts(session, work)
 
 
 def _set_disabled(session: Session, name: str, disabled: bool) -> dict[str, Any]:

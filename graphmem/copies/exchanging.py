@@ -42,7 +42,7 @@ BACKOFF_SECONDS: Final = (5, 15, 30, 60)
 """Seconds before what failed is tried again; the last ones again and again."""
 LONGEST_SECONDS: Final = 300  # what is due later was noted before the clock was set back
 CONCURRENT_LIMIT: Final = 8  # copies with which a process exchanges facts at once
-FACTS, FILES = "/copies/facts", "/copies/files"
+MEET, FACTS, FILES = "/copies/meet", "/copies/facts", "/copies/files"
 FILE_PIECE_BYTES: Final = 4 << 20
 
 _ENDED: Final = (

@@ -33,7 +33,10 @@ from graphmem.registry import Scope, operation
 from graphmem.settings import LOCAL_ACCOUNT
 from graphmem.storing.received_files import FileArguments, opened
 
-MEET: Final = "/copies/meet"
+_ERASED: Final = (
+    "the data was erased there, and not here: `graphmem account delete NAME --with-data` erases it here too, "
+    "`graphmem copies leave` keeps it"
+)
 _HINTS: Final[dict[CopyStatus | None, str]] = {
     None: "are both one memory? Then add `confirm`",
     "active": "facts are exchanged while a service runs here: `graphmem copies list` says how far it is",
@@ -67,6 +70,7 @@ class Meet(Arguments):
     name: str = Field(default="", max_length=200, description="What it is called.")
     joins: bool = Field(default=False, description="Whether it has no facts yet.")
     looks: bool = Field(default=False, description="Whether it only asks what is here.")
+    erased: bool = Field(default=False, description="Whether its data is erased.")
 
 
 def _refused(reason: str) -> CopyRefused:
@@ -91,6 +95,10 @@ async def meet(context: Context, arguments: Meet) -> Met:
     set_id, own_id = await stored_copies.begin(services, actor)
     before = (await stored_copies.of_account(services, actor)).of_peer(arguments.copy_id)
     is_new = before is None or before.status == "asks"
+    if before is not None and arguments.erased:
+        before = await stored_copies.link(
+            services, actor, before.id, status="refused", last_error=_ERASED, due_at=None, token=None
+        )
     accepted = is_new and (arguments.joins or arguments.set_id == set_id)
     if is_new and not arguments.looks:
         status: CopyStatus = "active" if accepted else "asks"
@@ -163,7 +171,7 @@ async def join(context: Context, arguments: Join) -> Connected:
         raise _refused("this account has facts already: `graphmem copies add` is for that")
     async with RemoteCopy(url, arguments.key) as remote:
         name = arguments.name or platform.node()
-        met = await remote.ask("POST", MEET, copy_id=own_id, name=name, joins=True)
+        met = await remote.ask("POST", exchanging.MEET, copy_id=own_id, name=name, joins=True)
     joined = await services.database.writes(None).one(
         "copy.join", bool, account_id=actor.account, owner_id=met["owner"], set_id=met["set_id"],
         copy_id=own_id, source=url if arguments.read_only else "", state_hash=EMPTY,
@@ -206,7 +214,7 @@ async def add(context: Context, arguments: Add) -> Connected:
     set_id, own_id = await stored_copies.begin(services, actor)
     async with RemoteCopy(url, arguments.key) as remote:
         name, looks = arguments.name or platform.node(), not arguments.confirm
-        met = await remote.ask("POST", MEET, copy_id=own_id, set_id=set_id, name=name, looks=looks)
+        met = await remote.ask("POST", exchanging.MEET, copy_id=own_id, set_id=set_id, name=name, looks=looks)
     if met["owner"] != actor.owner:
         raise _refused("its data is of another owner: join it with an account that has no facts")
     status: CopyStatus = "active" if met["accepted"] else "asked"

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import json
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from graphmem.auth import ALL_SCOPES, Actor, Method
 from graphmem.auth.accounts import Accounts, actor_of
+from graphmem.cli.main import app
 from graphmem.context import Services
-from graphmem.copies import exchanging
+from graphmem.copies import exchanging, stored_copies
 from graphmem.copies.remote_copy import RemoteCopy
 from graphmem.dump import pages
 from graphmem.errors import (
@@ -32,9 +36,11 @@ from graphmem.operations import copies as operations
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings
 from tests.access.conftest import Instance
+from tests.support.commands import environment
 from tests.support.copies import without_own
 from tests.support.dumps import all_answers, store_rich_example, wipe
 from tests.support.event_loop import Loop
+from tests.support.faces import share_services
 from tests.support.service import Service, start, until_end
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
@@ -104,8 +110,9 @@ def here(loop: Loop, services: Services) -> Iterator[Callable[[], Side]]:
 
     yield make
     for side in made:
-        account = loop.run(accounts.by_name(side.actor.account_name))
-        wipe(loop, services, account.owner)
+        with contextlib.suppress(NotFound):
+            account = loop.run(accounts.by_name(side.actor.account_name))
+            wipe(loop, services, account.owner)
 
 
 def joined(side: Side, there: There, **arguments: Any) -> Side:
@@ -420,6 +427,30 @@ def test_an_exchange_is_paused_and_ended(there: There, here: Callable[[], Side])
         laptop("copies.pause", copy_id=copy["id"])
     assert laptop("copies.list")["set_id"] is None
     assert laptop.state[1] == 2
+
+
+def test_an_erasure_tells_the_copies(
+    there: There, here: Callable[[], Side], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop = joined(here(), there)
+    laptop("store", entities=[ADA])
+    laptop.exchange()
+    for name, url in {"unreachable": "http://127.0.0.1:9", "caller": None}.items():
+        link = stored_copies.link_new(
+            laptop.services, laptop.actor, None, f"copy_{name}", name, "active", url=url
+        )
+        laptop.loop.run(link)
+    share_services(monkeypatch, laptop.loop, laptop.services)
+    settings = laptop.services.settings
+    words = ["account", "delete", laptop.actor.account_name, "--with-data", "--yes", "--json"]
+    erased = CliRunner().invoke(app, words, env=environment(settings, settings.data_path))
+    answer = json.loads(erased.stdout)
+    assert (answer["transactions"], answer["copies_told"]) == (1, [there.url])
+    assert answer["copies_not_told"] == ["unreachable", "caller"]
+    # Nothing is erased there, and a person is told what to do.
+    (copy,) = there("copies.list")["copies"]
+    assert (copy["status"], there.state[1]) == ("refused", 1)
+    assert "the data was erased there, and not here" in copy["last_error"]
 
 
 def test_the_worker_exchanges_what_is_new_and_writes_nothing_else(

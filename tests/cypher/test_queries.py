@@ -56,7 +56,7 @@ NOT_PER_OWNER = {
     "receipt.drop",
     # Other copies belong to the instance, and each is of one account.
     *(f"copy.{each}" for each in ("begin", "claim", "join", "link", "local_owner", "note", "of_account")),
-    "copy.remove", "copy.waiting", "copy.names",
+    "copy.remove", "copy.waiting",
 }  # fmt: skip
 """May only shrink: every other query is bound to an owner, but for those of accounts (``OF_ACCOUNTS``)."""
 OF_ACCOUNTS = ("account.", "oauth.", "sandbox.", "secret.", "subscription.")
