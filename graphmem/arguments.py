@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
+from graphmem import tables
 from graphmem.errors import InvalidInput, UnknownField, validation_message
 from graphmem.model import canonical, identity, times
 from graphmem.text import spelling
@@ -68,13 +69,22 @@ class ReadAs:
 
 
 class Arguments(BaseModel):
-    """The arguments of an operation. Unknown names are refused, so that none is ignored silently."""
+    """The arguments of an operation. Unknown names are refused, so that none is ignored silently.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    ``arguments.toml`` describes the fields of each class.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
     filters_in: ClassVar[str] = "filters"
     instead: ClassVar[Mapping[str, str]] = {}
     """What to do instead, by the name of an argument that other services take."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        for name, text in tables.read("arguments").get(cls.__name__, {}).items():
+            cls.__pydantic_fields__[name].description = text
+        cls.model_rebuild()
 
     @model_validator(mode="before")
     @classmethod
@@ -205,7 +215,7 @@ IncludeExcluded = Annotated[bool, Field(description="Whether to include observat
 class DryRun(Arguments):
     """The arguments of an operation that can say what it would do."""
 
-    dry_run: Annotated[bool, Field(description="Only answer what would happen.")] = False
+    dry_run: bool = False
 
     @property
     def is_preview(self) -> bool:
@@ -215,7 +225,7 @@ class DryRun(Arguments):
 class Previewed(DryRun):
     """The same choice in two spellings."""
 
-    commit: Annotated[bool, Field(description="False: the same as `dry_run`.")] = True
+    commit: bool = True
 
     @model_validator(mode="after")
     def _refuse_contradiction(self) -> Self:
@@ -232,7 +242,7 @@ class TypeFilters(Arguments):
     """Filters by entity type."""
 
     entity_type: Annotated[EntityType | None, Spelled("type")] = None
-    entity_types: list[EntityType] = Field(default=[], max_length=100, description="Any of these types.")
+    entity_types: list[EntityType] = Field(default=[], max_length=100)
 
     @property
     def types(self) -> list[str]:

@@ -68,7 +68,7 @@ class Sized(Arguments):
         fields = cls.__pydantic_fields__
         for name in cls.last:
             fields[name] = fields.pop(name)
-        cls.model_rebuild(force=True)
+        super().__pydantic_init_subclass__(**kwargs)
 
 
 Answering = Callable[[Context, A], Awaitable[T]]  # a function of an operation

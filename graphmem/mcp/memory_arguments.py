@@ -55,27 +55,23 @@ class Deletion(_Part):
 
 
 class CreateEntities(Arguments):
-    entities: list[Entity] = Field(max_length=ENTITY_LIMIT, description="The entities.")
+    entities: list[Entity] = Field(max_length=ENTITY_LIMIT)
 
 
 class Relations(Arguments):
-    relations: list[Relation] = Field(max_length=RELATIONSHIP_LIMIT, description="The relations.")
+    relations: list[Relation] = Field(max_length=RELATIONSHIP_LIMIT)
 
 
 class AddObservations(Arguments):
-    observations: list[Additional] = Field(
-        max_length=ENTITY_LIMIT, description="What to add to which entity."
-    )
+    observations: list[Additional] = Field(max_length=ENTITY_LIMIT)
 
 
 class DeleteEntities(Arguments):
-    entityNames: list[Name] = Field(max_length=ENTITY_LIMIT, description="Names of the entities.")
+    entityNames: list[Name] = Field(max_length=ENTITY_LIMIT)
 
 
 class DeleteObservations(Arguments):
-    deletions: list[Deletion] = Field(
-        max_length=ENTITY_LIMIT, description="What to delete from which entity."
-    )
+    deletions: list[Deletion] = Field(max_length=ENTITY_LIMIT)
 
 
 class ReadGraph(Arguments):
@@ -83,12 +79,12 @@ class ReadGraph(Arguments):
 
 
 class SearchNodes(Arguments):
-    query: str = Field(max_length=QUERY_LIMIT, description="Words, a name, a type or a description.")
+    query: str = Field(max_length=QUERY_LIMIT)
     max_characters: MaxCharacters = None
 
 
 class OpenNodes(Arguments):
-    names: list[Name] = Field(max_length=ENTITY_LIMIT, description="Names of the entities.")
+    names: list[Name] = Field(max_length=ENTITY_LIMIT)
     max_characters: MaxCharacters = None
 
 

@@ -145,14 +145,9 @@ def _no_id(name: str) -> str:
 
 
 class CreateKey(Arguments):
-    name: Annotated[str, Field(min_length=1, max_length=KEY_NAME_LIMIT), NotBlank, AfterValidator(_no_id)] = (
-        Field(description="What the key is for, such as the program and the machine that use it.")
-    )
+    name: Annotated[str, Field(min_length=1, max_length=KEY_NAME_LIMIT), NotBlank, AfterValidator(_no_id)]
     scopes: list[Literal[Scope.READ, Scope.WRITE, Scope.ADMIN, Scope.COPY]] = Field(
-        default=[],
-        max_length=len(ALL_SCOPES),
-        description="What the key may do: read, write, admin, copy. Default: read and write, as far as the "
-        "caller may; never more than the caller may.",
+        default=[], max_length=len(ALL_SCOPES)
     )
     expires_in_days: Annotated[int, Field(ge=1, le=DAYS_LIMIT), NoBool] | None = Field(
         default=None, description=f"Days until the key expires, 1 to {DAYS_LIMIT}. Default: it never expires."
@@ -213,9 +208,7 @@ async def list_keys(context: Context, arguments: Paged) -> Keys:
 
 
 class OneKey(Arguments):
-    key_id: str = Field(
-        min_length=1, max_length=100, description="Id of the key, as the list of keys has it."
-    )
+    key_id: str = Field(min_length=1, max_length=100)
 
 
 @operation("keys.rotate", Scope.KEYS)
@@ -242,11 +235,7 @@ async def rotate_key(context: Context, arguments: OneKey) -> CreatedKey:
 
 
 class RevokeKey(OneKey):
-    children: Literal["end", "keep"] | None = Field(
-        default=None,
-        description="What becomes of the keys and connections that the key made: they end with it, or they "
-        "stay (keep) and the maker of the key takes its place. Needed if there are some.",
-    )
+    children: Literal["end", "keep"] | None = None
 
 
 class RevokedKey(TypedDict):

@@ -21,20 +21,18 @@ Text = Annotated[str, Field(min_length=1, max_length=500), NotBlank]
 class GrantedCapability(Arguments):
     """Some operations on entities of some types."""
 
-    op: str = Field(description="The name of an operation, such as store or entities.get; read, write or *.")
-    entity_types: list[Text] = Field(default=[], max_length=100, description="Default: every type.")
+    op: str
+    entity_types: list[Text] = Field(default=[], max_length=100)
 
 
 class GrantAgent(Arguments):
     """The arguments of ``agents.grant``: one key, or one subject of an issuer that the service trusts."""
 
-    label: Text = Field(description="What the agent is.")
-    thumbprint: Text | None = Field(default=None, description="Thumbprint of its key.")
-    issuer: Text | None = Field(default=None, description="Issuer of its tokens, together with subject.")
-    subject: Text | None = Field(default=None, description="Subject for which the issuer vouches.")
-    capabilities: list[GrantedCapability] = Field(
-        min_length=1, max_length=100, description="What it may do; all else is refused."
-    )
+    label: Text
+    thumbprint: Text | None = None
+    issuer: Text | None = None
+    subject: Text | None = None
+    capabilities: list[GrantedCapability] = Field(min_length=1, max_length=100)
 
 
 class Grant(TypedDict):
@@ -95,11 +93,11 @@ async def list_grants(context: Context, arguments: Paged) -> AgentGrantPage:
 
 
 class NameGrant(Arguments):
-    grant_id: str = Field(min_length=1, max_length=100, description="Id of the grant.")
+    grant_id: str = Field(min_length=1, max_length=100)
 
 
 class SuspendGrant(NameGrant):
-    undo: bool = Field(default=False, description="Bring a suspended grant back.")
+    undo: bool = False
 
 
 @operation("agents.suspend", Scope.KEYS)

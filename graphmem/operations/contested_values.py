@@ -20,7 +20,7 @@ _CHUNK: Final = 50
 
 class FindContested(Sized):
     entity_type: EntityType | None = None
-    limit: Annotated[int, Field(ge=1, le=SCANNED_LIMIT, description="Entities of the answer."), NoBool] = 20
+    limit: Annotated[int, Field(ge=1, le=SCANNED_LIMIT), NoBool] = 20
 
 
 class ObservedValue(TypedDict):

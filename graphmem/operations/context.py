@@ -40,25 +40,19 @@ class RetrieveContext(Arguments):
         Annotated[Text, Field(min_length=1)] | None,
         Spelled("query", "text", option="question"),
         ReadAs("words"),
-    ] = Field(default=None, description="A sentence, a name or a topic.")
-    entity_id: Annotated[EntityId | None, Field(description="The entity to answer about.")] = None
+    ] = None
+    entity_id: EntityId | None = None
     entity_type: EntityType | None = None
     at: At = None
     at_ingested: AtIngested = None
-    budget: Annotated[
-        int, Field(ge=BUDGET_MINIMUM, le=BUDGET_MAXIMUM, description="Size of the answer at most."), NoBool
-    ] = 2_000
-    unit: Annotated[Unit, Field(description="Unit of the budget.")] = "tokens"
+    budget: Annotated[int, Field(ge=BUDGET_MINIMUM, le=BUDGET_MAXIMUM), NoBool] = 2_000
+    unit: Unit = "tokens"
     cursor: Cursor = None
     max_characters: MaxCharacters = None
-    fields: Annotated[
-        FieldNames, Field(description="Only lines of these fields or relationship types; all if empty.")
-    ] = EVERY_FIELD
-    format: Format = Field(default="text", description="text: a line per entity. fields: an object per fact.")
+    fields: FieldNames = EVERY_FIELD
+    format: Format = "text"
     newest_first: Annotated[bool, Field(description=NEWEST_FIRST)] = False
-    provenance: Literal["none", "ids"] | None = Field(
-        default=None, description="ids: also each observation's id; default of the format fields."
-    )
+    provenance: Literal["none", "ids"] | None = None
 
 
 @operation("context.retrieve", Scope.READ)

@@ -65,12 +65,12 @@ class Met(TypedDict):
 
 
 class Meet(Arguments):
-    copy_id: CopyId = Field(description="Id of the copy that calls.")
-    set_id: str = Field(default="", max_length=100, description="Its set.")
-    name: str = Field(default="", max_length=200, description="What it is called.")
-    joins: bool = Field(default=False, description="Whether it has no facts yet.")
-    looks: bool = Field(default=False, description="Whether it only asks what is here.")
-    erased: bool = Field(default=False, description="Whether its data is erased.")
+    copy_id: CopyId
+    set_id: str = Field(default="", max_length=100)
+    name: str = Field(default="", max_length=200)
+    joins: bool = False
+    looks: bool = False
+    erased: bool = False
 
 
 def _refused(reason: str) -> CopyRefused:
@@ -113,17 +113,14 @@ async def meet(context: Context, arguments: Meet) -> Met:
 
 
 class Connect(Arguments):
-    url: str = Field(min_length=1, max_length=2_000, description="Address of the other service.")
-    key: str = Field(
-        default="", max_length=500, pattern="^[!-~]*$",
-        description="A key of its account, with the scope copy.",
-    )  # fmt: skip
-    name: str = Field(default="", max_length=200, description="Name of this machine. Default: its own.")
-    files: Files = Field(default="now", description="later: files stay there until they are asked for.")
+    url: str = Field(min_length=1, max_length=2_000)
+    key: str = Field(default="", max_length=500, pattern="^[!-~]*$")
+    name: str = Field(default="", max_length=200)
+    files: Files = "now"
 
 
 class Join(Connect):
-    read_only: bool = Field(default=False, description="Only read: writes are refused here.")
+    read_only: bool = False
 
 
 class OtherCopy(TypedDict):
@@ -200,7 +197,7 @@ async def _linked(
 
 
 class Add(Connect):
-    confirm: bool = Field(default=False, description="Both are one memory. Without it, both are only shown.")
+    confirm: bool = False
 
 
 @operation("copies.add", Scope.ADMIN)
@@ -222,7 +219,7 @@ async def add(context: Context, arguments: Add) -> Connected:
 
 
 class OneCopy(Arguments):
-    copy_id: CopyId = Field(description="Id of a copy, as the list has it.")
+    copy_id: CopyId
 
 
 @operation("copies.accept", Scope.WRITE)
@@ -294,7 +291,7 @@ async def pause(context: Context, arguments: OneCopy) -> OtherCopy:
 
 
 class Leave(Arguments):
-    copy_id: str = Field(default="", max_length=100, description="Only this copy. Default: all copies.")
+    copy_id: str = Field(default="", max_length=100)
 
 
 class Left(TypedDict):
@@ -364,8 +361,8 @@ async def list_conflicts(context: Context, arguments: Paged) -> LostPage:
 
 
 class GetFacts(Arguments):
-    copy_id: CopyId = Field(description="Id of the copy that calls.")
-    after: str = Field(default="", max_length=100, description="`cursor` of the last page.")
+    copy_id: CopyId
+    after: str = Field(default="", max_length=100)
 
 
 class FactPage(TypedDict):
@@ -406,9 +403,9 @@ async def get_facts(context: Context, arguments: GetFacts) -> FactPage:
 
 
 class TakeFacts(Arguments):
-    copy_id: CopyId = Field(description="Id of the copy that sends.")
-    data: str = Field(description="Lines of facts, compressed, in base64.")
-    sha256: str = Field(min_length=64, max_length=64, description="The SHA-256 of the lines.")
+    copy_id: CopyId
+    data: str
+    sha256: str = Field(min_length=64, max_length=64)
 
 
 class TakenFacts(TypedDict):
@@ -445,9 +442,9 @@ Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="The SHA-256 o
 
 
 class GetFile(Arguments):
-    copy_id: CopyId = Field(description="Id of the copy that calls.")
+    copy_id: CopyId
     content_hash: Hash
-    start: Annotated[int, NoBool] = Field(default=0, ge=0, description="The first byte.")
+    start: Annotated[int, NoBool] = Field(default=0, ge=0)
 
 
 class CopiedFile(TypedDict):
@@ -471,7 +468,7 @@ async def get_file(context: Context, arguments: GetFile) -> CopiedFile:
 
 
 class TakeFile(FileArguments):
-    copy_id: CopyId = Field(description="Id of the copy that sends.")
+    copy_id: CopyId
     content_hash: Hash
 
 

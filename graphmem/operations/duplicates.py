@@ -25,12 +25,10 @@ from graphmem.writing import DismissalRequest, DismissedPair
 
 class FindDuplicates(Paged):
     entity_type: EntityType | None = None
-    entity_id: EntityId | None = Field(default=None, description="Only pairs with this entity.")
-    threshold: Annotated[float, NoBool] = Field(
-        default=0.85, ge=similarity.LOWEST_THRESHOLD, le=1, description="Least score of a pair, 0.5 to 1."
-    )
-    include_dismissed: bool = Field(default=False, description="Whether to list dismissed pairs too.")
-    parted: bool = Field(default=False, description="Only what shares an address or number, and is parted.")
+    entity_id: EntityId | None = None
+    threshold: Annotated[float, NoBool] = Field(default=0.85, ge=similarity.LOWEST_THRESHOLD, le=1)
+    include_dismissed: bool = False
+    parted: bool = False
 
 
 class Call(TypedDict):
@@ -208,9 +206,9 @@ def _candidate(pair: Pair, dismissed: DismissedPair | None) -> DuplicatePair:
 
 
 class DismissDuplicates(Writing):
-    entity_a: EntityId = Field(description="One entity.")
-    entity_b: EntityId = Field(description="The other entity.")
-    undo: bool = Field(default=False, description="Whether the pair may be proposed again.")
+    entity_a: EntityId
+    entity_b: EntityId
+    undo: bool = False
     reason: Reason = None
 
 

@@ -40,7 +40,7 @@ class GetSnapshot(Sized):
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
-    expand_provenance: bool = Field(default=False, description="The same as `provenance: full`.")
+    expand_provenance: bool = False
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
 
@@ -71,7 +71,7 @@ async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
 
 class GetProvenance(Paged):
     entity_id: EntityId
-    field: str = Field(min_length=1, max_length=identity.NAME_LIMIT, description="Name of the field.")
+    field: str = Field(min_length=1, max_length=identity.NAME_LIMIT)
     at: At = None
     at_ingested: AtIngested = None
 

@@ -25,10 +25,8 @@ CORRECTION_PRIORITY = 1_000.0
 class CreateObservation(acceptance.Observing, Sized):
     entity_id: Annotated[EntityId | None, Spelled(option="entity_id")] = None
     entity_type: EntityType | None = None
-    entity_identifier: Text | None = Field(
-        default=None, description="With entity_type, in place of entity_id: an exact name or identifier."
-    )
-    fields: dict[str, Any] = Field(description="The observed fields; null clears a field.")
+    entity_identifier: Text | None = None
+    fields: dict[str, Any]
 
 
 class CreatedObservation(Budgeted):
@@ -101,13 +99,11 @@ class Correct(acceptance.Expecting, DryRun, Sized):
     entity_id: EntityId
     field: Annotated[
         Annotated[str, Field(min_length=1, max_length=identity.NAME_LIMIT)] | None, Spelled(option="field")
-    ] = Field(default=None, description="Name of the field.")
-    value: Annotated[Any, Field(description="The right value, any JSON; null clears the field.")] = None
-    corrections: dict[str, Any] | None = Field(
-        default=None, min_length=1, description="Several fields, all or none, in place of `field`."
-    )
-    since: Moment | None = Field(default=None, description="Since when it is so.")
-    release: bool = Field(default=False, description="End the correction, without `value`.")
+    ] = None
+    value: Any = None
+    corrections: dict[str, Any] | None = Field(default=None, min_length=1)
+    since: Moment | None = None
+    release: bool = False
     entity_type: EntityType | None = None
 
 

@@ -44,19 +44,13 @@ def _known_order(sort_by: str) -> str:
 
 class EntityFilters(ByWriter, TypeFilters):
     include_deleted: IncludeDeleted = False
-    include_merged: bool = Field(default=False, description="Also what is merged into others.")
-    name: Annotated[Text | None, Field(description="Their name, in any case.")] = None
-    updated_since: Annotated[
-        Moment | None, Field(description="With an observation recorded since this time.")
-    ] = None
-    created_since: Annotated[Moment | None, Field(description="First recorded since this time.")] = None
+    include_merged: bool = False
+    name: Text | None = None
+    updated_since: Moment | None = None
+    created_since: Moment | None = None
     snapshot_filters: entity_pages.SnapshotFilters = Field(default={})
-    related_to: Annotated[
-        EntityId | None, Field(description="Only what current relationships join to this one.")
-    ] = None
-    relationship_types: list[RelationshipType] = Field(
-        default=[], max_length=100, description="Of these types; all if empty."
-    )
+    related_to: EntityId | None = None
+    relationship_types: list[RelationshipType] = Field(default=[], max_length=100)
 
     @property
     def field_filters(self) -> dict[str, Filter]:
@@ -73,7 +67,7 @@ _BESIDE_NAME: Final = (
 
 
 class QueryEntities(Paged):
-    filters: EntityFilters = Field(default=EntityFilters(), description="All of them must fit.")
+    filters: EntityFilters = EntityFilters()
     sort_by: Annotated[
         str,
         Field(max_length=100, description=f"One of {', '.join(entity_pages.ORDERS)}, or snapshot.<field>."),
@@ -81,8 +75,8 @@ class QueryEntities(Paged):
     ] = "entity_id"
     sort_order: Annotated[
         Way, BeforeValidator(lambda way: way.strip().lower() if isinstance(way, str) else way)
-    ] = Field(default="asc", description="Equal keys go by id, the same way.")
-    include_snapshots: bool = Field(default=True, description="With their snapshots.")
+    ] = "asc"
+    include_snapshots: bool = True
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
     at: At = None

@@ -3,8 +3,6 @@
 from contextlib import AbstractContextManager
 from typing import Annotated, ClassVar, Literal, NotRequired
 
-from pydantic import Field
-
 from graphmem.arguments import DryRun, EntityId, Spelled
 from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
@@ -21,26 +19,16 @@ class Merge(acceptance.Expecting, DryRun, Sized):
 
     expected_of: ClassVar[str] = "target_entity_id"
 
-    source_entity_id: Annotated[
-        EntityId, Spelled("from_entity_id"), Field(description="The entity to merge into it.")
-    ]
-    target_entity_id: Annotated[
-        EntityId, Spelled("to_entity_id"), Field(description="The survivor, into which it is merged.")
-    ]
-    expected_version: acceptance.ExpectedVersion = Field(
-        default=None, description="Refuse the call unless this is the target's `version`."
-    )
+    source_entity_id: Annotated[EntityId, Spelled("from_entity_id")]
+    target_entity_id: Annotated[EntityId, Spelled("to_entity_id")]
+    expected_version: acceptance.ExpectedVersion = None
     merge_reason: Annotated[acceptance.Reason, Spelled("reason")] = None
-    name_from: Annotated[Literal["target", "source"], Field(description="Whose name is shown.")] = "target"
+    name_from: Literal["target", "source"] = "target"
 
 
 class Unmerge(acceptance.Writing):
-    source_entity_id: Annotated[
-        EntityId, Spelled("entity_id", "from_entity_id"), Field(description="The merged entity.")
-    ]
-    target_entity_id: Annotated[EntityId | None, Spelled("to_entity_id", option="target_entity_id")] = Field(
-        default=None, description="The entity it is merged into. If given, it is checked."
-    )
+    source_entity_id: Annotated[EntityId, Spelled("entity_id", "from_entity_id")]
+    target_entity_id: Annotated[EntityId | None, Spelled("to_entity_id", option="target_entity_id")] = None
     reason: acceptance.Reason = None
 
 

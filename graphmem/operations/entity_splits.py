@@ -28,18 +28,10 @@ class FieldEquals(Arguments):
 class SplitPredicate(Arguments):
     """Which observations move: those for which all that is given holds."""
 
-    observed_at_gte: Annotated[
-        Moment | None, Field(description="Observed at this time or later."), Spelled("observed_since")
-    ] = None
-    source_id_in: list[SourceId] = Field(
-        default=[], max_length=SPLIT_LIMIT, description="Stored with one of these sources."
-    )
-    observation_field_equals: FieldEquals | None = Field(
-        default=None, description="Gives a field exactly this value: {field, value}."
-    )
-    observation_ids: list[Annotated[str, Field(max_length=100)]] = Field(
-        default=[], max_length=SPLIT_LIMIT, description="One of these observations."
-    )
+    observed_at_gte: Annotated[Moment | None, Spelled("observed_since")] = None
+    source_id_in: list[SourceId] = Field(default=[], max_length=SPLIT_LIMIT)
+    observation_field_equals: FieldEquals | None = None
+    observation_ids: list[Annotated[str, Field(max_length=100)]] = Field(default=[], max_length=SPLIT_LIMIT)
 
     @model_validator(mode="after")
     def _refuse_nothing(self) -> Self:
@@ -67,21 +59,17 @@ class SplitEntity(acceptance.Expecting, Previewed, Sized):
     expected_of: ClassVar[str] = "source_entity_id"
     filters_in: ClassVar[str] = "predicate"
 
-    source_entity_id: Annotated[
-        EntityId, Spelled("entity_id", "from_entity_id"), Field(description="The entity that is wrongly one.")
-    ]
-    predicate: SplitPredicate = Field(description="Which of its observations move.")
-    new_entity: NewEntity = Field(
-        description="{entity_type, canonical_name} of a new entity, or {target_entity_id} of a known one."
-    )
+    source_entity_id: Annotated[EntityId, Spelled("entity_id", "from_entity_id")]
+    predicate: SplitPredicate
+    new_entity: NewEntity
     relationships: list[Annotated[str, Field(pattern=f"^{ids.RELATIONSHIP_KEY.pattern}$")]] = Field(
-        default=[], max_length=100, description="Keys of its relationships that move too; others stay."
+        default=[], max_length=100
     )
     reason: Annotated[acceptance.Reason, Spelled("split_reason")] = None
 
 
 class UnsplitEntity(acceptance.Writing):
-    split_id: Annotated[str, Field(min_length=1, max_length=100, description="Id that the split answered.")]
+    split_id: Annotated[str, Field(min_length=1, max_length=100)]
     reason: acceptance.Reason = None
 
 

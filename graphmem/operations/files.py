@@ -2,9 +2,7 @@
 
 import asyncio
 import tempfile
-from typing import Annotated, Any, BinaryIO, cast
-
-from pydantic import Field
+from typing import Any, BinaryIO, cast
 
 from graphmem.arguments import invalid
 from graphmem.context import Context
@@ -55,9 +53,7 @@ async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
 
 
 class StoreUnstructured(received_files.WithFile):
-    interpret: Annotated[
-        bool, Field(description="Whether the file is read now; POST /reinterpret reads it later.")
-    ] = True
+    interpret: bool = True
 
 
 class StoredAlone(received_files.StoredFile, InterpretedFile):

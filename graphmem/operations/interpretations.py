@@ -48,20 +48,13 @@ InterpreterName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[
 class CreateInterpretation(WithItems, acceptance.Writing, Sized):
     source_id: SourceId
     entities: list[Any] = Field(
-        min_length=1,
-        max_length=ENTITY_LIMIT,
-        description="As in store; `spans`: by field its page, line, cell, start, end, quote.",
-        json_schema_extra={"items": {"type": "object"}},
+        min_length=1, max_length=ENTITY_LIMIT, json_schema_extra={"items": {"type": "object"}}
     )
-    relationships: list[NewRelationship] = Field(
-        default=[], max_length=RELATIONSHIP_LIMIT, description="Relationships between entities."
-    )
-    interpreter: InterpreterName = Field(default=BY_AGENT, description="Who read it; default: agent.")
-    interpreter_version: Annotated[str, Field(min_length=1, max_length=64), NotBlank] = Field(
-        default="1", description="Version of the interpreter."
-    )
-    model: str | None = Field(default=None, max_length=255, description="The language model, if one read it.")
-    interpretation_config: dict[str, Any] = Field(default={}, description="What the reading depends on.")
+    relationships: list[NewRelationship] = Field(default=[], max_length=RELATIONSHIP_LIMIT)
+    interpreter: InterpreterName = BY_AGENT
+    interpreter_version: Annotated[str, Field(min_length=1, max_length=64), NotBlank] = "1"
+    model: str | None = Field(default=None, max_length=255)
+    interpretation_config: dict[str, Any] = Field(default={})
 
 
 class CreatedInterpretation(Budgeted):
@@ -148,9 +141,7 @@ def _parts(arguments: CreateInterpretation) -> Callable[[ItemReader], acceptance
 
 class ListInterpretations(Paged):
     source_id: SourceId | None = None
-    status: Literal["pending", "running", "completed", "failed"] | None = Field(
-        default=None, description="How far the interpretation is."
-    )
+    status: Literal["pending", "running", "completed", "failed"] | None = None
 
 
 class Interpretations(IndexedPageEnvelope):
@@ -199,19 +190,10 @@ async def get_interpretation(context: Context, arguments: GetInterpretation) -> 
 
 class Reinterpret(acceptance.Writing, Sized):
     source_id: SourceId | None = None
-    interpretation_id: InterpretationId | None = Field(
-        default=None,
-        description="Instead of a source: an interpretation, whose interpreter reads its source again.",
-    )
-    interpreter: InterpreterName | None = Field(
-        default=None, description="Name of the interpreter; by default that of the format."
-    )
-    interpretation_config: dict[str, Any] = Field(
-        default={}, description="Its configuration, such as {entity_type: invoice}."
-    )
-    force: bool = Field(
-        default=False, description="Whether to read again what the same interpreter has read."
-    )
+    interpretation_id: InterpretationId | None = None
+    interpreter: InterpreterName | None = None
+    interpretation_config: dict[str, Any] = Field(default={})
+    force: bool = False
 
 
 class Reinterpreted(Interpretation, Budgeted):

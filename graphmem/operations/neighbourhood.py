@@ -7,8 +7,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired
 
-from pydantic import Field
-
 from graphmem.arguments import At, AtIngested, Current, EntityId, Spelled
 from graphmem.context import Context
 from graphmem.errors import NotFound
@@ -29,21 +27,13 @@ SOURCED_OBSERVATIONS_LIMIT: Final = 1_000  # the newest observations of an entit
 
 
 class Neighbourhood(Paged):
-    node_id: Annotated[EntityId, Field(description="Id of the entity or source.")]
-    node_type: Literal["entity", "source"] = Field(default="entity", description="What the id names.")
-    include_relationships: bool = Field(
-        default=True, description="Whether the answer carries the relationships of the page."
-    )
-    include_related: Annotated[bool, Spelled("include_related_entities")] = Field(
-        default=True, description="Whether the answer carries the entities at their other ends."
-    )
-    include_observations: bool = Field(
-        default=False, description="Whether the answer carries the newest observations of the node."
-    )
-    include_sources: bool = Field(
-        default=True, description="Whether the answer carries the sources of its observations."
-    )
-    include_events: bool = Field(default=True, description="Whether the answer carries its timeline events.")
+    node_id: EntityId
+    node_type: Literal["entity", "source"] = "entity"
+    include_relationships: bool = True
+    include_related: Annotated[bool, Spelled("include_related_entities")] = True
+    include_observations: bool = False
+    include_sources: bool = True
+    include_events: bool = True
     current: Current = False
     at: At = None
     at_ingested: AtIngested = None

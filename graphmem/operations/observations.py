@@ -28,23 +28,12 @@ from graphmem.registry import Scope, operation
 class ObservationFilters(ByWriter):
     entity_id: EntityId | None = None
     entity_type: EntityType | None = None
-    observation_id: (
-        Annotated[str, Field(max_length=200, description="Only this observation."), NotBlank] | None
-    ) = None
-    source_id: (
-        Annotated[str, Field(max_length=200, description="Only observations from this source."), NotBlank]
-        | None
-    ) = None
-    field: Annotated[
-        str | None, Field(max_length=identity.NAME_LIMIT, description="With entity_id: only with this field.")
-    ] = None
-    observed_since: Annotated[Moment | None, Field(description="Observed at or after this time.")] = None
-    observed_until: Annotated[
-        MomentUntil | None, Field(description="Observed up to this time; a date alone is the whole day.")
-    ] = None
-    created_since: Annotated[
-        Moment | None, Spelled("updated_since"), Field(description="Recorded at or after this time.")
-    ] = None
+    observation_id: Annotated[str, Field(max_length=200), NotBlank] | None = None
+    source_id: Annotated[str, Field(max_length=200), NotBlank] | None = None
+    field: Annotated[str | None, Field(max_length=identity.NAME_LIMIT)] = None
+    observed_since: Moment | None = None
+    observed_until: MomentUntil | None = None
+    created_since: Annotated[Moment | None, Spelled("updated_since")] = None
 
     @property
     def observed(self) -> dict[str, int]:
@@ -61,9 +50,7 @@ class ObservationFilters(ByWriter):
 
 
 class QueryObservations(Paged):
-    filters: ObservationFilters = Field(
-        default=ObservationFilters(), description="Filters; all of them must fit."
-    )
+    filters: ObservationFilters = ObservationFilters()
     include_deleted: IncludeDeleted = False
     include_excluded: IncludeExcluded = False
 
@@ -118,7 +105,7 @@ class EntityHistory(Paged):
     entity_id: EntityId
     field: Annotated[
         Annotated[str, Field(max_length=identity.NAME_LIMIT)] | None, Spelled("name", option="field")
-    ] = Field(default=None, description="Only observations of this field.")
+    ] = None
     include_deleted: IncludeDeleted = False
 
 

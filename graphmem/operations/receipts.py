@@ -113,10 +113,10 @@ _Row = tuple[str, int, str, str, str, int, str, int, str, str, Json | None]
 
 
 class ListReceipts(Paged):
-    by: Annotated[Name | None, Field(description="Only asked by this agent, program, key or account.")] = None
-    since: Annotated[Moment | None, Field(description="Asked from this time on.")] = None
-    about: Annotated[EntityId | None, Field(description="Only answers with something of it.")] = None
-    of: Annotated[Name | None, Field(description="Only with something of this id, or by this writer.")] = None
+    by: Name | None = None
+    since: Moment | None = None
+    about: EntityId | None = None
+    of: Name | None = None
 
     @property
     def subjects(self) -> list[str]:
@@ -191,11 +191,11 @@ def _summary(row: _Row) -> ReceiptSummary:
 
 
 class NameReceipt(Arguments):
-    receipt_id: Annotated[str, Field(max_length=100, description="Id of a receipt (rcp_…).")]
+    receipt_id: Annotated[str, Field(max_length=100)]
 
 
 class GetReceipt(NameReceipt):
-    format: Annotated[Literal["json", "prov-json"], Field(description="prov-json adds it.")] = "json"
+    format: Literal["json", "prov-json"] = "json"
 
 
 class Receipt(ReceiptSummary):

@@ -24,16 +24,10 @@ WAIT_LIMIT = 25  # seconds that a call may wait for a change
 
 
 class ListChanges(Paged, FollowChanges):
-    depth: int = Field(default=0, ge=0, le=1, description="1: also changes of the neighbours of the entity.")
-    since: Annotated[MomentFrom | None, Spelled("from")] = Field(
-        default=None, description="Recorded from this time on; a date is its start in UTC."
-    )
-    until: Annotated[MomentBefore | None, Spelled("to")] = Field(
-        default=None, description="Recorded before this time; a date is the whole day."
-    )
-    wait_seconds: float = Field(
-        default=0, ge=0, le=WAIT_LIMIT, description="With after: wait so long for a change, if there is none."
-    )
+    depth: int = Field(default=0, ge=0, le=1)
+    since: Annotated[MomentFrom | None, Spelled("from")] = None
+    until: Annotated[MomentBefore | None, Spelled("to")] = None
+    wait_seconds: float = Field(default=0, ge=0, le=WAIT_LIMIT)
 
     @model_validator(mode="after")
     def _one_order(self) -> Self:

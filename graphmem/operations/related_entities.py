@@ -26,19 +26,13 @@ DEPTH_LIMIT: Final = 5
 
 class RelatedEntities(Paged):
     entity_id: EntityId
-    relationship_types: list[RelationshipType] = Field(
-        default=[],
-        max_length=100,
-        description="Follow only relationships of these types; all types if empty.",
-    )
+    relationship_types: list[RelationshipType] = Field(default=[], max_length=100)
     depth: Annotated[int, Spelled("max_hops"), NoBool] = Field(
         default=1, ge=1, le=DEPTH_LIMIT, description=f"Steps from the entity at most, 1 to {DEPTH_LIMIT}."
     )
-    direction: Literal["both", "outgoing", "incoming"] = Field(
-        default="both", description="Which way to follow relationships."
-    )
-    include_entities: bool = Field(default=True, description="Whether to answer the entities.")
-    include_paths: bool = Field(default=False, description="Whether to answer a shortest path to each.")
+    direction: Literal["both", "outgoing", "incoming"] = "both"
+    include_entities: bool = True
+    include_paths: bool = False
     through_hubs: bool = Field(
         default=False,
         description="Whether to pass through entities of more than "

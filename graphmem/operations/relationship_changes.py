@@ -22,10 +22,10 @@ from graphmem.writing import Receipt
 class OneRelationship(Arguments):
     """A relationship to create: its type, its ends and its metadata."""
 
-    relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
+    relationship_type: str = Field(max_length=200)
     source_entity_id: EntityId
     target_entity_id: EntityId
-    metadata: FreeObject = Field(default=None, description="Fields of the relationship.")
+    metadata: FreeObject = None
 
 
 class CreateRelationship(OneRelationship, acceptance.Observing, DryRun, Sized):
@@ -81,9 +81,7 @@ async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
 
 
 class CreateRelationships(acceptance.Observing):
-    relationships: list[OneRelationship] = Field(
-        min_length=1, max_length=RELATIONSHIP_LIMIT, description="The relationships."
-    )
+    relationships: list[OneRelationship] = Field(min_length=1, max_length=RELATIONSHIP_LIMIT)
 
 
 class CreatedRelationships(TypedDict):

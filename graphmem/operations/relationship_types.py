@@ -30,16 +30,9 @@ class RelationshipTypeEntry(TypedDict):
 
 
 class RegisterRelationshipType(Arguments):
-    relationship_type: str = Field(
-        max_length=200, description="Its name: a letter, then up to 63 letters, digits or _; any case."
-    )
-    inverse: Annotated[str, Field(max_length=200)] | None = Field(
-        default=None, description="Name by which it is read from its target, such as EMPLOYS for WORKS_AT."
-    )
-    description: Annotated[
-        Annotated[str, Field(min_length=1, max_length=relationship.DESCRIPTION_LIMIT)] | None,
-        Field(description="What it says of source and target; everybody who uses the database can read it."),
-    ] = None
+    relationship_type: str = Field(max_length=200)
+    inverse: Annotated[str, Field(max_length=200)] | None = None
+    description: Annotated[str, Field(min_length=1, max_length=relationship.DESCRIPTION_LIMIT)] | None = None
 
 
 class RegisteredRelationshipType(RelationshipTypeEntry):
@@ -70,10 +63,8 @@ async def register_relationship_type(
 
 
 class RenameRelationshipType(Writing):
-    relationship_type: str = Field(max_length=200, description="A type of your own; any case.")
-    name: str = Field(
-        max_length=200, description="Its new name: a letter, then up to 63 letters, digits or _."
-    )
+    relationship_type: str = Field(max_length=200)
+    name: str = Field(max_length=200)
 
 
 class RenamedRelationshipType(TypedDict):
@@ -129,9 +120,7 @@ async def rename_relationship_type(
 
 
 class ListRelationshipTypes(Paged):
-    keyword: Annotated[str, Field(max_length=200), NotBlank] | None = Field(
-        default=None, description="Only types with this in their name, their inverse or their description."
-    )
+    keyword: Annotated[str, Field(max_length=200), NotBlank] | None = None
 
 
 class CountedRelationshipType(RelationshipTypeEntry):

@@ -25,25 +25,18 @@ class RelationshipFilters(ByWriter):
     """Which relationships."""
 
     entity_id: EntityId | None = None
-    source_entity_id: Annotated[EntityId | None, Field(description="Relationships from this entity.")] = None
-    target_entity_id: Annotated[EntityId | None, Field(description="Relationships to this entity.")] = None
+    source_entity_id: EntityId | None = None
+    target_entity_id: EntityId | None = None
     relationship_type: relationship_lookup.RelationshipType | None = None
-    entity_type: Annotated[
-        EntityType | None,
-        Field(description="Only with an entity of this type at an end; with entity_id, at the other end."),
-    ] = None
-    direction: Literal["both", "outgoing", "incoming"] = Field(
-        default="both", description="With entity_id: the direction of its relationships."
-    )
+    entity_type: EntityType | None = None
+    direction: Literal["both", "outgoing", "incoming"] = "both"
 
 
 class ListRelationships(pages.Paged):
-    filters: RelationshipFilters = Field(default=RelationshipFilters(), description="Which relationships.")
+    filters: RelationshipFilters = RelationshipFilters()
     include_deleted: IncludeDeleted = False
     current: Current = False
-    expand_entities: bool = Field(
-        default=False, description="Whether the answer carries the entities at the ends."
-    )
+    expand_entities: bool = False
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
     at: At = None
@@ -147,9 +140,7 @@ class RelationshipThen(answers.Relationship, AsOf):
 
 
 class GetRelationship(Sized):
-    relationship_id: Annotated[
-        str, Field(min_length=1, max_length=300, description="Key (TYPE:source:target) or id (rel_…).")
-    ]
+    relationship_id: Annotated[str, Field(min_length=1, max_length=300)]
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False

@@ -44,23 +44,15 @@ async def sandbox_terms(context: Context, arguments: Nothing) -> TermsAnswer:
 
 
 class ReportAbuse(Arguments):
-    reason: Literal["abuse", "pii_leak", "illegal_content", "spam", "bug", "other"] = Field(
-        description="What is wrong."
-    )
+    reason: Literal["abuse", "pii_leak", "illegal_content", "spam", "bug", "other"]
     description: Annotated[str, Field(min_length=1, max_length=100_000), NotBlank] = Field(
         description="What you saw, and where. Personal data in it is replaced, and "
         f"{DESCRIPTION_LIMIT} characters are kept."
     )
-    entity_id: Annotated[str, Field(pattern=f"^{ids.ENTITY_ID.pattern}$")] | None = Field(
-        default=None, description="Id of the entity that it is about."
-    )
-    url: Annotated[str, Field(max_length=2_000)] | None = Field(default=None, description="Where you saw it.")
-    reporter_contact: Annotated[str, Field(max_length=200)] | None = Field(
-        default=None, description="How to reach you. It is forgotten when the report is decided."
-    )
-    metadata: dict[str, Any] | None = Field(
-        default=None, description="Accepted and not stored: nobody can say what personal data is in it."
-    )
+    entity_id: Annotated[str, Field(pattern=f"^{ids.ENTITY_ID.pattern}$")] | None = None
+    url: Annotated[str, Field(max_length=2_000)] | None = None
+    reporter_contact: Annotated[str, Field(max_length=200)] | None = None
+    metadata: dict[str, Any] | None = None
 
 
 class RedactionPreview(TypedDict):
@@ -118,9 +110,7 @@ async def report_abuse(context: Context, arguments: ReportAbuse) -> FiledReport:
 
 
 class AskReport(Arguments):
-    access_token: str = Field(
-        min_length=1, max_length=200, description="The token that the report was answered with."
-    )
+    access_token: str = Field(min_length=1, max_length=200)
 
 
 class ReportStatus(TypedDict):

@@ -18,14 +18,9 @@ class Analyze(Sized):
     entity_type: Annotated[EntityType | None, Spelled(option="entity_type")] = None
     entity_id: EntityId | None = None
     min_frequency: Annotated[int, NoBool] = Field(
-        default=schema_candidates.MIN_OBSERVATIONS,
-        ge=1,
-        le=schema_candidates.SAMPLE_LIMIT,
-        description="Least number of observations that have the field.",
+        default=schema_candidates.MIN_OBSERVATIONS, ge=1, le=schema_candidates.SAMPLE_LIMIT
     )
-    min_confidence: Annotated[
-        float, Field(ge=0, le=1, description="Least confidence in the type of the field, 0 to 1."), NoBool
-    ] = 0.8
+    min_confidence: Annotated[float, Field(ge=0, le=1), NoBool] = 0.8
 
 
 class Analyzed(Budgeted):

@@ -23,18 +23,9 @@ from graphmem.writing import UNKNOWN_TYPE, SchemaRequest
 
 
 class ListSchemas(Paged):
-    keyword: (
-        Annotated[
-            str,
-            Field(max_length=200, description="Only types with this text in their name or in a field name."),
-            NotBlank,
-        ]
-        | None
-    ) = None
+    keyword: Annotated[str, Field(max_length=200), NotBlank] | None = None
     entity_type: EntityType | None = None
-    include_shipped: Annotated[
-        bool, Field(description="Whether shipped types without entities are listed too.")
-    ] = False
+    include_shipped: bool = False
 
 
 class SchemaPage(IndexedPageEnvelope):
@@ -149,18 +140,10 @@ with warnings.catch_warnings():
 
     class RegisterSchema(Changing):
         schema: Annotated[  # pyright: ignore[reportIncompatibleMethodOverride]
-            dict[str, Any] | None,
-            Spelled("schema_definition"),
-            Field(description="The document: {entity_type, fields: {name: {type, …}}, …}."),
+            dict[str, Any] | None, Spelled("schema_definition")
         ] = None
-        entity_type: Annotated[
-            EntityType | None,
-            Spelled(option="entity_type"),
-            Field(description="Its entity type, where the document does not say it."),
-        ] = None
-        reducer_config: Annotated[
-            dict[str, Any] | None, Field(description="{merge_policies: {field: {strategy}}, …}.")
-        ] = None
+        entity_type: Annotated[EntityType | None, Spelled(option="entity_type")] = None
+        reducer_config: dict[str, Any] | None = None
 
 
 @operation("schemas.register", Scope.WRITE)
@@ -206,41 +189,19 @@ def _document(arguments: RegisterSchema) -> tuple[SchemaDocument, str | None]:
 
 class UpdateSchema(Changing):
     entity_type: EntityType
-    new_fields: Annotated[dict[str, Any] | list[Any] | None, Spelled("fields_to_add")] = Field(
-        default=None,
-        description="Fields to add: {name: type}, {name: {type, …}} or [{field_name, field_type, …}].",
-    )
-    fields_to_remove: list[str] = Field(
-        default=[], max_length=500, description="Fields to take out and hide."
-    )
-    canonical_name_fields: list[str | dict[str, Any]] = Field(
-        default=[],
-        description="What identifies an entity: names, together, or [{composite: [names]}, …] in order.",
-    )
-    identity_opt_out: Annotated[
-        str | None, Field(description="heuristic_canonical_name: the general rule identifies entities.")
-    ] = None
-    canonical_name_strict: Annotated[
-        bool | None, Field(description="Whether items without an identifying field are refused.")
-    ] = None
-    additional_fields: Annotated[
-        str | None, Field(description="hide or show: fields that are not declared.")
-    ] = None
-    mismatch: Annotated[str | None, Field(description="hide or show: values of another type.")] = None
-    constraint_violation_policy: Annotated[
-        str | None, Field(description="warn or reject: values that break a constraint.")
-    ] = None
-    temporal_fields: list[dict[str, Any]] = Field(
-        default=[], description="Times for the timeline: [{field, event_type}]."
-    )
-    reference_fields: list[dict[str, Any]] = Field(
-        default=[], description="Relationships: [{field, target_entity_type, relationship_type}]."
-    )
-    aliases: list[str] = Field(default=[], description="Other names of the type: all of them.")
-    observation_source_priority: list[str] = Field(
-        default=[], description="Kinds of writers, greatest first."
-    )
-    description: Annotated[str | None, Field(description="What the type is.")] = None
+    new_fields: Annotated[dict[str, Any] | list[Any] | None, Spelled("fields_to_add")] = None
+    fields_to_remove: list[str] = Field(default=[], max_length=500)
+    canonical_name_fields: list[str | dict[str, Any]] = Field(default=[])
+    identity_opt_out: str | None = None
+    canonical_name_strict: bool | None = None
+    additional_fields: str | None = None
+    mismatch: str | None = None
+    constraint_violation_policy: str | None = None
+    temporal_fields: list[dict[str, Any]] = Field(default=[])
+    reference_fields: list[dict[str, Any]] = Field(default=[])
+    aliases: list[str] = Field(default=[])
+    observation_source_priority: list[str] = Field(default=[])
+    description: str | None = None
 
 
 _NO_SETTINGS = {*Changing.model_fields, "entity_type", "new_fields", "fields_to_remove"}

@@ -33,12 +33,7 @@ from graphmem.search.questions import naming
 
 
 class FindEntity(Paged):
-    identifier: Annotated[
-        Text,
-        Spelled("query", "text", option="query"),
-        ReadAs("words"),
-        Field(description="Entity id, e-mail, phone, URL, domain, external id, name, or words."),
-    ]
+    identifier: Annotated[Text, Spelled("query", "text", option="query"), ReadAs("words")]
     entity_type: EntityType | None = None
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
@@ -111,7 +106,7 @@ class ExplainSearch(Sized):
     """The arguments of ``search.explain``, which are those of a search."""
 
     search: Annotated[search_results.SearchText, Spelled("query", "text", "search_query"), ReadAs("words")]
-    filters: TypeFilters = Field(default=TypeFilters(), description="Filters by entity type.")
+    filters: TypeFilters = TypeFilters()
     newest_first: bool = Field(default=False, description=search_results.NEWEST_FIRST)
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0

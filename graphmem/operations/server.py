@@ -232,10 +232,8 @@ CHECK_SECONDS: Final = 10.0  # seconds after which a check answers what it found
 
 
 class CheckSnapshots(Sized):
-    auto_fix: bool = Field(default=False, description="Whether to repair what differs from the observations.")
-    cursor: Annotated[str, Field(max_length=200_000)] | None = Field(
-        default=None, description="`next_cursor` of the last answer: goes on with its check."
-    )
+    auto_fix: bool = False
+    cursor: Annotated[str, Field(max_length=200_000)] | None = None
 
 
 class Difference(TypedDict):

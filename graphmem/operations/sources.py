@@ -92,15 +92,9 @@ SourceId = Annotated[str, Field(min_length=1, max_length=200, description="Id of
 
 
 class ListSources(Paged, ByWriter):
-    search: Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None = Field(
-        default=None, description="A part of the name of the file, or words that its text has in one passage."
-    )
-    mime_type: Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None = Field(
-        default=None, description="What the bytes are, such as application/pdf."
-    )
-    interpreted: Annotated[
-        bool | None, Field(description="False: only files that nobody has interpreted.")
-    ] = None
+    search: Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None = None
+    mime_type: Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None = None
+    interpreted: bool | None = None
 
 
 class SourcePage(IndexedPageEnvelope):
@@ -136,13 +130,11 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
 
 
 class SearchSources(Sized):
-    search: Annotated[Text | None, Spelled("query", option="search"), ReadAs("words")] = Field(
-        default=None, description="Words, a question or an identifier."
-    )
-    entity_id: Annotated[EntityId | None, Field(description="Only passages that mention this entity.")] = None
+    search: Annotated[Text | None, Spelled("query", option="search"), ReadAs("words")] = None
+    entity_id: EntityId | None = None
     at: At = None
     at_ingested: AtIngested = None
-    limit: Annotated[int, Field(ge=1, le=50, description="Passages."), NoBool] = 10
+    limit: Annotated[int, Field(ge=1, le=50), NoBool] = 10
 
 
 class MentioningPassage(FoundPassage):
@@ -197,7 +189,7 @@ async def search_sources(context: Context, arguments: SearchSources) -> FoundInS
 
 class GetSource(source_answers.TextWindow, Sized):
     source_id: Annotated[SourceId, Spelled("id")]
-    include_text: Annotated[bool, Field(description="Whether to answer the text of the file too.")] = False
+    include_text: bool = False
 
 
 class OneSource(source_answers.Source, Budgeted):
@@ -238,11 +230,7 @@ def _add_text(
 
 
 class GetFileUrl(Arguments):
-    path: Annotated[
-        Annotated[str, Field(min_length=1, max_length=1_000), NotBlank],
-        Spelled("file_path"),
-        Field(description="`storage_url` or id of a source, or the name under which it was stored."),
-    ]
+    path: Annotated[Annotated[str, Field(min_length=1, max_length=1_000), NotBlank], Spelled("file_path")]
     expires_in: Annotated[
         int, Field(ge=1, le=SECONDS_MAX, description=f"Seconds until it expires, 1 to {SECONDS_MAX}."), NoBool
     ] = SECONDS_DEFAULT

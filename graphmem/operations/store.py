@@ -27,7 +27,7 @@ Index = Annotated[int, Field(description="Index in `entities`, from 0."), NoBool
 class NewRelationship(Arguments):
     """Each end is the index of an item or the id of an entity."""
 
-    relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
+    relationship_type: str = Field(max_length=200)
     source_index: Index | None = None
     source_entity_id: str | None = None
     target_index: Index | None = None
@@ -55,19 +55,15 @@ class WithItems(Arguments):
 
 
 class Store(WithItems, acceptance.Observing, WithFile, Previewed, Sized):
-    file_idempotency_key: Annotated[
-        Annotated[str, Field(min_length=1, max_length=255)] | None, Field(description="Key of the file.")
-    ] = None
+    file_idempotency_key: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     entities: list[Any] = Field(
         default=[],
         max_length=ENTITY_LIMIT,
         description="Objects, or their JSON texts. Reserved keys: " + ", ".join(sorted(items.RESERVED)),
         json_schema_extra={"items": OBJECT_OR_TEXT},
     )
-    relationships: list[NewRelationship] = Field(
-        default=[], max_length=RELATIONSHIP_LIMIT, description="Relationships between entities."
-    )
-    find_duplicates: bool = Field(default=True, description="Whether to name duplicates.")
+    relationships: list[NewRelationship] = Field(default=[], max_length=RELATIONSHIP_LIMIT)
+    find_duplicates: bool = True
 
 
 class Stored(StoredFile, InterpretedFile, Budgeted):

@@ -35,11 +35,11 @@ class ChangeFilters(ByWriter, TypeFilters):
     event_type: Annotated[
         Kind | None, Spelled("kind"), Field(description=f"Kind of the changes: {', '.join(KINDS)}.")
     ] = None
-    event_types: list[Kind] = Field(default=[], max_length=50, description="Any of these kinds.")
+    event_types: list[Kind] = Field(default=[], max_length=50)
     entity_id: EntityId | None = None
-    entity_ids: list[EntityId] = Field(default=[], max_length=200, description="Any of these entities.")
-    field: Annotated[FieldName | None, Field(description="Only changes of this field.")] = None
-    fields: list[FieldName] = Field(default=[], max_length=50, description="Any of these fields.")
+    entity_ids: list[EntityId] = Field(default=[], max_length=200)
+    field: FieldName | None = None
+    fields: list[FieldName] = Field(default=[], max_length=50)
 
     @property
     def wanted_changes(self) -> WantedChanges:
@@ -65,9 +65,7 @@ Values = Annotated[bool, Field(description="Also the values of the fields, befor
 class FollowChanges(ChangeFilters):
     after: After = None
     values: Values = False
-    subscription_id: Annotated[str, Field(max_length=100)] | None = Field(
-        default=None, description="Of an active subscription, in place of filters."
-    )
+    subscription_id: Annotated[str, Field(max_length=100)] | None = None
 
     @model_validator(mode="after")
     def _without_filters(self) -> Self:
@@ -82,28 +80,12 @@ SubscriptionId = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class Subscribe(ChangeFilters):
-    query: dict[str, Any] | None = Field(
-        default=None,
-        max_length=20,
-        description="In place of filters, a body of `POST /entities/query` with `filters` and `search`: "
-        "each change says that an entity begins or ceases to be an answer.",
-    )
+    query: dict[str, Any] | None = Field(default=None, max_length=20)
 
-    subscription_id: Annotated[
-        SubscriptionId | None, Field(description="Wake this subscription; give nothing beside it.")
-    ] = None
-    delivery_method: Delivery = Field(
-        default="webhook",
-        description="webhook: sent to webhook_url; sse: read from the event stream, or with the list of "
-        "changes, by the subscription_id.",
-    )
-    webhook_url: Annotated[
-        str | None,
-        Field(min_length=1, max_length=2_000, description="An https URL of a public host, on port 443."),
-    ] = None
-    max_failures: Annotated[int, NoBool] = Field(
-        default=10, ge=1, le=100, description="It sleeps after so many failures one after another."
-    )
+    subscription_id: SubscriptionId | None = None
+    delivery_method: Delivery = "webhook"
+    webhook_url: Annotated[str | None, Field(min_length=1, max_length=2_000)] = None
+    max_failures: Annotated[int, NoBool] = Field(default=10, ge=1, le=100)
 
     @model_validator(mode="after")
     def _alone(self) -> Self:
@@ -216,7 +198,7 @@ async def deliver(services: Services) -> int:
 
 
 class NameSubscription(Arguments):
-    subscription_id: SubscriptionId = Field(description="Id of the subscription.")
+    subscription_id: SubscriptionId
 
 
 class Unsubscribed(TypedDict):

@@ -29,23 +29,13 @@ from graphmem.registry import Scope, operation
 
 
 class ListTimeline(ByWriter, Paged):
-    event_type: Annotated[Annotated[str, Field(max_length=200)] | None, Spelled(shown="type")] = Field(
-        default=None, description="Type of the events, such as EventStart, TaskDue or Birthday, exactly."
-    )
-    start_date: Annotated[Moment | None, Spelled("after_date", shown="from")] = Field(
-        default=None, description="From this time on; a date alone is its first moment in UTC."
-    )
-    end_date: Annotated[MomentBefore | None, Spelled("before_date", shown="to")] = Field(
-        default=None, description="Before this time; a date alone is the whole day in UTC."
-    )
+    event_type: Annotated[Annotated[str, Field(max_length=200)] | None, Spelled(shown="type")] = None
+    start_date: Annotated[Moment | None, Spelled("after_date", shown="from")] = None
+    end_date: Annotated[MomentBefore | None, Spelled("before_date", shown="to")] = None
     entity_type: EntityType | None = None
     entity_id: EntityId | None = None
-    source_id: Annotated[str, Field(max_length=200), NotBlank] | None = Field(
-        default=None, description="Only dates from this source."
-    )
-    order: Annotated[
-        Literal["asc", "desc"], Spelled("sort_order"), Field(description="desc: the latest event first.")
-    ] = "desc"
+    source_id: Annotated[str, Field(max_length=200), NotBlank] | None = None
+    order: Annotated[Literal["asc", "desc"], Spelled("sort_order")] = "desc"
     at: At = None
     at_ingested: AtIngested = None
 
@@ -115,13 +105,10 @@ def _range(arguments: ListTimeline) -> tuple[int, int]:
 
 
 class GetEvent(Arguments):
-    event_id: str = Field(min_length=1, max_length=200, description="Id of the event.")
+    event_id: str = Field(min_length=1, max_length=200)
     at: At = None
     at_ingested: AtIngested = None
-    entity_id: Annotated[
-        EntityId | None,
-        Field(description="As of a time: the entity of the event. Needed among more than 2,000 entities."),
-    ] = None
+    entity_id: EntityId | None = None
 
 
 _StoredEvent = tuple[EventRow, bool, str | None]

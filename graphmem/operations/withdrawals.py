@@ -104,11 +104,8 @@ class ChangeWriting(OneWriter):
     """The arguments of ``writings.withdraw`` and ``writings.reinstate``."""
 
     transaction_id: TransactionId | None = None
-    since: Annotated[Moment | None, Field(description="With a writer: recorded from this time on.")] = None
-    until: Annotated[
-        MomentBefore | None,
-        Field(description="With a writer: recorded before this time. Without it, what follows belongs too."),
-    ] = None
+    since: Moment | None = None
+    until: MomentBefore | None = None
 
     @model_validator(mode="after")
     def _name_one(self) -> Self:
@@ -220,17 +217,10 @@ def _not_oneself(context: Context, arguments: OneWriter, is_open: bool) -> None:
 
 class Undo(ChangeWithdrawal):
     transaction_id: Annotated[TransactionId | None, Spelled("id")] = None
-    last: Annotated[int | None, NoBool] = Field(
-        default=None, ge=1, le=UNDO_LIMIT, description="Undo so many of the caller's transactions."
-    )
-    since: Annotated[
-        Moment | None, Field(description="Undo the caller's transactions from this time on, up to 100.")
-    ] = None
+    last: Annotated[int | None, NoBool] = Field(default=None, ge=1, le=UNDO_LIMIT)
+    since: Moment | None = None
 
-    by_copy: Annotated[
-        Annotated[str, Field(max_length=100)] | None,
-        Field(description="Not the caller's, but those that came by this copy (its `peer`)."),
-    ] = None
+    by_copy: Annotated[str, Field(max_length=100)] | None = None
 
     @model_validator(mode="after")
     def _choose_one(self) -> Self:

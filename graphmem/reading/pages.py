@@ -182,9 +182,9 @@ _KINDS: Final = ("account", "key", "client", "agent")
 class ByProgram(Arguments):
     """Arguments that name who wrote: an API key, a client program, an agent that signed."""
 
-    by_key: Annotated[Name | None, Field(description="Only by this API key.")] = None
-    by_client: Annotated[Name | None, Field(description="Only by this program.")] = None
-    by_agent: Annotated[Name | None, Field(description="Only signed by this agent.")] = None
+    by_key: Name | None = None
+    by_client: Name | None = None
+    by_agent: Name | None = None
 
     @property
     def writers(self) -> list[str]:
@@ -195,7 +195,7 @@ class ByProgram(Arguments):
 class ByWriter(ByProgram):
     """Which writers a list is about; all that are given must fit. No filter fits what is unattributed."""
 
-    by_account: Annotated[Name | None, Field(description="Only by this account.")] = None
+    by_account: Name | None = None
 
 
 def written(name: LiteralString, writers: list[str]) -> tuple[LiteralString, dict[str, Any]]:

@@ -75,7 +75,7 @@ class RelationshipReference(Arguments):
 
     relationship_key: Annotated[
         Annotated[str, Field(max_length=300)] | None, Spelled("relationship_id", option="relationship_key")
-    ] = Field(default=None, description="Key (TYPE:source:target) or id (rel_…) of the relationship.")
+    ] = None
     relationship_type: RelationshipType | None = None
     source_entity_id: EntityId | None = None
     target_entity_id: EntityId | None = None

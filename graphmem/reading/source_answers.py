@@ -22,10 +22,8 @@ URL_SCHEME = "graphmem://"
 
 
 class TextWindow(Arguments):
-    offset: Annotated[int, Field(ge=0, description="Characters of the text to skip."), NoBool] = 0
-    limit: Annotated[
-        int, Field(ge=1, le=CHARACTERS_LIMIT, description="Characters of the text to answer."), NoBool
-    ] = CHARACTERS_DEFAULT
+    offset: Annotated[int, Field(ge=0), NoBool] = 0
+    limit: Annotated[int, Field(ge=1, le=CHARACTERS_LIMIT), NoBool] = CHARACTERS_DEFAULT
 
 
 class StoredName(TypedDict):

@@ -31,9 +31,7 @@ class ChangeWithdrawal(acceptance.Writing, Previewed):
     """The arguments of a withdrawal or a reinstatement beside its subject."""
 
     reason: acceptance.Reason = None
-    limit: Annotated[
-        int, Field(ge=1, le=CHANGES_LIMIT, description="Entities of a page of a dry run."), NoBool
-    ] = CHANGES_DEFAULT
+    limit: Annotated[int, Field(ge=1, le=CHANGES_LIMIT), NoBool] = CHANGES_DEFAULT
     cursor: Cursor = None
     max_characters: MaxCharacters = None
 

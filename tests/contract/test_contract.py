@@ -11,6 +11,7 @@ from graphmem import arguments, tables
 from graphmem.api.openapi import document
 from graphmem.api.public_paths import is_public
 from graphmem.api.rest_routes import ROUTES
+from graphmem.arguments import Arguments
 from graphmem.cli.main import app
 from graphmem.errors import CATALOGUE, SandboxDisabled, SetupError
 from graphmem.mcp.toolsets import TOOLSETS
@@ -45,6 +46,13 @@ def test_every_setting_but_those_of_tests_stands_in_the_reference() -> None:
 
 def test_the_table_of_faces_has_a_row_for_each_operation() -> None:
     assert tables.read("operations/faces").keys() == REGISTRY.keys()
+
+
+def test_the_table_of_arguments_is_of_classes_of_arguments() -> None:
+    def below(kind: type) -> set[type]:
+        return {kind}.union(*map(below, kind.__subclasses__()))
+
+    assert tables.read("arguments").keys() <= {kind.__name__ for kind in below(Arguments)}
 
 
 @walk_over("operation", OPERATIONS)
