@@ -30,22 +30,7 @@ from graphmem.budgets import within_budget
 from graphmem.context import Context, Services
 from graphmem.database.driver import round_trips
 from graphmem.database.left_out import MET_DAMAGE, Damage, LeftOutEntity, noting
-from graphmem.errors import (
-    AgentSignatureRequired,
-    AttributionRequired,
-    AuthInvalid,
-    CopyBehind,
-    Forbidden,
-    GraphmemError,
-    IdempotencyMismatch,
-    InternalError,
-    InvalidCursor,
-    InvalidInput,
-    SandboxDisabled,
-    ServiceBusy,
-    VersionConflict,
-    WriterQuarantined,
-)
+from graphmem.errors import Forbidden, GraphmemError, InternalError, InvalidInput, ServiceBusy
 from graphmem.foreign_arguments import asking_something
 from graphmem.fresh import read_fresh
 from graphmem.model import membership, times
@@ -160,7 +145,7 @@ class Operation(Generic[A]):
     def check_open(self, settings: Settings) -> None:
         """Refuse what a sandbox does not allow. A face may do so before it reads the arguments."""
         if settings.sandbox and not self.sandbox:
-            raise SandboxDisabled(operation=self.name)
+            raise errors.SandboxDisabled(operation=self.name)
 
     async def run(
         self, services: Services, actor: Actor, raw: Mapping[str, Any], face: Face = Face.CLI
@@ -177,7 +162,7 @@ class Operation(Generic[A]):
         try:
             return await self._run(services, actor, raw, face)
         except GraphmemError as exc:
-            if isinstance(exc, AuthInvalid) and services.settings.sandbox:
+            if isinstance(exc, errors.AuthInvalid) and services.settings.sandbox:
                 exc = ServiceBusy("the sandbox was wiped just now, and nothing was written: send it again")
             outcome, failed = exc.code, exc.status >= 500
             raise reworded_error(exc, face) from exc
@@ -218,7 +203,7 @@ class Operation(Generic[A]):
             await services.agent_grants.check(actor, self.name, self.scope)
         if "max_behind" in raw and (age := services.age(actor.owner)):
             if age["behind_seconds"] > _seconds(raw["max_behind"]):
-                raise CopyBehind(**age)
+                raise errors.CopyBehind(**age)
             raw = {name: value for name, value in raw.items() if name != "max_behind"}
         arguments = await self.read(services, actor, raw)
         named = arguments if self.typed else None
@@ -295,10 +280,10 @@ def _seconds(value: Any) -> float:
 
 def _check_writer(actor: Actor, settings: Settings) -> None:
     if settings.aauth_mode == "required" and actor.signer is None:
-        raise AgentSignatureRequired
+        raise errors.AgentSignatureRequired
     tiers = get_args(TierName)
     if tiers.index(actor.tier) < tiers.index(settings.min_tier):
-        raise AttributionRequired(current_tier=actor.tier, min_tier=settings.min_tier)
+        raise errors.AttributionRequired(current_tier=actor.tier, min_tier=settings.min_tier)
 
 
 async def _check_quarantine(services: Services, actor: Actor, name: str) -> None:
@@ -306,13 +291,13 @@ async def _check_quarantine(services: Services, actor: Actor, name: str) -> None
     reads = services.database.reads(actor.owner)
     spans = await reads.only("exclusion.writings", list[WrittenSpan], writers=writers)
     if any(span.holds(writers, times.now()) and not membership.counts(span.toggles) for span in spans):
-        raise WriterQuarantined(operation=name)
+        raise errors.WriterQuarantined(operation=name)
 
 
 _ERRORS_OF: Final[Mapping[str, type[GraphmemError]]] = {
-    "cursor": InvalidCursor,
-    "idempotency_key": IdempotencyMismatch,
-    "expected_version": VersionConflict,
+    "cursor": errors.InvalidCursor,
+    "idempotency_key": errors.IdempotencyMismatch,
+    "expected_version": errors.VersionConflict,
 }
 """The errors of every operation that takes an argument."""
 REGISTRY: dict[str, Operation[Any]] = {}
