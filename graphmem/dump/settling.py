@@ -16,7 +16,7 @@ from graphmem.model import canonical
 from graphmem.model.fact_records import SchemaRecord
 from graphmem.model.schema import SchemaDocument, version_order
 
-LostKind = Literal["schema", "repeated_schema", "idempotency_key", "type_alias"]
+LostKind = Literal["schema", "repeated_schema", "idempotency_key", "type_alias", "expected_version"]
 EVERY: Final = sys.maxsize
 Place = tuple[int, str]
 """When a fact was recorded (microseconds), and by which transaction: the least place wins."""
@@ -159,6 +159,25 @@ async def settle_aliases(database: Database, owner: str) -> None:
     for name, place, entity_type in ((name, *each) for name, every in claims.items() for each in every):
         if (meaning := meanings.get(name, name)) != entity_type:
             await lose(database, owner, "type_alias", name, place, meaning, entity_type)
+
+
+async def lose_expectations(database: Database, owner: str, entity_ids: Iterable[str], since: int) -> None:
+    """List transactions that expected a version of an entity, but another copy had written to it before.
+
+    Args:
+        since: no fact that came was recorded before it (microseconds).
+    """
+    written = await database.reads(owner).only(
+        "copy.expectations", list[tuple[str, list[tuple[int, str, list[str] | None]]]],
+        entity_ids=sorted(entity_ids), since=since,
+    )  # fmt: skip
+    for entity_id, transactions in written:
+        for number, (recorded_at, transaction, expected) in enumerate(transactions):
+            own = [each.removeprefix(f"{entity_id} ") for each in expected or () if entity_id in each]
+            # Its version had counted every transaction before, and merges.
+            if recorded_at >= since and any(int(version) < number for version in own):
+                place, before = (recorded_at, transaction), transactions[number - 1][1]
+                await lose(database, owner, "expected_version", entity_id, place, before, "")
 
 
 async def settle_first(

@@ -3,7 +3,7 @@
 What is derived follows at once for the things that the page is about, never for all of an owner.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 from graphmem.checking.audit import Audit
@@ -14,6 +14,7 @@ from graphmem.dump.batches import BatchPart
 from graphmem.dump.container import FORMAT, Header, Manifest
 from graphmem.dump.pages import ReadPage
 from graphmem.dump.restoring import Restorer, RestoreResult
+from graphmem.dump.settling import lose_expectations
 from graphmem.dump.verifying import VerifyResult
 from graphmem.errors import ClockAhead
 from graphmem.model import facts, times
@@ -54,7 +55,7 @@ async def unite(
 
 
 async def _settle(
-    database: Database, owner: str, writers: Writers, parts: Iterable[BatchPart], unsettled: set[str]
+    database: Database, owner: str, writers: Writers, parts: Sequence[BatchPart], unsettled: set[str]
 ) -> None:
     """Derive again what merges, splits and dismissals of both sides are about."""
     touched, moving, withdrawals = set(unsettled), set[str](), False
@@ -70,6 +71,9 @@ async def _settle(
             moving.update(each for each in fact.named if ":" not in each)
             unsettled.update(fact.named)
     entity_ids = sorted({each for each in touched | moving if ":" not in each})
+    if parts:
+        since = min(part.transaction.recorded_at for part in parts)
+        await lose_expectations(database, owner, entity_ids, since)
     entities, relationships = await database.reads(owner).only(
         "copy.merged", tuple[list[str], list[str]], entity_ids=entity_ids, moving=sorted(moving),
         limit=MOVED_RELATIONSHIPS_LIMIT,

@@ -45,6 +45,7 @@ RecordedAt = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST // 2)]
 """When a fact was recorded, in microseconds. The limit leaves room for the writes that come after it."""
 
 
+_EXPECTED: Final = f"^{ids.ENTITY_ID.pattern} [0-9]{{1,15}}$"
 _RELATIONSHIP_TYPE: Final = f"^{ids.RELATIONSHIP_TYPE}$"
 
 
@@ -126,6 +127,8 @@ class TransactionRecord(Record):
     idempotency_key: ShortText | None = None
     request_hash: ShortText
     answer: str
+    expected: list[Annotated[str, Field(pattern=_EXPECTED)]] | None = None
+    """Entities with the versions that they had to have."""
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse an answer that cannot be replayed."""

@@ -312,8 +312,9 @@ async def leave(context: Context, arguments: Leave) -> Left:
 class Lost(TypedDict):
     """A fact that contradicts another one, which was recorded first and counts.
 
-    ``what`` is schema (``name``: the type and the version), idempotency_key or type_alias. ``winner`` is the
-    transaction that counts, or the type that an alias means. ``settle`` says how to have it otherwise.
+    ``what`` is schema (``name``: the type and the version), idempotency_key, type_alias or expected_version
+    (``name``: the entity). ``winner`` is the transaction that counts, or came before the version that was
+    expected, or the type that an alias means. ``settle`` says how to have it otherwise.
     """
 
     id: str
@@ -334,6 +335,8 @@ class LostPage(PageEnvelope):
 _SETTLE: Final = {
     "schema": "register the document that is to hold as a new version: POST /register_schema",
     "idempotency_key": "nothing was lost: both transactions count, and the key answers the first one",
+    "expected_version": "both count: `graphmem observations list --entity-id NAME` shows both, and "
+    "`graphmem undo --transaction-id ID` takes one back",
     "type_alias": "take the name from the type that has it, then give it to the other",
 }
 _LostRow = tuple[str, str, str, str, int, str]

@@ -84,6 +84,8 @@ class TransactionRequest(WriteRequest):
                 "id": self.transaction_id, "recorded_at": receipt.recorded_at, "operation": self.operation,
                 "client": self.client, "by": self.by, "idempotency_key": self.idempotency_key,
                 "request_hash": self.request_hash, "answer": receipt.encode(),
+                "expected": [f"{id} {version}" for id, version, _ in self.expectations() if ":" not in id]
+                or None,
             }  # fmt: skip
             draft.accept({"agent": self.agent, "properties": properties})
         return receipt

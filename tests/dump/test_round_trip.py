@@ -45,7 +45,10 @@ FACTS = {
     "Source": ({"owner", "recorded_at", "excluded", "reader"}, {"id", "content_hash", "size", "mime_type"}),
     "Transaction": (
         {"owner", "sequence", "excluded"},
-        {"id", "recorded_at", "operation", "client", "by", "idempotency_key", "request_hash", "answer"},
+        {
+            "id", "recorded_at", "operation", "client", "by", "idempotency_key", "request_hash", "answer",
+            "expected",
+        },
     ),
 }  # fmt: skip
 """Of each kind of fact, what is derived and what a dump has: what is written and in neither would be lost."""

@@ -51,7 +51,7 @@ def store_rich_example(call: Call) -> dict[str, str]:
     ids = [entity["entity_id"] for entity in answer["entities"]]
     ada, byron, king, company, wine = ids[0], ids[1], ids[2], ids[3], ids[4]
     earlier = {"target_id": ada, "born": 1816, "observed_at": "1990-01-01T00:00:00Z"}
-    call("store", entities=[earlier])
+    call("store", entities=[{**earlier, "expected_version": 1}])
     # The second transaction records the same observation as well.
     call("store", entities=[earlier])
     call("entities.correct", entity_id=ada, field="born", value=1815, idempotency_key="right")
