@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 
 from graphmem.auth import Actor
@@ -83,10 +83,17 @@ class Context:
 
     actor: Actor
     services: Services
+    by_writer: bool = False
+    """Whether reads as of a time of recording mean the clocks of the writers, not when this copy learned."""
 
     @property
     def graph(self) -> Queries:
-        return self.services.database.reads(self.actor.owner)
+        return Queries(self.services.database.read, self.actor.owner, by_writer=self.by_writer)
+
+    @property
+    def of_writers(self) -> Context:
+        """The same for reads as of a transaction, which come in the order of their writers' clocks."""
+        return replace(self, by_writer=True)
 
     async def walk(
         self, name: LiteralString, row: type[W], /, *, edge_types: frozenset[str] | None = None, **params: Any

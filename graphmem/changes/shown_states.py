@@ -47,7 +47,7 @@ async def entity_states(context: Context, entity_ids: Sequence[str], at_ingested
     states = States()
     for start in range(0, len(entity_ids), SUBJECTS_PER_READ):
         some = entity_ids[start : start + SUBJECTS_PER_READ]
-        then = await recomputed.entities(context, some, times.LATEST, at_ingested)
+        then = await recomputed.entities(context.of_writers, some, times.LATEST, at_ingested)
         survivors = {membership.survivor(each, then.into) for each in some}
         # It also says who was merged into others that were not asked for: of these nothing was read.
         states |= {
@@ -62,7 +62,7 @@ async def relationship_states(context: Context, keys: Sequence[str], at_ingested
     states: States = dict.fromkeys(keys)
     for start in range(0, len(keys), SUBJECTS_PER_READ):
         some, clocks = keys[start : start + SUBJECTS_PER_READ], Clocks(at_ingested=at_ingested)
-        rows = await as_of.relationships(context, some, clocks, include_deleted=True)
+        rows = await as_of.relationships(context.of_writers, some, clocks, include_deleted=True)
         for row in rows:
             fields = zip(row.fields, row.values, row.winners, strict=True)
             fold = {name: reduction.Winner("", winner, value) for name, value, winner in fields}

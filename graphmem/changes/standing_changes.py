@@ -188,7 +188,7 @@ class _Walk:
         rows: _Rows = dict.fromkeys(sorted_ids)
         for start in range(0, len(sorted_ids), SUBJECTS_PER_READ):
             some = sorted_ids[start : start + SUBJECTS_PER_READ]
-            then = await recomputed.entities(self.context, some, times.LATEST, at_ingested)
+            then = await recomputed.entities(self.context.of_writers, some, times.LATEST, at_ingested)
             pairs = ((each, then.rows.get(each)) for each in some)
             rows |= {each: row for each, row in pairs if row and row.live and row.observation_count}
         return rows

@@ -218,6 +218,12 @@ class _Exchange:
         # After an update, all is asked for again, or sent, and what is known is passed over.
         cursor = "" if self.refused & BY_NAME.keys() else self._copy.cursor
         self.refused -= BY_NAME.keys()
+        joins = self._copy.joins
+        if not cursor and not joins:
+            # What has no facts yet takes along when the other copy learned of them, also after a cut.
+            head = await self._services.of(ChangeFeed).head(self._copy.owner, settled=False)
+            joins = not head.sequence
+            await self.note(joins=joins or None)
         while True:
             try:
                 answer = await remote.ask("GET", FACTS, copy_id=self._own_id, after=cursor)
@@ -228,7 +234,7 @@ class _Exchange:
                 cursor = ""
                 continue
             page = await asyncio.to_thread(pages.read, self._copy.owner, answer["data"], answer["sha256"])
-            result = await unite(self._services, self._copy.owner, page, self._copy.peer)
+            result = await unite(self._services, self._copy.owner, page, self._copy.peer, joins=joins)
             self._set_id = min(self._set_id, str(answer["set_id"]))
             self.done["taken"] += result.transactions
             self.done["conflicts"] += result.conflict_count
@@ -239,8 +245,9 @@ class _Exchange:
                 await self._take_file(remote, content_hash)
             cursor = str(answer["cursor"])
             if cursor != self._copy.cursor or not answer["more"]:
-                taken = self._copy.taken + self.done["taken"]
-                await self.note(cursor=cursor, taken=taken, refused=sorted(self.refused))
+                taken, joins = self._copy.taken + self.done["taken"], joins and answer["more"]
+                noted = {"refused": sorted(self.refused), "joins": joins or None}
+                await self.note(cursor=cursor, taken=taken, **noted)
             if not answer["more"]:
                 return
 
@@ -265,11 +272,12 @@ class _Exchange:
             self.done["files"] += 1
 
 
-async def unite(services: Services, owner: str, page: ReadPage, by_copy: str) -> RestoreResult:
+async def unite(
+    services: Services, owner: str, page: ReadPage, by_copy: str, *, joins: bool = False
+) -> RestoreResult:
     """Take a page of another copy; see :func:`graphmem.dump.uniting.unite`."""
-    result = await uniting.unite(
-        services.database, services.vocabulary, services.writers, services.objects, owner, page, by_copy
-    )
+    to = services.database, services.vocabulary, services.writers, services.objects
+    result = await uniting.unite(*to, owner, page, by_copy, joins=joins)
     services.type_aliases.forget(owner)
     return result
 

@@ -19,7 +19,8 @@ class Copy(NamedTuple):
     One without a ``url`` calls this one. ``peer`` is its own id. ``cursor`` is the place in its order up to
     which this copy has its facts, ``pushed`` the place in the order of the owner's node that ``node_key``
     names up to which it has those of this one. ``sent`` and ``taken`` count transactions. ``refused`` are
-    kinds of facts that this version could not take, ``unsent`` those that the other one could not.
+    kinds of facts that this version could not take, ``unsent`` those that the other one could not. ``joins``:
+    nothing was here before the first exchange with it, which has not come to its end yet.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Copy(NamedTuple):
     taken: int
     refused: list[str]
     unsent: list[str]
+    joins: bool
 
 
 class CopySet(NamedTuple):

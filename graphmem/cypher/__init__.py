@@ -39,7 +39,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any, Literal, LiteralString, NamedTuple, cast
+from typing import Any, Final, Literal, LiteralString, NamedTuple, cast
 
 from graphmem.cypher.declared_sealing import Declared, declared
 from graphmem.model import ending, facts, relationship, times, valid_time
@@ -64,6 +64,9 @@ _WHOLE = "whole"
 _ONLY = re.compile(r"\s*// only (\w+(?:, \w+)*)")
 _END = re.compile(r"\s*// end")
 _TYPES = "RELATIONSHIP_TYPES"
+BY_WRITER: Final = "by_writer"
+"""The parameter that callers may leave out: whether only the clocks of the writers count, not when this copy
+learned of a fact of another one. As of no time of recording that is the same, and is not looked at."""
 _OWN_TYPE = "related"
 """The type of the edges of all owners' own relationship types; such an edge carries the name (``type``)."""
 _FACTS = {
@@ -288,8 +291,12 @@ def bind(name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, A
     Raises:
         ValueError: they are not those that its header names. Neo4j would take a missing one for null.
     """
-    if params.keys() != query(name).params.keys():
-        wrong = sorted(params.keys() ^ query(name).params.keys())
+    declared = query(name).params
+    if BY_WRITER in declared:
+        until = params.get("at_ingested", params.get("recorded_until"))
+        params = {BY_WRITER: until == times.LATEST, **params}
+    if params.keys() != declared.keys():
+        wrong = sorted(params.keys() ^ declared.keys())
         raise ValueError(f"{name}: caller and header disagree on parameters: {', '.join(wrong)}")
     args = Parameters(params)
     return {"args": args} if owner is None else {"args": args, "owner": owner}

@@ -9,6 +9,7 @@ from typing import Any, LiteralString, TypeVar
 
 from neo4j import AsyncResult
 
+from graphmem import cypher
 from graphmem.database.left_out import each_sound, kept, refuse_unopened
 from graphmem.database.typed_rows import Row, maker
 from graphmem.errors import InternalError
@@ -19,14 +20,18 @@ R = TypeVar("R")
 class Queries:
     """Runs queries by name for one owner, or for no owner where a query is of the whole database."""
 
-    def __init__(self, run: Callable[..., Awaitable[list[Row]]], owner: str | None) -> None:
+    def __init__(
+        self, run: Callable[..., Awaitable[list[Row]]], owner: str | None, *, by_writer: bool = False
+    ) -> None:
         """``run`` is :meth:`Database.read`, :meth:`Database.write`, or runs inside a transaction."""
-        self._run, self._owner = run, owner
+        self._run, self._owner, self._by_writer = run, owner, by_writer
 
     async def rows(
         self, name: LiteralString, /, *, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
         """Run a query by name; return its rows as they are. ``edge_types`` fill its place for types."""
+        if self._by_writer and cypher.BY_WRITER in cypher.query(name).params:
+            params[cypher.BY_WRITER] = True
         return await self._run(name, self._owner, edge_types, **params)
 
     async def all(self, name: LiteralString, row: type[R], /, **params: Any) -> list[R]:

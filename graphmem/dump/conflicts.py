@@ -180,7 +180,8 @@ def _transaction_conflicts(
     owner: str, transaction: TransactionRecord, stored: Mapping[str, Any] | None, present: Present
 ) -> Iterator[Conflict]:
     if stored is not None:
-        names = [name for name in TRANSACTION.columns if stored[name] != transaction.stored[name]]
+        compared = (name for name in TRANSACTION.columns if name != "learned_at")
+        names = [name for name in compared if stored[name] != transaction.stored[name]]
         if names:
             message = "the database has this transaction with other content, which stays"
             sides = ({name: _cut(side[name]) for name in names} for side in (stored, transaction.stored))

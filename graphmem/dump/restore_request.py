@@ -58,6 +58,7 @@ class RestoreRequest(WriteRequest):
         transactions: in the order in which they were recorded. A merge, or its end, comes alone.
         schemas: the newest schema of each type with the time (microseconds) of its registration; set before
             any transaction of the type is written.
+        learns: whether this copy learns of the transactions from another one at this moment.
         is_living: whether the owner had written something before the restore: watchers are then told of the
             restore, and not of each of its transactions.
         is_newest_merge: whether the merge, or its end, is the newest of its entity: an older one changes
@@ -71,6 +72,7 @@ class RestoreRequest(WriteRequest):
     schemas: Mapping[str, tuple[Active, int]] = field(default_factory=dict)
     is_newest_merge: bool = True
     is_living: bool = False
+    learns: bool = False
 
     @property
     def observations(self) -> list[Observation]:
@@ -156,11 +158,14 @@ class RestoreRequest(WriteRequest):
             rule_merging.settle(draft)
             for observation_id in transaction.repeated:
                 draft.repeat(observation_id, transaction.id)
-            draft.accept(self._row(state, transaction) if is_new else None)
+            draft.accept(self._row(state, transaction, clock) if is_new else None)
         return Receipt(self.transaction_id, state.read.recorded_at)
 
-    def _row(self, state: State, transaction: DumpedTransaction) -> dict[str, Any]:
+    def _row(self, state: State, transaction: DumpedTransaction, clock: int) -> dict[str, Any]:
         properties = {**transaction.properties, **({"restored": True} if self.is_living else {})}
+        if self.learns:
+            learned_at = max(clock, state.read.recorded_at + 1) + len(state.new.transactions)
+            properties["learned_at"] = learned_at if learned_at > properties["recorded_at"] else None
         if properties.get("idempotency_key") in state.by_key:
             # Another transaction of the database has the key: this one is written without it.
             properties |= {"idempotency_key": None, "lost_key": properties["idempotency_key"]}

@@ -146,6 +146,8 @@ class Restorer:
         """Transactions of the batch whose idempotency keys others have."""
         self.more: dict[str, Any] = {}
         """Properties that each transaction gets beside those of the dump."""
+        self.learns = False
+        """Whether this copy learns of the facts from another one at this moment."""
         self.unsettled: set[str] = set()
         """Subjects of observations that an earlier transaction recorded."""
         self._renamed: set[str] = set()
@@ -378,7 +380,8 @@ class Restorer:
 
     async def _write_parts(self, owner: str, parts: list[BatchPart]) -> None:
         transactions = [await self._dumped(owner, part) for part in parts]
-        request = _request(owner, transactions=tuple(transactions), is_living=owner in self._living)
+        how = {"is_living": owner in self._living, "learns": self.learns}
+        request = _request(owner, transactions=tuple(transactions), **how)
         if (merge := request.merge) is not None:
             target = facts.target(merge.kind, merge.fields)
             rows = await self._database.write("dump.merged", owner, source=merge.subject_id, target=target)

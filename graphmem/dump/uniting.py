@@ -28,21 +28,24 @@ MOVED_RELATIONSHIPS_LIMIT: Final = 10_000  # above so many, all of the owner is 
 
 async def unite(
     database: Database, vocabulary: Vocabulary, writers: Writers, objects: ObjectStore, owner: str,
-    page: ReadPage, by_copy: str,
+    page: ReadPage, by_copy: str, *, joins: bool = False,
 ) -> RestoreResult:  # fmt: skip
     """Write the facts of a page that are missing here. It may be sent again, and nothing is written twice.
+
+    This copy learns of them now; one that ``joins`` takes along when the other copy learned of them.
 
     Raises:
         ClockAhead: a fact was recorded more than a day ahead; nothing was written.
         Unavailable: the database failed; what was written stays, and the page may be sent again.
     """
     every = [part for batch in page.batches for part in batch.parts]
-    latest = max((part.transaction.recorded_at for part in every), default=0)
+    times_of = ((part.transaction.recorded_at, joins and part.transaction.learned_at) for part in every)
+    latest = max((each or 0 for both in times_of for each in both), default=0)
     if latest > times.now() + CLOCK_LIMIT:
         raise ClockAhead(recorded_at=times.render(latest))
     result = RestoreResult(VerifyResult(Header(FORMAT, "", 0), Manifest(), 0))
     restorer = Restorer(database, vocabulary, writers, objects, result, lambda stage, done, total: None)
-    restorer.more = {"copy": by_copy}
+    restorer.more, restorer.learns = {"copy": by_copy}, not joins
     for portion in (page.start, *page.batches):
         await restorer.restore(portion)
     for batch in page.batches if restorer.waiting else ():

@@ -129,6 +129,7 @@ class TransactionRecord(Record):
     answer: str
     expected: list[Annotated[str, Field(pattern=_EXPECTED)]] | None = None
     """Entities with the versions that they had to have."""
+    learned_at: RecordedAt | None = None  # when this copy learned of it from another one, if that was later
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse an answer that cannot be replayed."""

@@ -74,7 +74,7 @@ async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
     if receipt.link_folds:
         metadata_fields = reduction.snapshot_fields(receipt.link_folds[0], without=None)
         return {name: orjson.Fragment(winner.value) for name, winner in metadata_fields}
-    then = Clocks(at_ingested=receipt.recorded_at)
+    then, context = Clocks(at_ingested=receipt.recorded_at), context.of_writers
     keys, then = await written_keys(context, receipt.links[0].relationship_key, then)
     rows = await as_of.relationships(context, keys, then, include_deleted=True)
     return answers.relationship(rows[0])["snapshot"] if rows else {}

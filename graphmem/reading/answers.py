@@ -106,6 +106,7 @@ class Observation(TypedDict):
     kind: str
     observed_at: str
     recorded_at: str
+    learned_at: NotRequired[str]
     created_at: str
     fields: Fields
     source_priority: float
@@ -129,6 +130,7 @@ class RelationshipObservation(TypedDict):
     kind: str
     observed_at: str
     recorded_at: str
+    learned_at: NotRequired[str]
     metadata: Fields
     source_priority: float
     specificity_score: float
@@ -267,7 +269,7 @@ def observation(row: ObservationRow) -> Observation:
     fields = {n: stored_json(v) for n, v in zip(row.fields, row.values, strict=True)}
     name = fields.pop(CANONICAL_NAME, None)
     answer: Observation = {
-        **of_row(Observation, row),
+        **without_empty(of_row(Observation, row), "learned_at"),
         "created_at": times.render(row.recorded_at),
         "fields": fields,
         "schema_version": None,
@@ -286,7 +288,7 @@ def observation(row: ObservationRow) -> Observation:
 
 def relationship_observation(row: ObservationRow) -> RelationshipObservation:
     return {
-        **of_row(RelationshipObservation, row),
+        **without_empty(of_row(RelationshipObservation, row), "learned_at"),
         "metadata": {n: stored_json(v) for n, v in zip(row.fields, row.values, strict=True)},
         "provenance": writer(row.agent, row.client, row.by),
     }

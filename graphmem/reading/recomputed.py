@@ -81,6 +81,9 @@ async def entities(
     """Return the owner's entities with these ids as of two clocks. Other ids are left out. It takes one round
     trip, unless an entity was ever merged or its type has rules of its own."""
     requested = sorted(set(entity_ids))
+    if at_ingested == times.LATEST:
+        # Nothing was learned later: that is not asked of each observation.
+        context = context.of_writers
     own, known = await _own(context, requested, at, at_ingested)
     merges = Membership()
     if merging := [entity.id for entity in own.values() if entity.merging or entity.has_rule]:
@@ -198,10 +201,10 @@ async def _names(
     for entity_id, (survivor, *_) in groups.items():
         is_named = identity.naming_values(_texts(folds[entity_id]))
         if (survivor.merging or survivor.name is not None) and not is_named:
-            if survivor.name is not None and not survivor.stale:
+            if survivor.name is not None and not survivor.stale and context.by_writer:
                 names[entity_id] = survivor.name
             else:
-                # The stored name is that of a merge, or of an older schema.
+                # The stored name is that of a merge, of an older schema, or of what was learned later.
                 unnamed[entity_id], folds[entity_id] = survivor, {}
     async for each in refolding.observations_of(context.graph, unnamed, times.LATEST, known):
         rules = unnamed[each.subject_id].rules

@@ -70,6 +70,7 @@ class ObservationRow(NamedTuple):
     excluded: list[int] | None
     home: str | None
     moved_by: str | None
+    learned_at: int | None
 
 
 class RelationshipRow(NamedTuple):

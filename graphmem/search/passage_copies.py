@@ -39,6 +39,7 @@ class SourceRow(NamedTuple):
     source_id: str
     changed: int
     recorded_at: int
+    learned_at: int
     withdrawals: list[int]
     name: str | None
     title: str | None
@@ -56,7 +57,7 @@ class SourceRow(NamedTuple):
 
     def without_damage(self) -> SourceRow:
         """Return the row of a file without text."""
-        return SourceRow(self.source_id, self.changed, 0, [], None, None, False, [], None)
+        return SourceRow(self.source_id, self.changed, 0, 0, [], None, None, False, [], None)
 
     @property
     def names(self) -> str:
@@ -65,7 +66,7 @@ class SourceRow(NamedTuple):
     def counts(self, at: int, at_ingested: int) -> bool:
         """Return whether its text counts as of two clocks: it was stored, and not withdrawn."""
         withdrawn = sum(each <= at_ingested for each in self.withdrawals) % 2 == 1
-        return self.recorded_at <= min(at, at_ingested) and not withdrawn
+        return self.recorded_at <= at and self.learned_at <= at_ingested and not withdrawn
 
 
 @dataclass(slots=True, eq=False)

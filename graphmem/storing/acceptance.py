@@ -303,7 +303,7 @@ async def apply_withdrawals(context: Context) -> int:
 async def _reread(context: Context, receipt: Receipt) -> Receipt:
     """Return the stored receipt of an earlier request with snapshots and names as of its transaction."""
     entity_ids = {item.entity_id for item in receipt.items}
-    then = await recomputed.entities(context, entity_ids, times.LATEST, receipt.recorded_at)
+    then = await recomputed.entities(context.of_writers, entity_ids, times.LATEST, receipt.recorded_at)
     # What is stored with a withdrawn source does not count: its entity may be absent.
     every = {**then.rows, **then.absent}
     rows = [every[membership.survivor(item.entity_id, then.into)] for item in receipt.items]

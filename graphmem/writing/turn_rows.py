@@ -76,12 +76,13 @@ def parameters(state: State) -> dict[str, Any]:
                     is_renewed = before is not None and before.projection != after.projection
                     old = before.as_listed if before else None
                     events.change(after.own.subject_id, old, after.as_listed, rules, is_renewed=is_renewed)
-    recorded = [row["properties"]["recorded_at"] for row in new.transactions]
+    properties = [row["properties"] for row in new.transactions]
+    recorded = [max(each["recorded_at"], each.get("learned_at") or 0) for each in properties]
     return {
         "sequence": read.sequence,
         "revision": read.revision,
         "state_hash": state_hash.updated(read.hash, hash_added, hash_removed),
-        # A restored transaction may have been recorded before those of the database.
+        # A restored transaction may have been recorded before those of the database, and is learned of now.
         "recorded_at": max([read.recorded_at, *recorded]),
         "transactions": new.transactions,
         "entities": entities,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from typing import Any, LiteralString
+from typing import Any
 
 import pytest
 
 from graphmem import cypher
 from graphmem.context import Services
-from graphmem.database.queries import Queries
+from graphmem.database.driver import Database
 from graphmem.model import times
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -62,11 +62,11 @@ def test_a_snapshot_of_an_earlier_time_looks_at_each_observation_once(
     loop: Loop, services: Services, observed: tuple[str, Call, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner, run, entity_id = observed
-    params, only = dict[str, dict[str, Any]](), Queries.only
+    params, read = dict[str, dict[str, Any]](), Database.read
 
-    async def noted(self: Queries, name: LiteralString, *types: Any, **given: Any) -> Any:
+    async def noted(self: Database, name: str, *more: Any, **given: Any) -> Any:
         params[name] = given
-        return await only(self, name, *types, **given)
+        return await read(self, name, *more, **given)
 
     async def profile(name: str) -> dict[str, Any]:
         async with services.database._driver.session() as session:
@@ -85,7 +85,7 @@ def test_a_snapshot_of_an_earlier_time_looks_at_each_observation_once(
             assert hits(profiled) < MOST_HITS[name], "\n".join(steps(profiled))
         return params.keys() & MOST_HITS
 
-    monkeypatch.setattr(Queries, "only", noted)
+    monkeypatch.setattr(Database, "read", noted)
     assert statements() == {"entity.recompute"}
     # The name is a key of both from now on.
     run("store", entities=[{"entity_type": "person", "name": "Ada", "email": "ada@example.org"}])

@@ -3,6 +3,7 @@ time."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,11 +11,14 @@ from graphmem.context import Services
 from graphmem.dump import pages, uniting
 from graphmem.dump.pages import Page
 from graphmem.dump.restoring import RestoreResult
+from graphmem.model.fact_records import TransactionRecord
 from graphmem.writing.state import LockedOwner
-from tests.support.dumps import wipe
+from tests.support.dumps import Dumps, wipe
 from tests.support.event_loop import Loop
 
-OWN_TO_A_COPY = frozenset({"version", "sequence", "updated_at", "revision", "cursor"})
+OWN_TO_A_COPY = frozenset(
+    {"version", "sequence", "updated_at", "revision", "cursor", "learned_at", "last_updated"}
+)
 """Members of answers that count what a copy did, in the order in which it did it."""
 
 
@@ -42,7 +46,7 @@ class Copies:
             self.open.pages = self.all_pages()
         wipe(self.loop, self.services, self.owner)
         for page in copy.pages:
-            self.unite(page, "itself")
+            self.unite(page, "itself", joins=True)
         self.open = copy
 
     def all_pages(self, after: int = 0, without: str = "", limit: int = 500) -> list[Page]:
@@ -58,7 +62,7 @@ class Copies:
             after = page.last
         return made
 
-    def unite(self, page: Page, by_copy: str = "other") -> RestoreResult:
+    def unite(self, page: Page, by_copy: str = "other", *, joins: bool = False) -> RestoreResult:
         services = self.services
         read = pages.read(self.owner, page.data, page.sha256)
         return self.loop.run(
@@ -70,6 +74,7 @@ class Copies:
                 self.owner,
                 read,
                 by_copy,
+                joins=joins,
             )
         )
 
@@ -78,3 +83,12 @@ def without_own(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: without_own(each) for name, each in value.items() if name not in OWN_TO_A_COPY}
     return [without_own(each) for each in value] if isinstance(value, list) else value
+
+
+def facts_hash(dumps: Dumps) -> str:
+    """Return a hash that all copies with the same facts share, whenever each learned of them."""
+    lines = hashlib.sha256()
+    for record in dumps.records(dumps.create()):
+        own = {"learned_at": None} if isinstance(record, TransactionRecord) else {}
+        lines.update(record.model_copy(update=own).line())
+    return lines.hexdigest()

@@ -2,4 +2,4 @@
 [transaction.id, transaction.recorded_at, transaction.operation, transaction.client,
  head(COLLECT { MATCH (transaction)-[:BY_AGENT]->(agent:Agent) RETURN agent.thumbprint }),
  transaction.by, coalesce(transaction.idempotency_key, transaction.lost_key), transaction.request_hash, transaction.answer,
- transaction.expected]
+ transaction.expected, transaction.learned_at]

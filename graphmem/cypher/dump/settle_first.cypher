@@ -1,5 +1,5 @@
 // dump.settle_first: of observations that several transactions recorded, have the first one by its time and its id be the one
-// that recorded it; how many change, and the subjects of all.
+// that recorded it, and of each when this copy had the first of them; how many change, and the subjects of all.
 //
 // params  observations: LIST<STRING>
 // returns changed: INTEGER, subjects: LIST<STRING>
@@ -27,6 +27,14 @@ CALL () {
   WHERE history.home IN [home, observation.part]
   SET seen.recorded_at = observation.recorded_at
   RETURN count(DISTINCT observation) AS changed
+}
+CALL () {
+  UNWIND $observations AS id
+  MATCH (observation:Observation {id: id})
+  WHERE observation.owner = $owner
+  WITH observation, <observation._learned_at> AS learned_at
+  MATCH (:History)-[seen:OBSERVED]->(observation)
+  SET seen.learned_at = learned_at
 }
 CALL () {
   UNWIND $observations AS id

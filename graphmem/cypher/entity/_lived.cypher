@@ -5,7 +5,7 @@
 UNWIND CASE WHEN entity.turn IS NULL AND entity.excluded IS NULL THEN [] ELSE [entity.id] END AS subject_id
 MATCH ()-[seen:OBSERVED]->()
 USING INDEX SEEK seen:OBSERVED(home, at)
-WHERE seen.home = subject_id AND seen.at <= $at AND seen.recorded_at <= known
+WHERE seen.home = subject_id AND seen.at <= $at AND <observation._learned>
   AND (seen.kind IN <fact._lifecycle_kinds> OR entity.excluded)
 WITH <observation._counts> AS counts, seen.at AS at, seen.observation_id AS observation_id, seen.kind AS kind
 WITH max(CASE WHEN counts AND kind IN <fact._lifecycle_kinds> THEN [at, observation_id, kind] END) AS turn,

@@ -2,7 +2,8 @@
 // facts that merge, separate and dismiss them, and the registered schemas of their types.
 //
 // params  entity_ids: LIST<STRING>, kinds: LIST<STRING>, borne: LIST<LIST>, near: LIST<LIST>, known: LIST<STRING>,
-//         types: LIST<STRING>, fields: LIST<STRING>, joining: LIST<STRING>, at_ingested: INTEGER, limit: INTEGER
+//         types: LIST<STRING>, fields: LIST<STRING>, joining: LIST<STRING>, at_ingested: INTEGER,
+//         by_writer: BOOLEAN, limit: INTEGER
 // returns entities: LIST<LIST>, bearers: LIST<LIST>, reached: LIST<STRING>, documents: LIST<LIST>, joins: BOOLEAN
 // mode    read
 // index   entity_id, identifier_value (owner, kind, value), observed_in_time (home, at), schema_head (owner, head),
@@ -80,10 +81,10 @@ CALL (types) {
 CALL (read, documents, dismisses) {
   UNWIND read AS entity
   CALL (entity, documents) {
-    WITH entity WHERE entity.type IN $types OR entity.type IN [each IN documents | each[0]]
+    WITH entity, $at_ingested AS known WHERE entity.type IN $types OR entity.type IN [each IN documents | each[0]]
     MATCH ()-[seen:OBSERVED]->(observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
-    WHERE seen.home = entity.id AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
+    WHERE seen.home = entity.id AND seen.at IS NOT NULL AND <observation._learned>
       AND seen.kind IN <fact._value_kinds>
     // Most observations have the same few lists of fields: which of these identify is asked once for each list.
     WITH observation.fields AS fields, collect([observation, seen.recorded_at,
@@ -99,10 +100,10 @@ CALL (read, documents, dismisses) {
     RETURN collect([recorded_at, toggles, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]], basis]) AS statements
   }
   CALL (entity) {
-    WITH entity, CASE WHEN EXISTS { (entity)-[:MERGED]-() } THEN entity.id END AS home
+    WITH entity, CASE WHEN EXISTS { (entity)-[:MERGED]-() } THEN entity.id END AS home, $at_ingested AS known
     MATCH ()-[seen:OBSERVED]->(observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
-    WHERE seen.home = home AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
+    WHERE seen.home = home AND seen.at IS NOT NULL AND <observation._learned>
       AND seen.kind IN <fact._merge_kinds>
     RETURN collect([seen.observation_id, entity.id, seen.at, seen.recorded_at, seen.kind, observation.fields,
       observation.values, [moment IN coalesce(seen.excluded, []) WHERE moment <= $at_ingested]]) AS facts
@@ -120,7 +121,8 @@ CALL (read, documents, dismisses) {
       WHERE dismissal.owner = $owner AND dismissal.entity_b = entity.id AND dismissal.entity_a IS NOT NULL
       RETURN dismissal
     }
-    WITH dismissal WHERE dismissal.recorded_at <= $at_ingested
+    MATCH (dismissal)-[:IN_TRANSACTION]->(seen:Transaction)
+    WITH dismissal, seen, $at_ingested AS known WHERE <observation._learned>
     RETURN collect([dismissal.id, dismissal.kind, dismissal.entity_a, dismissal.entity_b, dismissal.recorded_at])
       AS dismissals
   }

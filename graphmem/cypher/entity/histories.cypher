@@ -1,7 +1,7 @@
 // entity.histories: the own state of some entities and relationships as of two clocks, and the value-setting
 // observations that count for each, as many as fit.
 //
-// params  subject_ids: LIST<STRING>, most: INTEGER, at: INTEGER, at_ingested: INTEGER
+// params  subject_ids: LIST<STRING>, most: INTEGER, at: INTEGER, at_ingested: INTEGER, by_writer: BOOLEAN
 // returns histories: LIST<LIST>
 // mode    read
 // index   owner_id, observed_in_time (home, at)
@@ -17,7 +17,7 @@ CALL (known) {
     WITH subject_id, known WHERE observations <= $most
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
-    WHERE seen.home = subject_id AND seen.at <= $at AND seen.recorded_at <= known
+    WHERE seen.home = subject_id AND seen.at <= $at AND <observation._learned>
       AND <observation._counts> AND observation.owner = $owner AND seen.kind IN <fact._value_kinds>
     RETURN collect(observation) AS history, sum(observation.size) AS size
   }

@@ -1,7 +1,7 @@
 // entity.lived: the type of each of some entities, and whether it was live as of two clocks; entities that do not
 // exist are left out.
 //
-// params  entity_ids: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
+// params  entity_ids: LIST<STRING>, at: INTEGER, at_ingested: INTEGER, by_writer: BOOLEAN
 // returns entities: LIST<LIST>, known: INTEGER
 // mode    read
 // index   owner_id, entity_id, observed_in_time (home, at)

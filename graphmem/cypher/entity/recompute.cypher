@@ -1,7 +1,8 @@
 // entity.recompute: the own state of some entities as of two clocks: their own observations reduced without schema
 // rules. No row for an entity of another owner; no tallies where no observation may count.
 //
-// params  entity_ids: LIST<STRING>, kinds: LIST<STRING>, joining: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
+// params  entity_ids: LIST<STRING>, kinds: LIST<STRING>, joining: LIST<STRING>, at: INTEGER, at_ingested: INTEGER,
+//         by_writer: BOOLEAN
 // returns snapshots: LIST<LIST>, known: INTEGER
 // mode    read
 // index   owner_id, entity_id, observed_in_time (home, at), schema_head, identifier_value (owner, kind, value)
@@ -37,7 +38,7 @@ CALL (known, joins) {
       THEN subject_id END AS home
     MATCH ()-[seen:OBSERVED]->(observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
-    WHERE seen.home = home AND seen.at <= <fact._latest> AND seen.recorded_at <= known
+    WHERE seen.home = home AND seen.at <= <fact._latest> AND <observation._learned>
       AND seen.kind IN <fact._value_kinds>
     WITH DISTINCT observation.fields AS names
     UNWIND names AS name

@@ -1,7 +1,8 @@
 // entity.replay: a stretch of the value-setting observations of one subject that count as of two clocks, oldest
 // first.
 //
-// params  subject_id: STRING, from: INTEGER, after: STRING, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
+// params  subject_id: STRING, from: INTEGER, after: STRING, at: INTEGER, at_ingested: INTEGER,
+//         by_writer: BOOLEAN, limit: INTEGER
 // returns observations: LIST<LIST>, more: BOOLEAN
 // mode    read
 // index   observed_in_time (home, at)
@@ -11,7 +12,7 @@ CALL () {
   WITH $at_ingested AS known
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = $subject_id AND seen.at >= $from AND seen.at <= $at AND seen.recorded_at <= known
+  WHERE seen.home = $subject_id AND seen.at >= $from AND seen.at <= $at AND <observation._learned>
     AND <observation._counts>
     AND (seen.at > $from OR seen.observation_id > $after) AND observation.owner = $owner
     AND seen.kind IN <fact._value_kinds>

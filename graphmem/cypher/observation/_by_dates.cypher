@@ -6,7 +6,7 @@
 // together: to spell each name of each of them takes most of the time.
 MATCH ()-[seen:OBSERVED]->(observation)
 USING INDEX SEEK seen:OBSERVED(home, at)
-WHERE seen.home = subject_id AND seen.at <= until AND seen.recorded_at <= known
+WHERE seen.home = subject_id AND seen.at <= until AND <observation._learned>
 WITH until, seen, observation, <observation._counts> AS counts
 WITH until, CASE WHEN counts AND $at < until AND seen.kind IN <fact._value_kinds>
   THEN observation.fields ELSE [] END AS names, collect([seen, observation, counts]) AS group

@@ -4,4 +4,5 @@
  observation.specificity, observation.observation_source, observation.agent, observation.source_id,
  observation.interpretation_id, observation.identity_basis, transaction.id, transaction.client,
  transaction.by, transaction.idempotency_key, observation.places, observation.excluded,
- observation.entity_id, observation.moved_by]
+ observation.entity_id, observation.moved_by,
+ CASE WHEN transaction.learned_at IS NOT NULL THEN <observation._learned_at> END]

@@ -5,7 +5,7 @@
 // then. An unmade subject has the `last_observation_at` of all observations, so that indexes have it.
 MATCH ()-[seen:OBSERVED]->()
 USING INDEX SEEK seen:OBSERVED(home, at)
-WHERE seen.home = subject_id AND seen.at <= $at AND seen.recorded_at <= known
+WHERE seen.home = subject_id AND seen.at <= $at AND <observation._learned>
 WITH seen.at AS at, seen.recorded_at AS recorded_at, seen.kind AS kind, seen.observation_id AS id,
   <observation._counts> AS counts, [moment IN seen.excluded WHERE seen.recorded_at < moment <= known] AS toggles
 WITH collect(DISTINCT recorded_at) AS touched, collect(DISTINCT toggles) AS toggles,

@@ -4,7 +4,7 @@
 // all fields, so the values of no other are read.
 MATCH ()-[seen:OBSERVED]->(observation)
 USING INDEX SEEK seen:OBSERVED(home, at)
-WHERE seen.home = subject_id AND seen.at <= $at AND seen.recorded_at <= known
+WHERE seen.home = subject_id AND seen.at <= $at AND <observation._learned>
 WITH projection, observation, seen.at AS at, seen.recorded_at AS recorded_at, seen.kind AS kind,
   seen.observation_id AS id, <observation._counts> AS counts,
   [moment IN seen.excluded WHERE seen.recorded_at < moment <= known] AS toggles

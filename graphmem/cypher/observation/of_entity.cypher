@@ -2,7 +2,8 @@
 // not the owner's. A merged entity is answered as its survivor.
 //
 // params  entity_id: STRING, observed_since: INTEGER, at: INTEGER, after: STRING, recorded_since: INTEGER,
-//         recorded_until: INTEGER, subject_ids: LIST<STRING>, include_deleted: BOOLEAN, include_excluded: BOOLEAN,
+//         recorded_until: INTEGER,
+//         by_writer: BOOLEAN, subject_ids: LIST<STRING>, include_deleted: BOOLEAN, include_excluded: BOOLEAN,
 //         field: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER, writers: LIST<STRING>
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
@@ -33,7 +34,7 @@ CALL (entity) {
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = member.id AND seen.at = $at AND seen.observation_id < $after AND seen.at >= $observed_since
-      AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
+      AND seen.recorded_at >= $recorded_since AND <observation._learned>
       AND ($include_excluded AND <observation._shown> OR <observation._counts>)
       AND ($field IS NULL OR $field IN observation.fields)
       <observation._written>
@@ -42,7 +43,7 @@ CALL (entity) {
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = member.id AND seen.at < $at AND seen.at >= $observed_since
-      AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
+      AND seen.recorded_at >= $recorded_since AND <observation._learned>
       AND ($include_excluded AND <observation._shown> OR <observation._counts>)
       AND ($field IS NULL OR $field IN observation.fields)
       <observation._written>

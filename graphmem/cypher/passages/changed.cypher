@@ -7,7 +7,8 @@
 // index   passages_changed (owner, changed, source_id), source_id
 // cost    light
 // It reads what it answers, and belongs to no request. The rows begin after the source `after` of the change `changed`. A
-// row has the source, the number of its change, when the source was stored first, when it was withdrawn and taken back, its
+// row has the source, the number of its change, when the source was stored first, when
+// it was known here, when it was withdrawn and taken back, its
 // newest name, its title, whether its text goes on behind its passages, and the texts and vectors (passages/set.cypher). The
 // vectors of another model than `model` are null: they cannot be compared with it. Damaged texts count as they are.
 CALL () {
@@ -30,7 +31,7 @@ WITH pairs[..<entity._fitting>] AS fitting
 RETURN COLLECT {
   UNWIND fitting AS pair
   WITH pair[0] AS source, pair[1] AS passages
-  RETURN [source.id, passages.changed, source.recorded_at, coalesce(source.excluded, []), <source._name>,
+  RETURN [source.id, passages.changed, source.recorded_at, <source._learned_at>, coalesce(source.excluded, []), <source._name>,
     passages.title, coalesce(passages.is_cut, false), passages.texts,
     CASE WHEN passages.reader ENDS WITH ', ' + $model THEN passages.packed END]
 } AS sources

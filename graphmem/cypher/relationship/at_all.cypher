@@ -1,6 +1,6 @@
 // relationship.at_all: every relationship of an owner as of two clocks, of all types or of one.
 //
-// params  type: STRING, at: INTEGER, at_ingested: INTEGER
+// params  type: STRING, at: INTEGER, at_ingested: INTEGER, by_writer: BOOLEAN
 // returns relationships: LIST<LIST>
 // mode    read
 // index   owner_id, relationship_by_owner (owner, last_observation_at, id), observed_in_time (home, at)

@@ -1,7 +1,7 @@
 // relationship.at_entities: every relationship at some entities as of two clocks.
 //
 // params  subject_ids: LIST<STRING>, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, at: INTEGER,
-//         at_ingested: INTEGER
+//         at_ingested: INTEGER, by_writer: BOOLEAN
 // returns relationships: LIST<LIST>
 // mode    read
 // index   owner_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id),

@@ -2,7 +2,8 @@
 // from some entities at that time.
 //
 // params  frontier: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, hub: INTEGER,
-//         types: LIST<STRING>, through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER, at: INTEGER, at_ingested: INTEGER
+//         types: LIST<STRING>, through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER, at: INTEGER, at_ingested: INTEGER,
+//         by_writer: BOOLEAN
 // returns origin: LIST, neighbours: LIST<LIST>, total: INTEGER, links: INTEGER, hubs: LIST<STRING>, spent: INTEGER,
 //         unexplored: INTEGER, revision: INTEGER, dated: LIST<LIST>
 // mode    read
@@ -45,7 +46,7 @@ CALL (known) {
     CALL (edge, known) {
       MATCH ()-[seen:OBSERVED]->()
       USING INDEX SEEK seen:OBSERVED(home, at)
-      WHERE seen.home = edge.key AND seen.at <= $at AND seen.recorded_at <= known
+      WHERE seen.home = edge.key AND seen.at <= $at AND <observation._learned>
       RETURN seen LIMIT 1
     }
     WITH seen LIMIT $hub + 1

@@ -1,7 +1,8 @@
 // relationship.observations: a page of the observations of some relationships as of two clocks, newest first; with
 // `include_members`, also those of their present members.
 //
-// params  keys: LIST<STRING>, include_members: BOOLEAN, at: INTEGER, at_ingested: INTEGER, time: INTEGER,
+// params  keys: LIST<STRING>, include_members: BOOLEAN, at: INTEGER, at_ingested: INTEGER,
+//         by_writer: BOOLEAN, time: INTEGER,
 //         after: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER
 // returns observations: LIST<LIST>
 // mode    read
@@ -17,7 +18,7 @@ CALL (member) {
   WITH member, $at_ingested AS known
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = member.key AND seen.at <= $at AND seen.recorded_at <= known
+  WHERE seen.home = member.key AND seen.at <= $at AND <observation._learned>
     AND seen.at <= $time AND (seen.at < $time OR seen.observation_id < $after)
     AND <observation._counts>
   RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach

@@ -1,7 +1,7 @@
 // relationship.recompute: the own state of some relationships as of two clocks, in the given order; relationships
 // that did not exist then, or whose metadata does not fit, are left out.
 //
-// params  keys: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
+// params  keys: LIST<STRING>, at: INTEGER, at_ingested: INTEGER, by_writer: BOOLEAN
 // returns relationships: LIST<LIST>, known: INTEGER
 // mode    read
 // index   owner_id, relationship_key, observed_in_time (home, at)

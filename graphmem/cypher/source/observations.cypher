@@ -1,7 +1,7 @@
 // source.observations: the newest observations of entities from one source, as of two clocks; none of an entity that
 // was deleted by then.
 //
-// params  source_id: STRING, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
+// params  source_id: STRING, at: INTEGER, at_ingested: INTEGER, by_writer: BOOLEAN, limit: INTEGER
 // returns observations: LIST<LIST>
 // mode    read
 // index   entity_id
@@ -11,7 +11,7 @@ WHERE source.owner = $owner
 CALL (source) {
   WITH $at_ingested AS known, source
   MATCH (source)<-[:FROM_SOURCE]-(observation:Observation)<-[seen:OBSERVED]-(:History)
-  WHERE observation.entity_id IS NOT NULL AND observation.observed_at <= $at AND seen.recorded_at <= known
+  WHERE observation.entity_id IS NOT NULL AND observation.observed_at <= $at AND <observation._learned>
     AND <observation._counts>
   WITH observation, known, seen.home AS id
   MATCH (entity:Entity {id: id})

@@ -1,6 +1,6 @@
 // source.of_entity: the sources of the newest observations of an entity, as of two clocks, by id.
 //
-// params  entity_id: STRING, at: INTEGER, at_ingested: INTEGER, most: INTEGER
+// params  entity_id: STRING, at: INTEGER, at_ingested: INTEGER, by_writer: BOOLEAN, most: INTEGER
 // returns sources: LIST<STRING>
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
@@ -12,7 +12,7 @@ CALL () {
   WITH $at_ingested AS known
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = $entity_id AND seen.at <= $at AND seen.recorded_at <= known
+  WHERE seen.home = $entity_id AND seen.at <= $at AND <observation._learned>
     AND <observation._counts>
   WITH seen, observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $most
   MATCH (observation)-[:FROM_SOURCE]->(source:Source)
