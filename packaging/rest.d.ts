@@ -249,10 +249,10 @@ export interface Post {
   "/agents/quarantine": { body: S["ChangeQuarantine"]; answer: { "omitted"?: S["Omitted"]; "success": boolean; "state": string; "observations": number; "pending": number; "exclusion_id": string | null; "transaction_id": string | null; "recorded_at": string | null; "replayed": boolean; "dry_run"?: boolean; "counts"?: Record<string, number>; "entities"?: Array<S["EntityChange"]>; "relationships"?: Array<S["RelationshipChange"]>; "next_cursor"?: string } };
   "/agents/release": { body: S["ChangeQuarantine"]; answer: { "omitted"?: S["Omitted"]; "success": boolean; "state": string; "observations": number; "pending": number; "exclusion_id": string | null; "transaction_id": string | null; "recorded_at": string | null; "replayed": boolean; "dry_run"?: boolean; "counts"?: Record<string, number>; "entities"?: Array<S["EntityChange"]>; "relationships"?: Array<S["RelationshipChange"]>; "next_cursor"?: string } };
   "/analyze_schema_candidates": { body: S["Analyze"]; answer: { "omitted"?: S["Omitted"]; "candidates": Array<S["Candidate"]>; "observations_analyzed": number } };
-  "/copies/add": { body: S["Add"]; answer: { "here": S["Memory"]; "there": S["Memory"]; "copy"?: S["OtherCopy"]; "hint": string } };
+  "/copies/add": { body: S["Add"]; answer: { "here": S["Memory"]; "there": S["Memory"]; "copy"?: S["OtherCopy"]; "key"?: string; "hint": string } };
   "/copies/facts": { body: S["TakeFacts"]; answer: { "transactions": number; "observations": number; "conflicts": number; "refused": Array<string>; "missing_files": Array<string> } };
   "/copies/files": { body: S["TakeFile"]; answer: { "size": number; "data"?: string } };
-  "/copies/join": { body: S["Join"]; answer: { "here": S["Memory"]; "there": S["Memory"]; "copy"?: S["OtherCopy"]; "hint": string } };
+  "/copies/join": { body: S["Join"]; answer: { "here": S["Memory"]; "there": S["Memory"]; "copy"?: S["OtherCopy"]; "key"?: string; "hint": string } };
   "/copies/leave": { body: S["Leave"]; answer: { "removed": number } };
   "/copies/meet": { body: S["Meet"]; answer: { "owner": string; "set_id": string; "copy_id": string; "accepted": boolean; "memory": S["Memory"] } };
   "/copies/sync": { body: S["Nothing"]; answer: { "exchanges": Array<S["Exchanged"]> } };

@@ -17,7 +17,8 @@ from typing_extensions import TypedDict
 from graphmem import auth
 from graphmem.changes.change_feed import ChangeFeed
 from graphmem.context import Services
-from graphmem.copies.remote_copy import RemoteCopy
+from graphmem.copies.folder import SCHEME, Folder
+from graphmem.copies.remote_copy import FACTS, RemoteCopy
 from graphmem.copies.stored_copies import Copy
 from graphmem.dump import pages, uniting
 from graphmem.dump.pages import ReadPage
@@ -25,6 +26,7 @@ from graphmem.dump.restoring import RestoreResult
 from graphmem.errors import (
     AuthInvalid,
     CopyRefused,
+    CopyWaits,
     CursorOfAnotherDatabase,
     GraphmemError,
     ObjectDamaged,
@@ -42,7 +44,7 @@ BACKOFF_SECONDS: Final = (5, 15, 30, 60)
 """Seconds before what failed is tried again; the last ones again and again."""
 LONGEST_SECONDS: Final = 300  # what is due later was noted before the clock was set back
 CONCURRENT_LIMIT: Final = 8  # copies with which a process exchanges facts at once
-MEET, FACTS, FILES = "/copies/meet", "/copies/facts", "/copies/files"
+MEET, FILES = "/copies/meet", "/copies/files"
 FILE_PIECE_BYTES: Final = 4 << 20
 
 _ENDED: Final = (
@@ -104,7 +106,7 @@ async def _exchange_with_news(services: Services, waiting: _Waiting) -> Exchange
     asked_at = times.now()
     if is_noted and not waiting.has_news and copy.status == "active" and not copy.failures:
         try:
-            async with RemoteCopy(copy.url or "", copy.copy_key) as remote:
+            async with _reached(services, copy, waiting.copy_id) as remote:
                 answer = await remote.ask("GET", FACTS, copy_id=waiting.copy_id, after=copy.cursor)
             if not answer["transactions"] and not answer["more"]:
                 if waiting.source is not None:
@@ -129,7 +131,7 @@ async def exchange(services: Services, link_id: str) -> Exchanged:
     noted: dict[str, Any] = {"status": "active", "last_error": None, "failures": 0}
     pause = 0.0
     try:
-        async with RemoteCopy(claimed.copy.url or "", claimed.copy.copy_key) as remote:
+        async with _reached(services, claimed.copy, claimed.copy_id) as remote:
             await work.run(remote)
         for kinds, which in ((work.unsent, "the other"), (work.refused, "this")):
             if kinds:
@@ -158,6 +160,13 @@ async def exchange(services: Services, link_id: str) -> Exchanged:
     return done
 
 
+def _reached(services: Services, copy: Copy, own_id: str) -> RemoteCopy:
+    url, key = copy.url or "", copy.copy_key or ""
+    if url.startswith(SCHEME):
+        return Folder(url, key, services, copy.owner, own_id, copy.files)
+    return RemoteCopy(url, key, copy.peer)
+
+
 class _Exchange:
     """One exchange with a copy that this process has claimed by a token."""
 
@@ -172,6 +181,9 @@ class _Exchange:
         await self._take(remote)
         if not self._reads:
             await self._send(remote)
+        self.done["files"] += remote.files
+        if remote.problem:
+            raise CopyWaits(remote.problem)
 
     async def note(self, **properties: Any) -> None:
         """Note how far the exchange is. Raises CopyRefused: another process has it, or it was removed."""
@@ -186,29 +198,28 @@ class _Exchange:
         owner, copy = self._copy.owner, self._copy
         head = await self._services.of(ChangeFeed).head(owner, settled=False)
         # Another node of the owner is another order: it is sent from the beginning.
-        after = copy.pushed if copy.node_key == head.node_key and not self._sends_again else 0
+        pushed = copy.pushed if copy.node_key == head.node_key and not self._sends_again else 0
+        after, without = await remote.resume(pushed, head.node_key)
         while after < head.sequence:
-            page = await pages.read_page(self._services.database, owner, after, head.sequence, copy.peer)
+            page = await pages.read_page(self._services.database, owner, after, head.sequence, without)
+            after = page.last
             if page.transactions:
-                sent = {"data": page.data, "sha256": page.sha256}
-                answer = await remote.ask("POST", FACTS, copy_id=self._own_id, **sent)
+                answer = await remote.give(self._own_id, self._set_id, page)
                 for content_hash in answer["missing_files"]:
                     await self._send_file(remote, content_hash)
                 self.unsent.update(answer["refused"])
                 self.done["sent"] += page.transactions
-            after, sent = page.last, copy.sent + self.done["sent"]
-            await self.note(
-                pushed=after, node_key=head.node_key, sent=sent, unsent=sorted(self.unsent)
-            )  # fmt: skip
+                after, without = await remote.resume(max(pushed, after), head.node_key)
+            remote.noted |= {"sent": copy.sent + self.done["sent"], "unsent": sorted(self.unsent)}
+            await self.note(pushed=after, node_key=head.node_key, **remote.noted)
         if copy.node_key != head.node_key:
             await self.note(pushed=after, node_key=head.node_key)
 
     async def _send_file(self, remote: RemoteCopy, content_hash: str) -> None:
-        if not await self._services.objects.exists(self._copy.owner, content_hash):
+        objects, owner = self._services.objects, self._copy.owner
+        if not await objects.exists(owner, content_hash):
             return
-        content = b"".join([
-            chunk async for chunk in self._services.objects.read(self._copy.owner, content_hash)
-        ])  # fmt: skip
+        content = b"".join([chunk async for chunk in objects.read(owner, content_hash)])
         data = base64.b64encode(content).decode()
         await remote.ask("POST", FILES, copy_id=self._own_id, content_hash=content_hash, file_content=data)
         self.done["files"] += 1
@@ -233,16 +244,17 @@ class _Exchange:
                 # The other database was put in place of the one before: what is known is passed over.
                 cursor = ""
                 continue
-            page = await asyncio.to_thread(pages.read, self._copy.owner, answer["data"], answer["sha256"])
-            result = await unite(self._services, self._copy.owner, page, self._copy.peer, joins=joins)
+            if answer["transactions"]:
+                page = await asyncio.to_thread(pages.read, self._copy.owner, answer["data"], answer["sha256"])
+                result = await unite(self._services, self._copy.owner, page, self._copy.peer, joins=joins)
+                self.done["taken"] += result.transactions
+                self.done["conflicts"] += result.conflict_count
+                self.refused.update(page.refused)
+                for content_hash in result.missing_hashes if self._copy.files == "now" else ():
+                    await self._take_file(remote, content_hash)
             self._set_id = min(self._set_id, str(answer["set_id"]))
-            self.done["taken"] += result.transactions
-            self.done["conflicts"] += result.conflict_count
-            self.refused.update(page.refused)
             self._sends_again |= not self.unsent.isdisjoint(answer.get("kinds", ()))
             self.unsent.difference_update(answer.get("kinds", ()))
-            for content_hash in result.missing_hashes if self._copy.files == "now" else ():
-                await self._take_file(remote, content_hash)
             cursor = str(answer["cursor"])
             if cursor != self._copy.cursor or not answer["more"]:
                 taken, joins = self._copy.taken + self.done["taken"], joins and answer["more"]

@@ -7,9 +7,11 @@ from typing import Any, Final, Self
 
 import httpx
 
+from graphmem.dump.pages import Page
 from graphmem.errors import CopyRefused, GraphmemError, InvalidInput, ServiceUnreachable
 from graphmem.model import canonical
 
+FACTS: Final = "/copies/facts"
 TIMEOUT_SECONDS: Final = 60.0
 CONNECT_SECONDS: Final = 5.0
 
@@ -32,8 +34,10 @@ def checked_url(url: str) -> str:
 class RemoteCopy:
     """Another copy. Every method raises what the other service answers, or ServiceUnreachable."""
 
-    def __init__(self, url: str, key: str | None) -> None:
-        self.url = url
+    problem, files = "", 0  # what an exchange waits for; the files that were taken with pages
+
+    def __init__(self, url: str, key: str | None, id: str = "") -> None:
+        self.url, self.id, self.noted = url, id, dict[str, Any]()  # ``noted``: with each page
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx.AsyncClient(
             base_url=url, headers={**headers, "X-Client-Name": "graphmem-copy"},
@@ -72,6 +76,14 @@ class RemoteCopy:
         if not isinstance(body, dict):
             raise self._no_service(answer.status_code)
         return body
+
+    async def resume(self, pushed: int, node_key: str) -> tuple[int, str]:
+        """Return the place from which on facts are to be given, and the copy whose facts are left out."""
+        return pushed, self.id
+
+    async def give(self, own_id: str, set_id: str, page: Page) -> Any:
+        """Send a page of facts; return what ``copies.take`` answers."""
+        return await self.ask("POST", FACTS, copy_id=own_id, data=page.data, sha256=page.sha256)
 
     def _no_service(self, status: int) -> GraphmemError:
         if status in (404, 405):

@@ -17,7 +17,7 @@ from graphmem.dump.batches import Batch, OwnerStart, batches
 from graphmem.errors import DatabaseFull, PageDamaged
 from graphmem.model import canonical
 from graphmem.model.fact_records import Record, line, members
-from graphmem.model.fact_table import BY_NAME, PARTS, SCHEMA, TRANSACTION
+from graphmem.model.fact_table import BY_NAME, PARTS, SCHEMA, SOURCE, TRANSACTION
 
 PAGE_TRANSACTIONS: Final = 500  # transactions of a page; fewer where their values are large
 PAGE_BYTES_LIMIT: Final = 64 << 20  # bytes of the lines of a page
@@ -25,12 +25,13 @@ PAGE_BYTES_LIMIT: Final = 64 << 20  # bytes of the lines of a page
 
 class Page(NamedTuple):
     """A page: ``data`` is base64 of the compressed lines, ``sha256`` is over the lines. ``last`` is the place
-    after it in the order of the database that it comes from."""
+    after it in the order of the database that it comes from, ``files`` are the hashes of its files."""
 
     data: str
     sha256: str
     transactions: int
     last: int
+    files: list[str]
 
 
 class ReadPage(NamedTuple):
@@ -66,8 +67,10 @@ async def read_page(
         for kind, facts in zip(PARTS, parts, strict=True):
             lines += [line(members(kind.name, kind.columns, fact)) for fact in facts]
     text = b"\n".join(lines)
+    hash_at = SOURCE.columns.index("content_hash")
+    files = [source[hash_at] for _, sources, *_ in transactions for source in sources]
     data = base64.b64encode(zstandard.ZstdCompressor().compress(text)).decode()
-    return Page(data, hashlib.sha256(text).hexdigest(), len(transactions), last)
+    return Page(data, hashlib.sha256(text).hexdigest(), len(transactions), last, files)
 
 
 def read(owner: str, data: str, sha256: str) -> ReadPage:

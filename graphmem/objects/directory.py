@@ -18,7 +18,7 @@ from graphmem.settings import Settings
 
 INCOMING = ".incoming"
 """Directory of temporary files. It is on the file system of the objects, so that a rename is atomic."""
-_LOCK = ".lock"
+LOCK = ".lock"
 _PAGE_KEYS = 1_000
 
 
@@ -29,9 +29,9 @@ class DirectoryBackend(backend.Backend):
     is full.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.root = settings.objects_path
-        self.reserve = settings.disk_reserve if settings.neo4j_uri is None else 0
+    def __init__(self, settings: Settings, root: Path | None = None) -> None:
+        self.root = root or settings.objects_path
+        self.reserve = settings.disk_reserve if settings.neo4j_uri is None and root is None else 0
 
     def stage(self) -> backend.Staged:
         with backend.disk_errors():
@@ -151,7 +151,7 @@ class DirectoryBackend(backend.Backend):
     @contextlib.contextmanager
     def _locked(self, kind: int) -> Iterator[None]:
         """Hold the lock of the directory: shared to put, alone to delete."""
-        handle = os.open(self.root / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(self.root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, kind)
             yield

@@ -3,24 +3,27 @@
 import asyncio
 import base64
 import platform
-from typing import Annotated, Final, NotRequired
+from typing import Annotated, Any, Final, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem import auth
 from graphmem.arguments import Arguments, NoBool, Nothing
+from graphmem.auth import Method
 from graphmem.changes.change import END, cursor_at_end, place_of
 from graphmem.changes.change_feed import ChangeFeed
 from graphmem.context import Context
 from graphmem.copies import exchanging, stored_copies
 from graphmem.copies.exchanging import Exchanged
+from graphmem.copies.folder import SCHEME, Folder
 from graphmem.copies.remote_copy import RemoteCopy, checked_url
 from graphmem.copies.stored_copies import Copy, CopySet, CopyStatus, Files
 from graphmem.dump import pages
 from graphmem.errors import (
     CopyRefused,
     CursorOfAnotherDatabase,
+    Forbidden,
     InvalidInput,
     PageDamaged,
 )
@@ -146,12 +149,29 @@ def _shown(copy: Copy) -> OtherCopy:
 
 
 class Connected(TypedDict):
-    """What this copy and the other one have, and the other one once facts are to be exchanged with it."""
+    """What this copy and the other one have, the other one once facts are to be exchanged with it, and the
+    ``key`` of a folder that was made, which is shown once."""
 
     here: Memory
     there: Memory
     copy: NotRequired[OtherCopy]
+    key: NotRequired[str]
     hint: str
+
+
+async def _meet(context: Context, arguments: Connect, **about: Any) -> tuple[str, str, Met]:
+    """Return address and key of another copy, and what it says of itself; without a key, make a folder."""
+    if not arguments.url.startswith(SCHEME):
+        url, name = checked_url(arguments.url), arguments.name or platform.node()
+        async with RemoteCopy(url, arguments.key) as remote:
+            return url, arguments.key, await remote.ask("POST", exchanging.MEET, name=name, **about)
+    if context.actor.method not in (Method.PROCESS, Method.SOCKET):
+        raise Forbidden("only a person at the machine itself names a folder of it: run the command there")
+    folder, new = Folder(arguments.url, arguments.key, context.services, context.actor.owner), None
+    if not arguments.key and "joins" not in about:
+        shown = {"owner": context.actor.owner, "copy_id": folder.id, "memory": await _memory(context)}
+        new = {**shown, "set_id": about["set_id"], "accepted": True}
+    return folder.url, folder.key, await folder.about(new)
 
 
 @operation("copies.join", Scope.ADMIN)
@@ -163,12 +183,10 @@ async def join(context: Context, arguments: Join) -> Connected:
     owner over when they start.
     """
     services, actor = context.services, context.actor
-    url, own_id = checked_url(arguments.url), stored_copies.new_id("copy")
+    own_id = stored_copies.new_id("copy")
     if (await stored_copies.of_account(services, actor)).sequence:
         raise _refused("this account has facts already: `graphmem copies add` is for that")
-    async with RemoteCopy(url, arguments.key) as remote:
-        name = arguments.name or platform.node()
-        met = await remote.ask("POST", exchanging.MEET, copy_id=own_id, name=name, joins=True)
+    url, key, met = await _meet(context, arguments, copy_id=own_id, joins=True)
     joined = await services.database.writes(None).one(
         "copy.join", bool, account_id=actor.account, owner_id=met["owner"], set_id=met["set_id"],
         copy_id=own_id, source=url if arguments.read_only else "", state_hash=EMPTY,
@@ -177,11 +195,11 @@ async def join(context: Context, arguments: Join) -> Connected:
         raise _refused(f"another account here has the owner {met['owner']}")
     if actor.account == LOCAL_ACCOUNT:
         auth.take_over(met["owner"])
-    return await _linked(context, arguments, url, met, "active")
+    return await _linked(context, arguments, url, key, met, "active")
 
 
 async def _linked(
-    context: Context, arguments: Connect, url: str, met: Met, status: CopyStatus | None
+    context: Context, arguments: Connect, url: str, key: str, met: Met, status: CopyStatus | None
 ) -> Connected:
     """Keep the copy that was met; without a status it is only shown."""
     shown: Connected = {"here": await _memory(context), "there": met["memory"], "hint": _HINTS[status]}
@@ -190,7 +208,7 @@ async def _linked(
     services, actor = context.services, context.actor
     before = (await stored_copies.of_account(services, actor)).of_peer(met["copy_id"])
     copy = await stored_copies.link_new(
-        services, actor, before, met["copy_id"], url, status, url=url, copy_key=arguments.key or None,
+        services, actor, before, met["copy_id"], url, status, url=url, copy_key=key or None,
         peer_set=met["set_id"], files=arguments.files, due_at=0,
     )  # fmt: skip
     return {**shown, "copy": _shown(copy)}
@@ -206,16 +224,18 @@ async def add(context: Context, arguments: Add) -> Connected:
 
     Both have the same owner: without `confirm`, it shows how much each has and three names, and sends
     nothing. Then a person at the other machine accepts it too, unless both are of one set already.
+    `graphmem copies add file:DIR` makes a folder for the exchange, such as a synchronised one, and its key.
     """
-    services, actor, url = context.services, context.actor, checked_url(arguments.url)
-    set_id, own_id = await stored_copies.begin(services, actor)
-    async with RemoteCopy(url, arguments.key) as remote:
-        name, looks = arguments.name or platform.node(), not arguments.confirm
-        met = await remote.ask("POST", exchanging.MEET, copy_id=own_id, set_id=set_id, name=name, looks=looks)
+    actor = context.actor
+    set_id, own_id = await stored_copies.begin(context.services, actor)
+    about = {"copy_id": own_id, "set_id": set_id, "looks": not arguments.confirm}
+    url, key, met = await _meet(context, arguments, **about)
     if met["owner"] != actor.owner:
         raise _refused("its data is of another owner: join it with an account that has no facts")
     status: CopyStatus = "active" if met["accepted"] else "asked"
-    return await _linked(context, arguments, url, met, status if arguments.confirm else None)
+    is_sure = arguments.confirm or (url.startswith(SCHEME) and met["set_id"] == set_id)
+    linked = await _linked(context, arguments, url, key, met, status if is_sure else None)
+    return linked if key == arguments.key else {**linked, "key": key}
 
 
 class OneCopy(Arguments):
@@ -463,10 +483,8 @@ async def get_file(context: Context, arguments: GetFile) -> CopiedFile:
     await _calling(context, arguments.copy_id)
     objects, owner = context.services.objects, context.actor.owner
     size = await objects.size(owner, arguments.content_hash)
-    end = min(size, arguments.start + exchanging.FILE_PIECE_BYTES)
-    chunks = [
-        chunk async for chunk in objects.read(owner, arguments.content_hash, min(arguments.start, size), end)
-    ]
+    start, end = min(size, arguments.start), min(size, arguments.start + exchanging.FILE_PIECE_BYTES)
+    chunks = [chunk async for chunk in objects.read(owner, arguments.content_hash, start, end)]
     return {"data": base64.b64encode(b"".join(chunks)).decode(), "size": size}
 
 

@@ -14,7 +14,7 @@ OF_ACCOUNTS: Final = frozenset(
     for name in (
         "login/test_account_view", "login/test_login_at_graphmem", "test_account_commands",
         "test_account_dumps", "test_acting", "test_attacks_on_identity", "test_authentication",
-        "test_connections", "test_consent", "test_copies", "test_erasing",
+        "test_connections", "test_consent", "test_copies", "test_copies_of_folder", "test_erasing",
         "test_guard", "test_keys", "test_oauth_flow", "test_oauth_served", "test_sdk_flow", "test_secrets",
         "test_signing", "test_agent_grants", "test_taking_back", "test_webhooks", "test_who_may",
         "test_who_wrote",
