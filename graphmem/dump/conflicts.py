@@ -127,9 +127,9 @@ def find_missing(batch: Batch, present: Present, *, plan: bool = False, last: bo
             absent = _absent_entity(observation, entities)
             if conflict is not None:
                 missing.conflicts.append(conflict)
-            elif observation.id in present.observations:
-                if stored is None:
-                    # Another transaction of the database recorded it.
+            elif observation.id in known:
+                if stored is None or observation.id not in present.observations:
+                    # Another transaction of the database, or of the batch, recorded it.
                     repeats.append(Repeat(id=observation.id))
             elif absent is None or (last and observation.kind in facts.STATE_KINDS):
                 writable.append(observation)

@@ -17,7 +17,15 @@ from graphmem.dump.batches import Batch, OwnerStart, batches
 from graphmem.errors import DatabaseFull, PageDamaged
 from graphmem.model import canonical
 from graphmem.model.fact_records import Record, line, members
-from graphmem.model.fact_table import BY_NAME, PARTS, SCHEMA, SOURCE, TRANSACTION
+from graphmem.model.fact_table import (
+    BY_NAME,
+    OBSERVATION,
+    PARTS,
+    REPEAT,
+    SCHEMA,
+    SOURCE,
+    TRANSACTION,
+)
 
 PAGE_TRANSACTIONS: Final = 500  # transactions of a page; fewer where their values are large
 PAGE_BYTES_LIMIT: Final = 64 << 20  # bytes of the lines of a page
@@ -48,8 +56,9 @@ async def read_page(
     """Return what an owner's database took after a place and up to another, but for what came by one copy."""
     limit = limit or PAGE_TRANSACTIONS
     try:
-        transactions, schemas, lost, last = await database.reads(owner).only(
-            "copy.page", tuple[list[list[Any]], list[list[Any]], list[tuple[str, str]], int],
+        transactions, schemas, lost, early, last = await database.reads(owner).only(
+            "copy.page",
+            tuple[list[list[Any]], list[list[Any]], list[tuple[str, str]], list[tuple[str, list[Any]]], int],
             after=after, until=until, without=without, limit=limit,
         )  # fmt: skip
     except DatabaseFull:
@@ -65,6 +74,11 @@ async def read_page(
             transaction["by"] = canonical.decode(transaction["by"])
         lines.append(line(transaction))
         for kind, facts in zip(PARTS, parts, strict=True):
+            own_early = [fact for named, fact in early if named == transaction["id"]]
+            if kind is OBSERVATION:
+                facts += own_early
+            elif kind is REPEAT:
+                facts = [fact for fact in facts if fact[0] not in {each[0] for each in own_early}]
             lines += [line(members(kind.name, kind.columns, fact)) for fact in facts]
     text = b"\n".join(lines)
     hash_at = SOURCE.columns.index("content_hash")

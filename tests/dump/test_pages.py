@@ -12,7 +12,7 @@ from graphmem.context import Services
 from graphmem.dump import pages
 from graphmem.errors import PageDamaged
 from tests.dump.test_union import other
-from tests.support.copies import Copies, facts_hash
+from tests.support.copies import Copies, facts_hash, without_own
 from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -69,6 +69,29 @@ def test_two_histories_come_to_one_state_in_either_order(run: Call, dumps: Dumps
     audited(run)
     assert run("server.stats")["state_hash"] == stats["state_hash"]
     assert facts_hash(dumps) == root
+
+
+def test_an_observation_comes_with_the_first_transaction_that_a_copy_has_of_it(
+    run: Call, dumps: Dumps, copies: Copies
+) -> None:
+    """An older transaction of another copy recorded it too, but comes last in the order of this one."""
+    ada = {"entity_type": "person", "name": "Ada", "observed_at": "2020-01-01T00:00:00Z"}
+    run("store", entities=[ada])
+    older = copies.all_pages()
+    dumps.wipe()
+    link = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
+    run("store", entities=[ada, {"entity_type": "company", "name": "Engines"}], relationships=[link])
+    for page in older:
+        copies.unite(page)
+    before, made = all_answers(run), copies.all_pages(limit=1)
+    for pages_of in (made, copies.all_pages()):
+        dumps.wipe()
+        assert [conflict for page in pages_of for conflict in copies.unite(page).conflicts] == []
+        audited(run)
+        after = all_answers(run)
+        for name in before:
+            # This copy learned of the facts at other times.
+            assert " at_ingested " in name or without_own(after[name]) == without_own(before[name]), name
 
 
 def test_a_damaged_page_is_refused_whole(run: Call, copies: Copies, owner: str) -> None:
