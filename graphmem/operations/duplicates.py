@@ -19,7 +19,7 @@ from graphmem.model.fact_records import pair_of
 from graphmem.reading import answers, cursors
 from graphmem.reading.pages import LeavesOut, Page, Paged, PageEnvelope
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import Reason, Writing, receipt_of, refusals, submit, transaction
+from graphmem.storing.acceptance import Reason, Writing, Written, receipt_of, refusals, submit, transaction
 from graphmem.writing import DismissalRequest, DismissedPair
 
 
@@ -212,14 +212,13 @@ class DismissDuplicates(Writing):
     reason: Reason = None
 
 
-class DismissedDuplicates(TypedDict):
+class DismissedDuplicates(Written):
     """The result of a dismissal, or of its end. ``entity_a`` has the lesser id.
 
     ``changed`` is false if the pair was dismissed already, or was not dismissed. No fact is written then; id
     and time of the transaction are null without an idempotency key.
     """
 
-    success: bool
     entity_a: str
     entity_b: str
     dismissed: bool
@@ -227,7 +226,6 @@ class DismissedDuplicates(TypedDict):
     dismissal_ids: list[str]
     transaction_id: str | None
     recorded_at: str | None
-    replayed: bool
 
 
 @operation("entities.dismiss_duplicates", Scope.WRITE)

@@ -4,7 +4,6 @@ from typing import Annotated, Any, NotRequired
 
 import orjson
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from graphmem.arguments import DryRun, EntityId, EntityType, Moment, Spelled, Text, invalid
 from graphmem.budgets import Budgeted, Sized
@@ -107,13 +106,12 @@ class Correct(acceptance.Expecting, DryRun, Sized):
     entity_type: EntityType | None = None
 
 
-class Corrected(Budgeted):
+class Corrected(acceptance.Written, Budgeted):
     """The result of a correction; its ``store_warnings`` are as in the answer of a store.
 
     A dry run has no observation and no transaction, and the ``snapshot`` and ``version`` that there would be.
     """
 
-    success: bool
     entity_id: str
     entity_type: str
     canonical_name: str
@@ -124,7 +122,6 @@ class Corrected(Budgeted):
     transaction_id: str | None
     version: int
     snapshot: answers.Fields
-    replayed: bool
     dry_run: NotRequired[bool]
     store_warnings: list[dict[str, Any]]
 
@@ -176,17 +173,15 @@ class Turn(acceptance.Expecting):
     reason: acceptance.Reason = None
 
 
-class DeletionResult(TypedDict):
+class DeletionResult(acceptance.Written):
     """The result of a deletion or a restoration."""
 
-    success: bool
     entity_id: str
     entity_type: str
     canonical_name: str
     state: str
     observation_id: str
     version: int
-    replayed: bool
 
 
 @operation("entities.delete", Scope.WRITE)

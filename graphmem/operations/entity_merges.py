@@ -32,7 +32,7 @@ class Unmerge(acceptance.Writing):
     reason: acceptance.Reason = None
 
 
-class Merged(Budgeted):
+class Merged(acceptance.Written, Budgeted):
     """The result of a merge or an unmerge.
 
     ``observations_moved`` and ``relationships_repointed`` count what another entity shows now; the stored
@@ -40,14 +40,12 @@ class Merged(Budgeted):
     it. A dry run has no transaction: ``changes`` are the two entities as they would change.
     """
 
-    success: bool
     source_entity_id: str
     target_entity_id: str
     observations_moved: int
     relationships_repointed: int
     entities: int
     transaction_id: str | None
-    replayed: bool
     merged_at: NotRequired[str]
     unmerged_at: NotRequired[str]
     dry_run: NotRequired[bool]

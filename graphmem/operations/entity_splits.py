@@ -73,7 +73,7 @@ class UnsplitEntity(acceptance.Writing):
     reason: acceptance.Reason = None
 
 
-class SplitResult(Budgeted):
+class SplitResult(acceptance.Written, Budgeted):
     """The result of a split, or of its end.
 
     ``observations_moved`` of the source count for the other entity, and so do those of
@@ -82,7 +82,6 @@ class SplitResult(Budgeted):
     for an entity that it would create: ``entities`` and ``relationships`` are what it would change.
     """
 
-    success: bool
     split_id: str | None
     source_entity_id: str
     new_entity_id: str | None
@@ -92,7 +91,6 @@ class SplitResult(Budgeted):
     relationships_moved: list[str]
     pending: int
     transaction_id: str | None
-    replayed: bool
     split_at: NotRequired[str | None]
     unsplit_at: NotRequired[str]
     dry_run: NotRequired[bool]

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from graphmem.arguments import invalid
 from graphmem.context import Context
@@ -14,7 +14,7 @@ from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.reading.source_answers import TextWindow
 from graphmem.registry import Scope, operation
 from graphmem.storing import received_files
-from graphmem.storing.acceptance import accept, receipt_of
+from graphmem.storing.acceptance import WrittenItems, accept, receipt_of
 
 _NO_FILE = [{"path": "$.file_content", "message": "there is no file: give file_content or file_path"}]
 
@@ -56,19 +56,14 @@ class StoreUnstructured(received_files.WithFile):
     interpret: bool = True
 
 
-class StoredAlone(received_files.StoredFile, InterpretedFile):
+class StoredAlone(received_files.StoredFile, InterpretedFile, WrittenItems):
     """The receipt of a file that was stored alone, with the members that `store` answers for a file.
 
     ``store_warnings`` are as those of `store`.
     """
 
-    success: bool
-    replayed: bool
     transaction_id: str
     recorded_at: str
-    entities_created: int
-    observations_created: int
-    store_warnings: list[dict[str, Any]]
 
 
 @operation("store.unstructured", Scope.WRITE)

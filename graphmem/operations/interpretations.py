@@ -57,20 +57,15 @@ class CreateInterpretation(WithItems, acceptance.Writing, Sized):
     interpretation_config: dict[str, Any] = Field(default={})
 
 
-class CreatedInterpretation(Budgeted):
+class CreatedInterpretation(acceptance.WrittenItems, Budgeted):
     """The receipt of an interpretation; its items are as in the answer of a store."""
 
-    success: bool
-    replayed: bool
     interpretation_id: str
     source_id: str
     transaction_id: str
     recorded_at: str
-    entities_created: int
-    observations_created: int
     entities: list[acceptance.StoredEntity]
     relationships_created: list[acceptance.StoredRelationship]
-    store_warnings: list[dict[str, Any]]
 
 
 @operation("interpretations.create", Scope.WRITE)
@@ -196,12 +191,10 @@ class Reinterpret(acceptance.Writing, Sized):
     force: bool = False
 
 
-class Reinterpreted(Interpretation, Budgeted):
+class Reinterpreted(Interpretation, acceptance.Written, Budgeted):
     """The interpretation; ``unchanged`` is true if the same interpreter had read the same bytes before."""
 
-    success: bool
     unchanged: bool
-    replayed: bool
 
 
 @operation("interpretations.run", Scope.WRITE)

@@ -4,7 +4,6 @@ from typing import Any, NotRequired
 
 import orjson
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, DryRun, EntityId, FreeObject
 from graphmem.budgets import Budgeted, Sized
@@ -84,17 +83,15 @@ class CreateRelationships(acceptance.Observing):
     relationships: list[OneRelationship] = Field(min_length=1, max_length=RELATIONSHIP_LIMIT)
 
 
-class CreatedRelationships(TypedDict):
+class CreatedRelationships(acceptance.Written):
     """The relationships of one transaction; ``created_count`` counts new ones.
 
     ``store_warnings`` are as in the answer of a store.
     """
 
-    success: bool
     requested: int
     created_count: int
     relationships: list[acceptance.StoredRelationship]
-    replayed: bool
     transaction_id: str
     store_warnings: list[dict[str, Any]]
 
@@ -125,11 +122,8 @@ class TurnRelationship(RelationshipReference, acceptance.Writing):
     reason: acceptance.Reason = None
 
 
-class TurnedRelationship(acceptance.StoredRelationship):
+class TurnedRelationship(acceptance.StoredRelationship, acceptance.Written):
     """A deleted or restored relationship."""
-
-    success: bool
-    replayed: bool
 
 
 @operation("relationships.delete", Scope.WRITE)

@@ -18,7 +18,7 @@ from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.as_of import NOW
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged, start_of
 from graphmem.registry import Scope, operation
-from graphmem.storing.acceptance import Writing, receipt_of, refusals, submit, transaction
+from graphmem.storing.acceptance import Writing, Written, receipt_of, refusals, submit, transaction
 from graphmem.writing import UNKNOWN_TYPE, SchemaRequest
 
 
@@ -106,19 +106,17 @@ Version = Annotated[
 ]
 
 
-class SchemaChanged(Budgeted):
+class SchemaChanged(Written, Budgeted):
     """The result of a change: the schema as of its transaction.
 
     ``warnings`` name the parts of the schema that have no effect.
     """
 
-    success: bool
     schema: schema_rows.Declared
     schema_version: str
     fields_added: list[str]
     fields_removed: list[str]
     warnings: list[Issue]
-    replayed: bool
     transaction_id: str
 
 

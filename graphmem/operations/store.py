@@ -66,7 +66,7 @@ class Store(WithItems, acceptance.Observing, WithFile, Previewed, Sized):
     find_duplicates: bool = True
 
 
-class Stored(StoredFile, InterpretedFile, Budgeted):
+class Stored(StoredFile, InterpretedFile, acceptance.WrittenItems, Budgeted):
     """The receipt of a store. What it names is durable, and every read sees it.
 
     A replay answers the ids and actions of the first call, with ``replayed`` true and nothing created.
@@ -87,16 +87,11 @@ class Stored(StoredFile, InterpretedFile, Budgeted):
     ``NEW_TYPE`` and ``NEW_FIELD`` have ``nearest``: the known name that was probably meant.
     """
 
-    success: bool
-    replayed: bool
     commit: bool
     transaction_id: str | None
     recorded_at: str | None
-    entities_created: int
-    observations_created: int
     entities: list[acceptance.StoredEntity]
     relationships_created: list[acceptance.StoredRelationship]
-    store_warnings: list[dict[str, Any]]
     hint: NotRequired[str]
 
 

@@ -107,6 +107,21 @@ class Observing(Writing):
         return items.Defaults(self.observed_at, priority, self.observation_source or DEFAULT_SOURCE)
 
 
+class Written(TypedDict):
+    """What a write answers; ``replayed``: the idempotency key stands for a write that was made before."""
+
+    success: bool
+    replayed: bool
+
+
+class WrittenItems(Written):
+    """What a store answers: how much is new, and what the caller should know of what it sent."""
+
+    entities_created: int
+    observations_created: int
+    store_warnings: list[dict[str, Any]]
+
+
 class StoredEntity(TypedDict):
     """The entity of a stored item.
 

@@ -70,7 +70,7 @@ class RelationshipChange(TypedDict):
     fields: list[FieldChange]
 
 
-class WithdrawalResult(Budgeted):
+class WithdrawalResult(acceptance.Written, Budgeted):
     """The result of a withdrawal, or of its end.
 
     ``state`` is withdrawn or counting. ``observations`` counts those of what was withdrawn. While ``pending``
@@ -82,14 +82,12 @@ class WithdrawalResult(Budgeted):
     receipts are of answers with what these say.
     """
 
-    success: bool
     state: str
     observations: int
     pending: int
     exclusion_id: str | None
     transaction_id: str | None
     recorded_at: str | None
-    replayed: bool
     dry_run: NotRequired[bool]
     counts: NotRequired[dict[str, int]]
     entities: NotRequired[list[EntityChange]]
