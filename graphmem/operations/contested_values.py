@@ -38,12 +38,9 @@ class ContestedField(ObservedValue):
     contested: list[ObservedValue]
 
 
-class ContestedEntity(TypedDict):
+class ContestedEntity(answers.EntityName):
     """An entity with its contested fields."""
 
-    entity_id: str
-    entity_type: str
-    canonical_name: str
     fields: list[ContestedField]
 
 

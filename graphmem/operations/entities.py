@@ -12,7 +12,7 @@ from graphmem.model import identity
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, as_of, shaping
-from graphmem.reading.as_of import NOW, Clocks
+from graphmem.reading.as_of import NOW, AsOf, Clocks
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, OneEntity, ProvenanceLevel, shaped
 from graphmem.reading.shared_rows import check_whole
@@ -45,15 +45,11 @@ class GetSnapshot(Sized):
     provenance: ProvenanceLevel = "ids"
 
 
-class Snapshot(OneEntity):
+class Snapshot(OneEntity, AsOf):
     """An entity with its snapshot. ``at`` and ``at_ingested`` stand where the request gave them.
 
     ``hint`` says that nothing of it counts at that time.
     """
-
-    at: NotRequired[str | None]
-    at_ingested: NotRequired[str | None]
-    hint: NotRequired[str]
 
 
 @operation("entities.snapshot", Scope.READ)

@@ -28,14 +28,10 @@ class CreateObservation(acceptance.Observing, Sized):
     fields: dict[str, Any]
 
 
-class CreatedObservation(Budgeted):
+class CreatedObservation(answers.VersionedEntity, Budgeted):
     """The result of one observation; its ``store_warnings`` are as in the answer of a store."""
 
     observation_id: str
-    entity_id: str
-    entity_type: str
-    canonical_name: str
-    version: int
     snapshot: answers.Fields
     replayed: bool
     transaction_id: str
@@ -106,21 +102,17 @@ class Correct(acceptance.Expecting, DryRun, Sized):
     entity_type: EntityType | None = None
 
 
-class Corrected(acceptance.Written, Budgeted):
+class Corrected(answers.VersionedEntity, acceptance.Written, Budgeted):
     """The result of a correction; its ``store_warnings`` are as in the answer of a store.
 
     A dry run has no observation and no transaction, and the ``snapshot`` and ``version`` that there would be.
     """
 
-    entity_id: str
-    entity_type: str
-    canonical_name: str
     field: NotRequired[str]
     value: NotRequired[Any]
     corrections: NotRequired[dict[str, Any]]
     observation_id: str | None
     transaction_id: str | None
-    version: int
     snapshot: answers.Fields
     dry_run: NotRequired[bool]
     store_warnings: list[dict[str, Any]]
@@ -173,15 +165,11 @@ class Turn(acceptance.Expecting):
     reason: acceptance.Reason = None
 
 
-class DeletionResult(acceptance.Written):
+class DeletionResult(answers.VersionedEntity, acceptance.Written):
     """The result of a deletion or a restoration."""
 
-    entity_id: str
-    entity_type: str
-    canonical_name: str
     state: str
     observation_id: str
-    version: int
 
 
 @operation("entities.delete", Scope.WRITE)

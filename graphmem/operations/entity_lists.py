@@ -27,9 +27,8 @@ from graphmem.reading.relationship_lookup import RelationshipType, meanings
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.registry import Scope, operation
 from graphmem.search.lookup import NamedEntity, named_entities
-from graphmem.search.passage_search import FoundPassage
 from graphmem.search.search_engine import search_page
-from graphmem.search.search_results import NEWEST_FIRST, Results, SearchText, Semantic, Understood
+from graphmem.search.search_results import NEWEST_FIRST, Results, SearchNotes, SearchText
 
 
 def _known_order(sort_by: str) -> str:
@@ -91,7 +90,7 @@ SEARCHABLE: Final = PAGE_ARGUMENTS | {
 """Arguments that a search takes."""
 
 
-class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
+class EntityPage(SearchNotes, AsOf, IndexedPageEnvelope, Shaped):
     """A page of entities.
 
     ``next_cursor`` stands where more entities follow. ``truncated`` means that the page ends before
@@ -107,13 +106,8 @@ class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
     """
 
     entities: list[NamedEntity]
-    understood: NotRequired[Understood]
     scanned: NotRequired[int]
     applied_search_strategies: NotRequired[list[str]]
-    semantic: NotRequired[Semantic]
-    exact: NotRequired[bool]
-    hint: NotRequired[str]
-    passages: NotRequired[list[FoundPassage]]
 
 
 @operation("entities.query", Scope.READ)

@@ -74,7 +74,7 @@ class LeftOut(TypedDict):
     at_least: bool
 
 
-class RelatedPage(AsOf, Shaped, NamesDamaged, IndexedPageEnvelope):
+class RelatedPage(answers.VersionedEntity, AsOf, Shaped, NamesDamaged, IndexedPageEnvelope):
     """The entities related to an entity, nearest first, then by id, and the relationships between them.
 
     A relationship is on the page of the later of its ends. ``total`` counts all related entities.
@@ -84,10 +84,6 @@ class RelatedPage(AsOf, Shaped, NamesDamaged, IndexedPageEnvelope):
     several, the path with the smallest keys.
     """
 
-    entity_id: str
-    entity_type: str
-    canonical_name: str
-    version: int
     relationships: list[answers.Relationship]
     entities: NotRequired[list[Related]]
     paths: NotRequired[dict[str, list[Step]]]

@@ -130,16 +130,13 @@ class StrategyRun(TypedDict):
     hits: list[Hit]
 
 
-class Explained(TypedDict):
+class Explained(answers.EntityName):
     """An entity of the answer: its points, its rank and score in each list, and the kinds of its matches.
 
     ``parts`` add up to the points: ``exact``, ``text`` and ``meaning``; ``name``, for the share of the query
     in the name; and ``newest_first``, for what the entity was raised by.
     """
 
-    entity_id: str
-    entity_type: str
-    canonical_name: str
     points: float
     parts: dict[str, float]
     ranks: dict[str, int]

@@ -39,12 +39,9 @@ from graphmem.text import identifiers
 PAIRS_LIMIT: Final = 6_000  # names and identifiers that are looked up for one answer
 
 
-class MentionedEntity(TypedDict):
+class MentionedEntity(answers.EntityName):
     """An entity that a passage mentions, and the words that name it there."""
 
-    entity_id: str
-    entity_type: str
-    canonical_name: str
     words: str
 
 

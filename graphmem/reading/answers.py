@@ -32,7 +32,21 @@ ANSWER_CHARACTERS: Final = 8_000_000
 """Characters of values in one answer; one item at least. ``entity/_fitting.cypher`` has the same limit."""
 
 
-class Entity(TypedDict):
+class EntityName(TypedDict):
+    """Which entity is meant: its id, its type, and its name."""
+
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+
+
+class VersionedEntity(EntityName):
+    """Which entity is meant, and in which version."""
+
+    version: int
+
+
+class Entity(VersionedEntity):
     """An entity with its snapshot: ``provenance`` names, for each field, the observation that set it.
 
     ``state`` is live, deleted or merged; a merged entity has ``merged_to_entity_id``. The id of an e-mail
@@ -42,11 +56,7 @@ class Entity(TypedDict):
     observation, so that the same observations give the same answer.
     """
 
-    entity_id: str
-    entity_type: str
-    canonical_name: str
     state: str
-    version: int
     schema_version: str | None
     observation_count: int
     created_at: str | None
@@ -140,8 +150,8 @@ class RelationshipObservation(TypedDict):
     provenance: Writer
 
 
-class Relationship(TypedDict):
-    """A typed relationship between two entities; ``snapshot`` is its current metadata."""
+class VersionedRelationship(TypedDict):
+    """Which relationship is meant, in which version, and whether it is live."""
 
     relationship_key: str
     relationship_id: str
@@ -150,6 +160,11 @@ class Relationship(TypedDict):
     target_entity_id: str
     is_live: bool
     version: int
+
+
+class Relationship(VersionedRelationship):
+    """A typed relationship between two entities; ``snapshot`` is its current metadata."""
+
     observation_count: int
     created_at: str
     last_observation_at: str

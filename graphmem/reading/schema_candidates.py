@@ -62,36 +62,36 @@ class SampledObservation(NamedTuple):
     values: list[str]
 
 
-class Candidate(TypedDict):
+class ProposedField(TypedDict):
+    """A field, the type that its observed values recommend, how sure that is, and how many values it has."""
+
+    entity_type: str
+    field_name: str
+    recommended_type: str
+    confidence: float
+    frequency: int
+
+
+class Candidate(ProposedField):
     """An observed field that is not declared.
 
     ``frequency`` counts the observations of the sample with a value of the field, ``types`` the values by
     type; ``format`` is the most common format.
     """
 
-    entity_type: str
-    field_name: str
-    frequency: int
     entity_count: int
-    confidence: float
-    recommended_type: str
     types: dict[str, int]
     format: str
 
 
-class Recommendation(TypedDict):
+class Recommendation(ProposedField):
     """A change that the observations suggest.
 
     ``change`` has the arguments of `update_schema_incremental`. ``kind`` is add_field, change_type,
     require_field or identity.
     """
 
-    entity_type: str
     kind: str
-    field_name: str
-    recommended_type: str
-    confidence: float
-    frequency: int
     message: str
     change: dict[str, Any]
     source: str

@@ -18,11 +18,10 @@ from graphmem.reading.shared_rows import EntityRow, snapshot_of
 from graphmem.search import search_engine
 from graphmem.search.context.context_sheets import EarlierValue
 from graphmem.search.kinds.kind_lookup import shapes_of
-from graphmem.search.passage_search import FoundPassage
 from graphmem.search.questions import naming
 from graphmem.search.questions.naming import RESEMBLANCE, Named
 from graphmem.search.search_by_identifier import is_identifying
-from graphmem.search.search_results import Results, Search, Semantic, Understood
+from graphmem.search.search_results import Results, Search, SearchNotes
 from graphmem.text import identifiers, words
 
 RESEMBLING_LIMIT: Final = 5  # entities that resemble a question, beside those that it names
@@ -67,7 +66,7 @@ class LookupHit(NamedEntity):
     score: NotRequired[float]
 
 
-class LookupHits(Shaped, Indexed, Budgeted):
+class LookupHits(SearchNotes, Shaped, Indexed, Budgeted):
     """The hits of a look-up.
 
     ``match_mode`` is the first step that had a hit: ``id``, ``kind``, ``relationship``, ``self``,
@@ -80,16 +79,11 @@ class LookupHits(Shaped, Indexed, Budgeted):
     files that say it.
     """
 
-    understood: NotRequired[Understood]
-    hint: NotRequired[str]
     match: NotRequired[str]
     entities: list[LookupHit]
     resembling: NotRequired[list[LookupHit]]
-    passages: NotRequired[list[FoundPassage]]
     total: int
     match_mode: str
-    semantic: NotRequired[Semantic]
-    exact: NotRequired[bool]
 
 
 def named_entities(

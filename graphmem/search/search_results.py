@@ -18,7 +18,7 @@ from graphmem.reading.as_of import NOW, Clocks
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.search.kinds.kind_plans import KindPlan
 from graphmem.search.kinds.kind_words import State
-from graphmem.search.passage_search import NO_PASSAGES, FoundPassages
+from graphmem.search.passage_search import NO_PASSAGES, FoundPassage, FoundPassages
 from graphmem.search.questions.naming import Named
 from graphmem.search.questions.phrases import AskedPast
 from graphmem.search.questions.times_in_words import Period
@@ -135,6 +135,20 @@ Semantic = Literal["ready", "pending", "unavailable"]
 STRATEGIES: Final[tuple[Strategy, ...]] = ("exact", "text", "meaning")
 TIMELESS: Final = -1
 """What stands for the time of a hit where all hits have an identifier, and do not move in their order."""
+
+
+class SearchNotes(TypedDict):
+    """What an answer of a search says of how it went, and the ``passages`` of files that say it.
+
+    ``understood`` says how a question for a kind was read, ``semantic`` whether all entities could be
+    compared by meaning. ``exact`` is false where not all entities were compared that may have an identifier.
+    """
+
+    understood: NotRequired[Understood]
+    semantic: NotRequired[Semantic]
+    exact: NotRequired[bool]
+    hint: NotRequired[str]
+    passages: NotRequired[list[FoundPassage]]
 
 
 class Ranked(NamedTuple):

@@ -122,7 +122,7 @@ class WrittenItems(Written):
     store_warnings: list[dict[str, Any]]
 
 
-class StoredEntity(TypedDict):
+class StoredEntity(answers.VersionedEntity):
     """The entity of a stored item.
 
     ``action`` is created, matched_existing or extended (would_… in a plan). ``identity_basis`` names the
@@ -134,11 +134,7 @@ class StoredEntity(TypedDict):
     entity that the store created.
     """
 
-    entity_id: str
-    entity_type: str
-    canonical_name: str
     action: str
-    version: int
     observation_id: str
     observation_index: int
     identity_basis: str
@@ -149,18 +145,11 @@ class StoredEntity(TypedDict):
     duplicate_candidates: NotRequired[list[answers.Likeness]]
 
 
-class StoredRelationship(TypedDict):
+class StoredRelationship(answers.VersionedRelationship):
     """A stored relationship."""
 
-    relationship_key: str
-    relationship_id: str
-    relationship_type: str
-    source_entity_id: str
-    target_entity_id: str
     observation_id: str
     action: str
-    version: int
-    is_live: bool
     deduplicated: bool
 
 

@@ -16,6 +16,7 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import SubjectKind
 from graphmem.model.reduction import Winner
 from graphmem.reading import cursors
+from graphmem.reading.answers import EntityName
 from graphmem.reading.cursors import Cursor
 from graphmem.storing import acceptance
 from graphmem.writing import WithdrawalRequest
@@ -52,12 +53,9 @@ class FieldChange(TypedDict):
     winner: Origin | None
 
 
-class EntityChange(TypedDict):
+class EntityChange(EntityName):
     """``change`` is appears, disappears or changes."""
 
-    entity_id: str
-    entity_type: str
-    canonical_name: str
     change: str
     fields: list[FieldChange]
 

@@ -18,7 +18,7 @@ from graphmem.search.context.context_sheets import EarlierValue, FieldsSheet, Me
 from graphmem.search.context.token_counts import Unit
 from graphmem.search.passage_search import FoundPassage, FoundPassages
 from graphmem.search.questions import question_words
-from graphmem.search.search_results import Semantic, Understood
+from graphmem.search.search_results import SearchNotes
 from graphmem.text import words
 
 Format = Literal["text", "fields"]
@@ -65,15 +65,10 @@ class ContextLine(TypedDict):
     contested: NotRequired[list[Contested]]
 
 
-class AboutSearch(AsOf):
+class AboutSearch(SearchNotes, AsOf):
     """What an answer says of the search for its entities."""
 
     match: NotRequired[str]
-    hint: NotRequired[str]
-    exact: NotRequired[bool]
-    semantic: NotRequired[Semantic]
-    understood: NotRequired[Understood]
-    passages: NotRequired[list[FoundPassage]]
 
 
 class ContextPage(Indexed, AboutSearch):

@@ -14,6 +14,7 @@ import orjson
 from typing_extensions import TypedDict
 
 from graphmem.model import canonical, times
+from graphmem.reading.answers import EntityName
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context import token_counts
 from graphmem.search.context.context_ranking import About, Line
@@ -44,13 +45,10 @@ class View:
     below: Sequence[str] = ()
 
 
-class Mentioned(TypedDict):
+class Mentioned(EntityName):
     """An entity that lines name, and its number; ``formerly`` is the former name that the question says."""
 
     entity: int
-    entity_id: str
-    entity_type: str
-    canonical_name: str
     formerly: NotRequired[str]
 
 
