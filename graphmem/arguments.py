@@ -77,13 +77,18 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
     filters_in: ClassVar[str] = "filters"
+    described_last: ClassVar[tuple[str, ...]] = ()
+    """The arguments of a base class that are described last: pydantic puts its fields first."""
     instead: ClassVar[Mapping[str, str]] = {}
     """What to do instead, by the name of an argument that other services take."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        fields = cls.__pydantic_fields__
         for name, text in tables.read("arguments").get(cls.__name__, {}).items():
-            cls.__pydantic_fields__[name].description = text
+            fields[name].description = text
+        for name in [name for base in cls.__mro__ for name in vars(base).get("described_last", ())]:
+            fields[name] = fields.pop(name)
         cls.model_rebuild()
 
     @model_validator(mode="before")

@@ -58,17 +58,9 @@ class Budgeted(TypedDict):
 class Sized(Arguments):
     """The arguments of an operation whose answer may be large."""
 
-    last: ClassVar[tuple[str, ...]] = ("max_characters",)
-    """The arguments that are described last: pydantic puts the fields of a base class first."""
+    described_last: ClassVar[tuple[str, ...]] = ("max_characters",)
 
     max_characters: MaxCharacters = None
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        fields = cls.__pydantic_fields__
-        for name in cls.last:
-            fields[name] = fields.pop(name)
-        super().__pydantic_init_subclass__(**kwargs)
 
 
 Answering = Callable[[Context, A], Awaitable[T]]  # a function of an operation

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from graphmem.arguments import Arguments, At, AtIngested, EntityId, EntityType, NoBool, ReadAs, Spelled, Text
+from graphmem.arguments import EntityId, EntityType, NoBool, ReadAs, Spelled, Text
 from graphmem.budgets import MaxCharacters, size
 from graphmem.context import Context
 from graphmem.errors import InvalidInput
 from graphmem.reading import answers, as_of, cursors
-from graphmem.reading.as_of import Clocks
+from graphmem.reading.as_of import AsOfArguments
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
 from graphmem.receipts.collected import tell
@@ -35,7 +35,7 @@ HINT_LIMIT = 300
 ENTITIES_LIMIT = 30  # entities that answer one question
 
 
-class RetrieveContext(Arguments):
+class RetrieveContext(AsOfArguments):
     question: Annotated[
         Annotated[Text, Field(min_length=1)] | None,
         Spelled("query", "text", option="question"),
@@ -43,8 +43,6 @@ class RetrieveContext(Arguments):
     ] = None
     entity_id: EntityId | None = None
     entity_type: EntityType | None = None
-    at: At = None
-    at_ingested: AtIngested = None
     budget: Annotated[int, Field(ge=BUDGET_MINIMUM, le=BUDGET_MAXIMUM), NoBool] = 2_000
     unit: Unit = "tokens"
     cursor: Cursor = None
@@ -126,7 +124,7 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     """Return the entities to answer about, and a hint for an empty answer. Raises NotFound: no such
     entity."""
     entity_ids: list[str] = []
-    clocks = Clocks(arguments.at, arguments.at_ingested)
+    clocks = arguments.clocks
     if arguments.entity_id is not None:
         row = await as_of.entity(context, arguments.entity_id, clocks)
         if not row.observation_count:

@@ -4,7 +4,7 @@ from typing import Any, NotRequired, cast
 
 from pydantic import Field
 
-from graphmem.arguments import At, AtIngested, EntityId, IncludeDeleted
+from graphmem.arguments import EntityId, IncludeDeleted
 from graphmem.budgets import Sized
 from graphmem.context import Context
 from graphmem.errors import NotFound
@@ -12,19 +12,21 @@ from graphmem.model import identity
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, as_of, shaping
-from graphmem.reading.as_of import NOW, AsOf, Clocks
+from graphmem.reading.as_of import NOW, AsOf, AsOfArguments
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.reading.shaping import EVERY_FIELD, FieldNames, OneEntity, ProvenanceLevel, shaped
+from graphmem.reading.shaping import (
+    OneEntity,
+    ShapedArguments,
+    shaped,
+)
 from graphmem.reading.shared_rows import check_whole
 from graphmem.reading.source_answers import FilePlace, SourceReference, as_reference, place_of, read_sources
 from graphmem.registry import Scope, operation
 
 
-class GetEntity(Sized):
+class GetEntity(ShapedArguments, Sized):
     entity_id: EntityId
     include_deleted: IncludeDeleted = False
-    fields: FieldNames = EVERY_FIELD
-    provenance: ProvenanceLevel = "ids"
 
 
 @operation("entities.get", Scope.READ)
@@ -35,14 +37,10 @@ async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
     return {**answers.entity(row)}
 
 
-class GetSnapshot(Sized):
+class GetSnapshot(ShapedArguments, AsOfArguments, Sized):
     entity_id: EntityId
-    at: At = None
-    at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
     expand_provenance: bool = False
-    fields: FieldNames = EVERY_FIELD
-    provenance: ProvenanceLevel = "ids"
 
 
 class Snapshot(OneEntity, AsOf):
@@ -60,16 +58,14 @@ async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     `at` counts observations by the time of what they describe, `at_ingested` by the time of recording. If no
     observation counts, the snapshot is empty. `provenance: full` adds the observations: time, source, writer.
     """
-    clocks = Clocks(arguments.at, arguments.at_ingested)
+    clocks = arguments.clocks
     row = await as_of.entity(context, arguments.entity_id, clocks, include_deleted=arguments.include_deleted)
     return {**answers.entity(row), **clocks.answered, **clocks.hinted(not row.observation_count)}
 
 
-class GetProvenance(Paged):
+class GetProvenance(AsOfArguments, Paged):
     entity_id: EntityId
     field: str = Field(min_length=1, max_length=identity.NAME_LIMIT)
-    at: At = None
-    at_ingested: AtIngested = None
 
 
 class QuotedPlace(FilePlace):
@@ -99,7 +95,7 @@ class Provenance(PageEnvelope):
 @operation("entities.provenance", Scope.READ)
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observations that set one field of a snapshot: time, source, place in the file, writer."""
-    row = await as_of.entity(context, arguments.entity_id, Clocks(arguments.at, arguments.at_ingested))
+    row = await as_of.entity(context, arguments.entity_id, arguments.clocks)
     check_whole(row)
     if row.is_stale:
         raise Stale([row.id])

@@ -6,8 +6,6 @@ from typing import Annotated, Final, NotRequired
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from graphmem.arguments import (
-    At,
-    AtIngested,
     EntityId,
     IncludeDeleted,
     Moment,
@@ -20,11 +18,11 @@ from graphmem.context import Context
 from graphmem.cypher import Way
 from graphmem.model.comparison import Filter
 from graphmem.reading import answers, compared_pages, cursors, entity_pages, names_in_use
-from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.as_of import AsOf, AsOfArguments
 from graphmem.reading.cursors import PAGE_ARGUMENTS
 from graphmem.reading.pages import ByWriter, IndexedPageEnvelope, Paged
 from graphmem.reading.relationship_lookup import RelationshipType, meanings
-from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
+from graphmem.reading.shaping import Shaped, ShapedArguments, shaped
 from graphmem.registry import Scope, operation
 from graphmem.search.lookup import NamedEntity, named_entities
 from graphmem.search.search_engine import search_page
@@ -65,7 +63,7 @@ _BESIDE_NAME: Final = (
 """Arguments that go with a filter by name."""
 
 
-class QueryEntities(Paged):
+class QueryEntities(ShapedArguments, AsOfArguments, Paged):
     filters: EntityFilters = EntityFilters()
     sort_by: Annotated[
         str,
@@ -76,10 +74,6 @@ class QueryEntities(Paged):
         Way, BeforeValidator(lambda way: way.strip().lower() if isinstance(way, str) else way)
     ] = "asc"
     include_snapshots: bool = True
-    fields: FieldNames = EVERY_FIELD
-    provenance: ProvenanceLevel = "ids"
-    at: At = None
-    at_ingested: AtIngested = None
     search: Annotated[SearchText | None, Spelled("query", "text", "search_query")] = None
     newest_first: bool = Field(default=False, description=NEWEST_FIRST)
 
@@ -130,7 +124,7 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     cursors.refuse_both(arguments.cursor, arguments.offset)
     request = await _request(context, arguments)
     query = cursors.fingerprint(context, "entities.query", arguments)
-    clocks = Clocks(arguments.at, arguments.at_ingested)
+    clocks = arguments.clocks
     if not clocks.now:
         _refuse_as_of(arguments)
     if search is not None:

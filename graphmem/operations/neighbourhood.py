@@ -7,17 +7,17 @@ import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired
 
-from graphmem.arguments import At, AtIngested, Current, EntityId, Spelled
+from graphmem.arguments import Current, EntityId, Spelled
 from graphmem.context import Context
 from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.reading import answers, as_of, cursors, shared_rows, timeline_pages
-from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.as_of import AsOf, AsOfArguments, Clocks
 from graphmem.reading.current_relationships import current_page
 from graphmem.reading.cursors import Query
 from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, place_then, start_of
 from graphmem.reading.relationship_pages import EdgePage, EdgeRequest, relationship_page
-from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
+from graphmem.reading.shaping import Shaped, ShapedArguments, shaped
 from graphmem.reading.shared_rows import EntityRow, ObservationRow, ObservationsOfEntity, RelationshipRow
 from graphmem.reading.source_answers import SourceReference, as_reference, read_source, read_sources
 from graphmem.reading.timeline_pages import Event, EventRequest, EventRow
@@ -26,7 +26,7 @@ from graphmem.registry import Scope, operation
 SOURCED_OBSERVATIONS_LIMIT: Final = 1_000  # the newest observations of an entity, whose sources are answered
 
 
-class Neighbourhood(Paged):
+class Neighbourhood(ShapedArguments, AsOfArguments, Paged):
     node_id: EntityId
     node_type: Literal["entity", "source"] = "entity"
     include_relationships: bool = True
@@ -35,10 +35,6 @@ class Neighbourhood(Paged):
     include_sources: bool = True
     include_events: bool = True
     current: Current = False
-    at: At = None
-    at_ingested: AtIngested = None
-    fields: FieldNames = EVERY_FIELD
-    provenance: ProvenanceLevel = "ids"
 
 
 class NeighbourhoodPage(AsOf, Shaped, IndexedPageEnvelope):
@@ -83,7 +79,7 @@ def _answer(arguments: Neighbourhood, query: Query, page: Page[Any]) -> Neighbou
         "total_count": page.total or 0,
         "has_more": page.place is not None,
         **page.envelope(arguments, query, is_counted=True),
-        **Clocks(arguments.at, arguments.at_ingested).answered,
+        **arguments.clocks.answered,
         **Clocks(arguments.at).hinted(not page.total),
     }
     if answer["has_more"] and arguments.cursor is None:
@@ -96,7 +92,7 @@ _Around = tuple[EntityRow, EdgePage, list[str], list[EventRow]]
 
 
 async def _of_entity(context: Context, arguments: Neighbourhood, query: Query) -> NeighbourhoodPage:
-    place, clocks = start_of(arguments, query, NEWEST, Clocks(arguments.at, arguments.at_ingested))
+    place, clocks = start_of(arguments, query, NEWEST, arguments.clocks)
     is_first = clocks.now and not arguments.current and place is None
     around = await _at_once(context, arguments) if is_first else None
     entity, listed, sources, events = around or await _in_parts(context, arguments, clocks, place)
@@ -187,7 +183,7 @@ async def _observations(
 
 
 async def _of_source(context: Context, arguments: Neighbourhood, query: Query) -> NeighbourhoodPage:
-    place, clocks = start_of(arguments, query, {"id": str}, Clocks(arguments.at, arguments.at_ingested))
+    place, clocks = start_of(arguments, query, {"id": str}, arguments.clocks)
     row = await context.graph.one(
         "source.get", tuple[list[str], int, int], source_id=arguments.node_id,
         after="" if place is None else place["id"], offset=arguments.offset, limit=arguments.limit + 1,

@@ -8,14 +8,14 @@ from typing import Annotated, Final, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import At, AtIngested, Current, EntityId, NoBool, Spelled
+from graphmem.arguments import Current, EntityId, NoBool, Spelled
 from graphmem.context import Context
 from graphmem.reading import answers, as_of, cursors, shared_rows
-from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.as_of import AsOf, AsOfArguments
 from graphmem.reading.cursors import ANSWERED_LIMIT
 from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, Paged, place_then, start_of
 from graphmem.reading.relationship_lookup import RelationshipType, followed_types
-from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
+from graphmem.reading.shaping import Shaped, ShapedArguments, shaped
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.walk import Walk, WalkPlace, WalkRequest, walk
 from graphmem.registry import Scope, operation
@@ -24,7 +24,7 @@ from graphmem.settings import LIMITS
 DEPTH_LIMIT: Final = 5
 
 
-class RelatedEntities(Paged):
+class RelatedEntities(ShapedArguments, AsOfArguments, Paged):
     entity_id: EntityId
     relationship_types: list[RelationshipType] = Field(default=[], max_length=100)
     depth: Annotated[int, Spelled("max_hops"), NoBool] = Field(
@@ -39,10 +39,6 @@ class RelatedEntities(Paged):
         f"{LIMITS.hub_relationships:,} relationships.",
     )
     current: Current = False
-    at: At = None
-    at_ingested: AtIngested = None
-    fields: FieldNames = EVERY_FIELD
-    provenance: ProvenanceLevel = "ids"
 
 
 class Related(answers.Entity):
@@ -102,7 +98,7 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
     `at` and `at_ingested` walk the relationships of that time. `next_cursor` answers the next entities.
     """
     query = cursors.fingerprint(context, "entities.related", arguments)
-    requested = Clocks(arguments.at, arguments.at_ingested)
+    requested = arguments.clocks
     place, clocks = start_of(arguments, query, {"depth": int, "entity": str, "answered": int}, requested)
     place = {} if place is None else place
     if not 0 <= place.get("depth", 0) <= DEPTH_LIMIT or not 0 <= place.get("answered", 0) <= ANSWERED_LIMIT:

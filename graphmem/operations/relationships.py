@@ -4,17 +4,17 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 
-from graphmem.arguments import At, AtIngested, Current, EntityId, EntityType, IncludeDeleted
+from graphmem.arguments import Current, EntityId, EntityType, IncludeDeleted
 from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
 from graphmem.errors import InvalidInput
 from graphmem.model import times
 from graphmem.reading import answers, cursors, pages, relationship_lookup
-from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.as_of import AsOf, AsOfArguments
 from graphmem.reading.current_relationships import current_page
 from graphmem.reading.pages import ByWriter
 from graphmem.reading.relationship_pages import EdgeRequest, relationship_page
-from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
+from graphmem.reading.shaping import Shaped, ShapedArguments, shaped
 from graphmem.reading.shared_rows import ObservationRow
 from graphmem.registry import Scope, operation
 
@@ -32,15 +32,11 @@ class RelationshipFilters(ByWriter):
     direction: Literal["both", "outgoing", "incoming"] = "both"
 
 
-class ListRelationships(pages.Paged):
+class ListRelationships(ShapedArguments, AsOfArguments, pages.Paged):
     filters: RelationshipFilters = RelationshipFilters()
     include_deleted: IncludeDeleted = False
     current: Current = False
     expand_entities: bool = False
-    fields: FieldNames = EVERY_FIELD
-    provenance: ProvenanceLevel = "ids"
-    at: At = None
-    at_ingested: AtIngested = None
 
 
 class RelationshipPage(AsOf, pages.IndexedPageEnvelope, Shaped):
@@ -71,7 +67,7 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     """
     filters = arguments.filters
     query = cursors.fingerprint(context, "relationships.list", arguments)
-    requested = Clocks(arguments.at, arguments.at_ingested)
+    requested = arguments.clocks
     place, clocks = pages.start_of(arguments, query, pages.NEWEST, requested)
     if filters.writers and not clocks.now:
         raise InvalidInput.at("$.at", "a filter by writer takes no earlier time: leave it out")
@@ -139,10 +135,8 @@ class RelationshipThen(answers.Relationship, AsOf):
     """A relationship, now or as of ``at`` and ``at_ingested``."""
 
 
-class GetRelationship(Sized):
+class GetRelationship(AsOfArguments, Sized):
     relationship_id: Annotated[str, Field(min_length=1, max_length=300)]
-    at: At = None
-    at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
 
 
@@ -153,16 +147,14 @@ class RelationshipAnswer(RelationshipThen, Budgeted):
 @operation("relationships.get", Scope.READ)
 async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipAnswer:
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
-    clocks = Clocks(arguments.at, arguments.at_ingested)
+    clocks = arguments.clocks
     row, _, _ = await relationship_lookup.find_relationship(
         context, arguments.relationship_id, arguments.include_deleted, clocks
     )
     return {**answers.relationship(row), **clocks.answered}
 
 
-class GetRelationshipSnapshot(relationship_lookup.RelationshipReference, pages.Paged):
-    at: At = None
-    at_ingested: AtIngested = None
+class GetRelationshipSnapshot(AsOfArguments, relationship_lookup.RelationshipReference, pages.Paged):
     include_deleted: IncludeDeleted = False
 
 
@@ -176,7 +168,7 @@ class RelationshipHistory(RelationshipThen, pages.PageEnvelope):
 async def relationship_snapshot(context: Context, arguments: GetRelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
     query = cursors.fingerprint(context, "relationships.snapshot", arguments)
-    requested = Clocks(arguments.at, arguments.at_ingested)
+    requested = arguments.clocks
     place, clocks = pages.start_of(arguments, query, pages.NEWEST, requested)
     row, keys, then = await relationship_lookup.find_relationship(
         context, await arguments.key(context), arguments.include_deleted, clocks

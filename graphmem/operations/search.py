@@ -9,8 +9,6 @@ from typing_extensions import TypedDict
 from graphmem.arguments import (
     OFFSET_LIMIT,
     PAGE_DEFAULT,
-    At,
-    AtIngested,
     EntityType,
     Limit,
     Offset,
@@ -23,22 +21,18 @@ from graphmem.budgets import Budgeted, Sized
 from graphmem.context import Context
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, as_of, cursors
-from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.as_of import AsOf, AsOfArguments, Clocks
 from graphmem.reading.pages import IndexedPageEnvelope, NamesDamaged, Page, Paged, start_of
-from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
+from graphmem.reading.shaping import ShapedArguments, shaped
 from graphmem.registry import Scope, operation
 from graphmem.search import search_engine, search_results
 from graphmem.search.lookup import LookupHit, LookupHits, by_words, find_exactly
 from graphmem.search.questions import naming
 
 
-class FindEntity(Paged):
+class FindEntity(ShapedArguments, AsOfArguments, Paged):
     identifier: Annotated[Text, Spelled("query", "text", option="query"), ReadAs("words")]
     entity_type: EntityType | None = None
-    fields: FieldNames = EVERY_FIELD
-    provenance: ProvenanceLevel = "ids"
-    at: At = None
-    at_ingested: AtIngested = None
 
 
 class FoundEntities(LookupHits, AsOf, IndexedPageEnvelope):
@@ -57,7 +51,7 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     relationships; "unpaid invoices" asks for a kind. `match_mode` names the step. `match: resemblance`: words
     or meaning alone, no such name. `at` answers those that lived then, as they were.
     """
-    clocks = Clocks(arguments.at, arguments.at_ingested)
+    clocks = arguments.clocks
     query = cursors.fingerprint(context, "entities.find", arguments)
     place, _ = start_of(arguments, query, {"answered": int}, Clocks())
     skip = arguments.offset if place is None else place["answered"]

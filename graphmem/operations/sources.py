@@ -8,7 +8,7 @@ from typing import Annotated, Final, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, At, AtIngested, EntityId, NoBool, NotBlank, ReadAs, Spelled, Text
+from graphmem.arguments import Arguments, EntityId, NoBool, NotBlank, ReadAs, Spelled, Text
 from graphmem.auth.file_urls import SECONDS_DEFAULT, SECONDS_MAX, FileUrls
 from graphmem.budgets import Budgeted, Sized, size
 from graphmem.budgets.shortening import greatest
@@ -19,7 +19,7 @@ from graphmem.interpretation.readings import document_of
 from graphmem.model import times
 from graphmem.model.ids import SOURCE_ID
 from graphmem.reading import answers, as_of, cursors, source_answers
-from graphmem.reading.as_of import NOW, AsOf, Clocks
+from graphmem.reading.as_of import NOW, AsOf, AsOfArguments
 from graphmem.reading.pages import (
     ByWriter,
     IndexedPageEnvelope,
@@ -126,11 +126,9 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
     }
 
 
-class SearchSources(Sized):
+class SearchSources(AsOfArguments, Sized):
     search: Annotated[Text | None, Spelled("query", option="search"), ReadAs("words")] = None
     entity_id: EntityId | None = None
-    at: At = None
-    at_ingested: AtIngested = None
     limit: Annotated[int, Field(ge=1, le=50), NoBool] = 10
 
 
@@ -162,7 +160,7 @@ async def search_sources(context: Context, arguments: SearchSources) -> FoundInS
         if not rows:
             raise answers.no_entity(arguments.entity_id)
         about = [rows[0].id]
-    clocks = Clocks(arguments.at, arguments.at_ingested)
+    clocks = arguments.clocks
     region = context.services.settings.phone_region
     search = arguments.search or ""
     identifies = written_identifiers.sought(search, region) is not None

@@ -6,9 +6,6 @@ from typing import Annotated, ClassVar, Literal, NotRequired
 from pydantic import Field
 
 from graphmem.arguments import (
-    Arguments,
-    At,
-    AtIngested,
     EntityId,
     EntityType,
     Moment,
@@ -21,14 +18,14 @@ from graphmem.errors import InvalidInput, NotFound
 from graphmem.model import times
 from graphmem.model.reduction import Stale
 from graphmem.reading import cursors, names_in_use, timeline_pages
-from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.as_of import AsOf, AsOfArguments, Clocks
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import NEWEST, ByWriter, IndexedPageEnvelope, Page, Paged, first_of, start_of
 from graphmem.reading.timeline_pages import Event, EventRequest, EventRow
 from graphmem.registry import Scope, operation
 
 
-class ListTimeline(ByWriter, Paged):
+class ListTimeline(AsOfArguments, ByWriter, Paged):
     event_type: Annotated[Annotated[str, Field(max_length=200)] | None, Spelled(shown="type")] = None
     start_date: Annotated[Moment | None, Spelled("after_date", shown="from")] = None
     end_date: Annotated[MomentBefore | None, Spelled("before_date", shown="to")] = None
@@ -36,8 +33,6 @@ class ListTimeline(ByWriter, Paged):
     entity_id: EntityId | None = None
     source_id: Annotated[str, Field(max_length=200), NotBlank] | None = None
     order: Annotated[Literal["asc", "desc"], Spelled("sort_order")] = "desc"
-    at: At = None
-    at_ingested: AtIngested = None
 
     instead: ClassVar[Mapping[str, str]] = {
         "order_by": "give order, asc or desc; events are ordered by their instants"
@@ -68,7 +63,7 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
     """
     since, until = _range(arguments)
     query = cursors.fingerprint(context, "timeline.list", arguments)
-    requested = Clocks(arguments.at, arguments.at_ingested)
+    requested = arguments.clocks
     place, clocks = start_of(arguments, query, NEWEST, requested)
     if place is not None and not timeline_pages.EVENT_ID.fullmatch(place["id"]):
         raise cursors.refused()
@@ -104,10 +99,8 @@ def _range(arguments: ListTimeline) -> tuple[int, int]:
     return since, until
 
 
-class GetEvent(Arguments):
+class GetEvent(AsOfArguments):
     event_id: str = Field(min_length=1, max_length=200)
-    at: At = None
-    at_ingested: AtIngested = None
     entity_id: EntityId | None = None
 
 
@@ -128,7 +121,7 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     If the field has changed since, or the entity was deleted or merged, the event exists as of a time only.
     """
     row = await context.graph.one("event.get", _StoredEvent, event_id=arguments.event_id)
-    clocks = Clocks(arguments.at, arguments.at_ingested)
+    clocks = arguments.clocks
     if not clocks.now:
         event = await _as_of(context, arguments, row[0] if row else None, clocks)
         return {"event": timeline_pages.event(event), **clocks.answered}

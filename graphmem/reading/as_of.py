@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from typing_extensions import TypedDict
 
+from graphmem.arguments import Arguments, At, AtIngested
 from graphmem.context import Context
 from graphmem.model import ids, membership, reduction, times
 from graphmem.model.reduction import Stale
@@ -80,6 +81,19 @@ class Clocks:
 
 
 NOW: Final = Clocks()  # the clocks of a read of now
+
+
+class AsOfArguments(Arguments):
+    """The arguments of a read that answers what was true, or known, at a time."""
+
+    described_last: ClassVar[tuple[str, ...]] = ("at", "at_ingested")
+
+    at: At = None
+    at_ingested: AtIngested = None
+
+    @property
+    def clocks(self) -> Clocks:
+        return Clocks(self.at, self.at_ingested)
 
 
 async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:

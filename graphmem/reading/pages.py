@@ -69,7 +69,7 @@ class IndexedPageEnvelope(Indexed, PageEnvelope):
 class Paged(Sized):
     """The arguments of every list."""
 
-    last: ClassVar[tuple[str, ...]] = ("limit", "offset", "cursor", "include_total_count", *Sized.last)
+    described_last: ClassVar[tuple[str, ...]] = ("limit", "offset", "cursor", "include_total_count")
 
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0

@@ -6,7 +6,7 @@ An operation that answers entities takes :data:`FieldNames` and :data:`Provenanc
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, Final, Literal, NotRequired, cast
+from typing import Annotated, Any, ClassVar, Final, Literal, NotRequired, cast
 
 from pydantic import Field
 
@@ -25,6 +25,15 @@ EVERY_FIELD: Final[list[str]] = []  # the default of :data:`FieldNames`
 ProvenanceLevel = Annotated[
     Literal["none", "ids", "full"], Field(description="ids: the observation of each field; full: these too.")
 ]
+
+
+class ShapedArguments(Arguments):
+    """The arguments of an operation that answers entities."""
+
+    described_last: ClassVar[tuple[str, ...]] = ("fields", "provenance")
+
+    fields: FieldNames = EVERY_FIELD
+    provenance: ProvenanceLevel = "ids"
 
 
 class Shaped(Warned):
