@@ -8,6 +8,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,6 +42,7 @@ from tests.support.copies import without_own
 from tests.support.dumps import all_answers, store_rich_example, wipe
 from tests.support.event_loop import Loop
 from tests.support.faces import share_services
+from tests.support.sealed_services import sealed_services_beside
 from tests.support.service import Service, start, until_end
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
@@ -472,6 +474,48 @@ def test_an_exchange_is_paused_and_ended(there: There, here: Callable[[], Side])
         laptop("copies.pause", copy_id=copy["id"])
     assert laptop("copies.list")["set_id"] is None
     assert laptop.state[1] == 2
+
+
+def test_a_sealed_and_an_open_instance_exchange_facts_and_files(
+    there: There, services: Services, settings: Settings, loop: Loop, tmp_path: Path
+) -> None:
+    for name in ("Ada", "Byron"):
+        there("store", entities=[{"entity_type": "person", "name": name}])
+    there("store", file_content=base64.b64encode(LETTER).decode(), mime_type="text/plain", entities=[ADA])
+    opened = sealed_services_beside(settings, tmp_path)
+    sealed = loop.run(opened.__aenter__())
+    name = f"sealed-{uuid.uuid4().hex[:8]}"
+    account = loop.run(Accounts(sealed.database).create(name, ["read", "write", "admin"], None))
+    try:
+        laptop = joined(Side(loop, sealed, actor_of(account, "cli", Method.PROCESS, ALL_SCOPES)), there)
+        first = laptop.exchange()
+        assert (first["error"], first["taken"], first["files"]) == (None, 3, 1)
+        for side in (there, laptop):
+            side("store", entities=[{**ADA, "title": side.actor.client}], idempotency_key="k")
+        assert (laptop.exchange()["sent"], laptop.state) == (1, there.state)
+        assert [row["name"] for row in laptop("copies.conflicts")["conflicts"]] == ["k"]
+        assert laptop("server.check_snapshots")["healthy"]
+        assert laptop("copies.list")["copies"][0]["peer_name"] == there.url
+        # Without the keys, neither the address nor the key of the other copy is to be read.
+        rows = loop.run(services.database.script("MATCH (n:Copy) RETURN n.url + n.copy_key AS text"))
+        assert not any(there.url in row["text"] or there.key in row["text"] for row in rows)
+    finally:
+        wipe(loop, sealed, there.actor.owner)
+        loop.run(opened.__aexit__(None, None, None))
+
+
+def test_a_full_disk_stops_an_exchange_until_there_is_space(
+    there: There, here: Callable[[], Side], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there("store", entities=[ADA])
+    laptop = joined(here(), there)
+    chosen = laptop.services.settings
+    full = chosen.model_copy(update={"neo4j_uri": None, "disk_reserve": 1 << 60})
+    with monkeypatch.context() as patch:
+        patch.setattr(laptop.services.writers, "settings", full)
+        assert laptop.exchange()["error"].startswith("DB_DISK_FULL")
+        assert laptop("copies.list")["copies"][0]["last_error"].startswith("DB_DISK_FULL")
+    assert (laptop.exchange()["error"], laptop.state) == (None, there.state)
 
 
 def test_an_erasure_tells_the_copies(
