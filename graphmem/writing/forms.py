@@ -41,6 +41,14 @@ async def read(touched: Touched, queries: Queries) -> LookRow:
 
 async def write(params: Mapping[str, Any], queries: Queries) -> bool:
     """Write a turn, withdrawals and splits last; return false if another process wrote meanwhile."""
+    is_written = await _write_parts(params, queries)
+    if is_written and params["recounted"]:
+        # What was withdrawn with its transactions counts again where another transaction records it.
+        await queries.rows("audit.restamp", subjects=[], observation_ids=params["recounted"])
+    return is_written
+
+
+async def _write_parts(params: Mapping[str, Any], queries: Queries) -> bool:
     if not any(params[name] for name in _OF_FORM["exclude"]):
         return await _write_turn(params, queries)
     subjects = {row["properties"]["subject"] for row in params["exclusions"]}
@@ -91,9 +99,6 @@ async def _write_turn(params: Mapping[str, Any], queries: Queries) -> bool:
         written = await queries.one("write.turn[linked]", int, **_parameters("write.turn[linked]", params))
     else:
         written = await queries.one("write.turn[plain]", int, **_parameters("write.turn[plain]", params))
-    if written is not None and params["recounted"]:
-        # What was withdrawn with its transactions counts again where another transaction records it.
-        await queries.rows("audit.restamp", subjects=[], observation_ids=params["recounted"])
     return written is not None
 
 

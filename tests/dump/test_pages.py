@@ -12,7 +12,7 @@ from graphmem.context import Services
 from graphmem.dump import pages
 from graphmem.errors import PageDamaged
 from tests.dump.test_union import other
-from tests.support.copies import Copies, facts_hash, without_own
+from tests.support.copies import Copies, Copy, facts_hash, without_own
 from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -92,6 +92,26 @@ def test_an_observation_comes_with_the_first_transaction_that_a_copy_has_of_it(
         for name in before:
             # This copy learned of the facts at other times.
             assert " at_ingested " in name or without_own(after[name]) == without_own(before[name]), name
+
+
+def test_a_page_repeats_what_was_withdrawn_here_and_withdraws_something(run: Call, copies: Copies) -> None:
+    ada = {"entity_type": "person", "name": "Ada", "born": 1815, "observed_at": "2020-01-01T00:00:00Z"}
+    first, second = Copy("first"), Copy("second")
+    copies.put(first)
+    stored, file = run("store", entities=[ada]), run("store", file_content="YQ==", mime_type="text/plain")
+    begin = copies.all_pages()
+    run("sources.withdraw", source_id=file["source_id"])
+    run("store", entities=[ada])
+    news = copies.all_pages(after=begin[-1].last)
+    copies.put(second)
+    for page in begin:
+        copies.unite(page)
+    run("writings.withdraw", transaction_id=stored["transaction_id"])
+    for page in news:
+        copies.unite(page)
+    audited(run)
+    (found,) = run("entities.query")["entities"]
+    assert found["snapshot"]["born"] == 1815
 
 
 def test_a_damaged_page_is_refused_whole(run: Call, copies: Copies, owner: str) -> None:
