@@ -37,11 +37,13 @@ from graphmem.operations import copies as operations
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings
 from tests.access.conftest import Instance
+from tests.support import failpoints
 from tests.support.commands import environment
 from tests.support.copies import without_own
 from tests.support.dumps import all_answers, store_rich_example, wipe
 from tests.support.event_loop import Loop
 from tests.support.faces import share_services
+from tests.support.forked_services import forks
 from tests.support.sealed_services import sealed_services_beside
 from tests.support.service import Service, start, until_end
 
@@ -555,3 +557,36 @@ def test_the_worker_exchanges_what_is_new_and_writes_nothing_else(
     laptop("store", entities=[{**ADA, "died": 1852}])
     assert loop.run(exchanging.exchange_waiting(laptop.services)) == 2
     assert laptop.state == there.state
+
+
+STEPS = ("dump.present", "write.look", "write.turn", "copy.merged", "copy.note")
+
+
+@pytest.mark.long  # it starts 20 commands
+@pytest.mark.timeout(1200)
+def test_an_exchange_that_is_killed_again_and_again_goes_on(
+    there: There, here: Callable[[], Side], tmp_path: Path
+) -> None:
+    laptop = joined(here(), there)
+    killed = 0
+    for number in range(20):
+        for side, name in ((there, "there"), (laptop, "here")):
+            side(
+                "store",
+                entities=[{**ADA, name: number}, {"entity_type": "thing", "name": f"{name} {number}"}],
+            )
+        step = f"{('before', 'after')[number % 2]}:{STEPS[number // 2 % len(STEPS)]}"
+        command = forks().start(
+            laptop.services.settings, tmp_path, "copies", "sync", owner=laptop.actor.account,
+            GRAPHMEM_FAILPOINTS=f"{step}=exit@{1 + number // 10}",
+        )  # fmt: skip
+        killed += command.wait(120) == failpoints.KILLED
+        # The one that was killed has the copy for a lease.
+        (copy,) = laptop("copies.list")["copies"]
+        laptop("copies.pause", copy_id=copy["id"])
+        laptop("copies.accept", copy_id=copy["id"])
+    assert killed >= 15
+    assert laptop.exchange()["error"] is None
+    assert laptop.state == there.state == (there.state[0], 80)
+    for side in (laptop, there):
+        assert side("server.check_snapshots")["healthy"]
