@@ -18,7 +18,7 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.identity_rules import own_rule
 from graphmem.model.reduction import Observation
 from graphmem.model.schema import Active
-from graphmem.writing import Merging, Receipt, WriteRequest, merging, parting, rule_merging
+from graphmem.writing import Merging, Receipt, WriteRequest, merging, parting, placement, rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.refolding import refold_moved
 from graphmem.writing.state import State
@@ -159,6 +159,7 @@ class RestoreRequest(WriteRequest):
             for observation_id in transaction.repeated:
                 draft.repeat(observation_id, transaction.id)
             draft.accept(self._row(state, transaction, clock) if is_new else None)
+        placement.need(state)
         return Receipt(self.transaction_id, state.read.recorded_at)
 
     def _row(self, state: State, transaction: DumpedTransaction, clock: int) -> dict[str, Any]:

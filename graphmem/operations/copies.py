@@ -184,6 +184,8 @@ async def join(context: Context, arguments: Join) -> Connected:
     """
     services, actor = context.services, context.actor
     own_id = stored_copies.new_id("copy")
+    if not arguments.url.startswith(SCHEME):
+        checked_url(arguments.url)
     if (await stored_copies.of_account(services, actor)).sequence:
         raise _refused("this account has facts already: `graphmem copies add` is for that")
     url, key, met = await _meet(context, arguments, copy_id=own_id, joins=True)

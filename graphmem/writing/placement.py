@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from graphmem.model import ids
+from graphmem.writing.state import State
 from graphmem.writing.things import UNUSED, Thing, Things
+from graphmem.writing.write_requests import LookAgain, Touched
 
 
 def survivor_key(entities: Things, relationships: Things, key: str) -> str:
@@ -38,6 +40,14 @@ def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[
     for key in touched | changed:
         _settle(relationships, key)
     return sorted(changed)
+
+
+def need(state: State) -> None:
+    """Raise LookAgain unless the look has read all relationships that others are shown as now: one that is
+    stored would be written, and counted, again."""
+    new = {each for each in state.relationships if state.relationships_before.get(each) is None}
+    if state.read.looked and (unread := new - state.read.looked.relationships):
+        raise LookAgain(Touched(relationships=unread))
 
 
 def _settle(relationships: Things, key: str) -> None:

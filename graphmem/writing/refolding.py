@@ -207,6 +207,7 @@ async def refold(queries: Queries, state: State) -> None:
         every = history.observations(queries)
         await refold_history(state, history, every, touched.get(history.subject_id), keys)
     placement.place(state.entities, state.relationships, [key for key in sorted(subject_ids) if ":" in key])
+    placement.need(state)
 
 
 def settle(state: State) -> None:

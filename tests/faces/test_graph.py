@@ -363,7 +363,7 @@ def profile(loop: Loop, services: Services, owner: str, name: str, frontier: lis
         "hub": LIMITS.hub_relationships,
         "through": False, "most": LIMITS.walk_relationships,
         "after": "", "room": 100, "depth": 3, "at": 2**60, "types": None,
-        "at_ingested": 2**60,
+        "at_ingested": 2**60, "by_writer": True,
     }  # fmt: skip
     taken = {name: step[name] for name in cypher.query(name).params}
     text = "PROFILE " + cypher.with_types(name, frozenset(BUILTIN))
