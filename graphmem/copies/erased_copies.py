@@ -17,16 +17,16 @@ async def tell_copies(database: Database, account_id: str) -> dict[str, list[str
     copies, copy_id = (own.copies, own.copy_id) if own else ([], None)
 
     async def tell(copy: Copy) -> bool:
+        if copy.url is None:
+            return False
         try:
-            async with asyncio.timeout(TELLING_SECONDS), RemoteCopy(copy.url or "", copy.copy_key) as remote:
+            async with asyncio.timeout(TELLING_SECONDS), RemoteCopy(copy.url, copy.copy_key) as remote:
                 await remote.ask("POST", MEET, copy_id=copy_id, looks=True, erased=True)
         except Exception:  # whatever it is, the erasure goes on
             return False
         return True
 
-    told = await asyncio.gather(*map(tell, copies))
-    named = [(copy.peer_name, was_told) for copy, was_told in zip(copies, told, strict=True)]
-    return {
-        "copies_told": [name for name, was_told in named if was_told],
-        "copies_not_told": [name for name, was_told in named if not was_told],
-    }
+    names: dict[str, list[str]] = {"copies_told": [], "copies_not_told": []}
+    for copy, was_told in zip(copies, await asyncio.gather(*map(tell, copies)), strict=True):
+        names["copies_told" if was_told else "copies_not_told"].append(copy.peer_name)
+    return names

@@ -173,9 +173,9 @@ async def lose_expectations(database: Database, owner: str, entity_ids: Iterable
     )  # fmt: skip
     for entity_id, transactions in written:
         for number, (recorded_at, transaction, expected) in enumerate(transactions):
-            own = [each.removeprefix(f"{entity_id} ") for each in expected or () if entity_id in each]
+            versions = [int(each.split()[1]) for each in expected or () if each.split()[0] == entity_id]
             # Its version had counted every transaction before, and merges.
-            if recorded_at >= since and any(int(version) < number for version in own):
+            if recorded_at >= since and any(version < number for version in versions):
                 place, before = (recorded_at, transaction), transactions[number - 1][1]
                 await lose(database, owner, "expected_version", entity_id, place, before, "")
 

@@ -5,7 +5,7 @@ import base64
 import platform
 from typing import Annotated, Any, Final, NotRequired
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from graphmem import auth
@@ -115,8 +115,12 @@ async def meet(context: Context, arguments: Meet) -> Met:
     }  # fmt: skip
 
 
+def _address(url: str) -> str:
+    return url if url.startswith(SCHEME) else checked_url(url)
+
+
 class Connect(Arguments):
-    url: str = Field(min_length=1, max_length=2_000)
+    url: Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_address)]
     key: str = Field(default="", max_length=500, pattern="^[!-~]*$")
     name: str = Field(default="", max_length=200)
     files: Files = "now"
@@ -162,9 +166,9 @@ class Connected(TypedDict):
 async def _meet(context: Context, arguments: Connect, **about: Any) -> tuple[str, str, Met]:
     """Return address and key of another copy, and what it says of itself; without a key, make a folder."""
     if not arguments.url.startswith(SCHEME):
-        url, name = checked_url(arguments.url), arguments.name or platform.node()
-        async with RemoteCopy(url, arguments.key) as remote:
-            return url, arguments.key, await remote.ask("POST", exchanging.MEET, name=name, **about)
+        name = arguments.name or platform.node()
+        async with RemoteCopy(arguments.url, arguments.key) as remote:
+            return arguments.url, arguments.key, await remote.ask("POST", exchanging.MEET, name=name, **about)
     if context.actor.method not in (Method.PROCESS, Method.SOCKET):
         raise Forbidden("only a person at the machine itself names a folder of it: run the command there")
     folder, new = Folder(arguments.url, arguments.key, context.services, context.actor.owner), None
@@ -184,8 +188,6 @@ async def join(context: Context, arguments: Join) -> Connected:
     """
     services, actor = context.services, context.actor
     own_id = stored_copies.new_id("copy")
-    if not arguments.url.startswith(SCHEME):
-        checked_url(arguments.url)
     if (await stored_copies.of_account(services, actor)).sequence:
         raise _refused("this account has facts already: `graphmem copies add` is for that")
     url, key, met = await _meet(context, arguments, copy_id=own_id, joins=True)

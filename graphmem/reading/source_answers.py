@@ -310,8 +310,8 @@ def read_places(reader: ItemReader, index: int, path: str, raw: Mapping[str, Any
 
 
 def place_of(places: Mapping[str, Any], field: str, value: Any) -> dict[str, Any]:
-    """Return the place of one field, with its text as ``quote`` where that is known; empty without place. The
-    place of a field that has none is that of its observation."""
+    """Return the place of one field, with its text as ``quote`` where that is known; empty without place. A
+    field without a place of its own has the place of its observation."""
     own = places.get("fields", {}).get(field)
     if own is None:
         return {name: part for name, part in places.items() if name != "fields"}

@@ -67,6 +67,15 @@ class Side:
         stats = self("server.stats")
         return stats["state_hash"], stats["total_observations"]
 
+    def content(self, content_hash: str) -> bytes:
+        """Return the bytes of a file that this copy has."""
+
+        async def read() -> bytes:
+            chunks = self.services.objects.read(self.actor.owner, content_hash)
+            return b"".join([chunk async for chunk in chunks])
+
+        return self.loop.run(read())
+
     def exchange(self) -> dict[str, Any]:
         """Exchange facts now with the only copy that is known."""
         (exchanged,) = self("copies.sync")["exchanges"]
@@ -160,20 +169,13 @@ def test_a_copy_that_joins_takes_everything_and_both_go_on(there: There, here: C
 def test_files_come_with_the_facts_both_ways_or_later(
     there: There, here: Callable[[], Side], loop: Loop
 ) -> None:
-    def content(side: Side, content_hash: str) -> bytes:
-        async def read() -> bytes:
-            chunks = side.services.objects.read(side.actor.owner, content_hash)
-            return b"".join([chunk async for chunk in chunks])
-
-        return loop.run(read())
-
     of_there = there("store", file_content=base64.b64encode(LETTER).decode(), mime_type="text/plain")
     laptop = joined(here(), there)
     assert laptop.exchange()["files"] == 1
-    assert content(laptop, of_there["content_hash"]) == LETTER
+    assert laptop.content(of_there["content_hash"]) == LETTER
     of_laptop = laptop("store", file_content=base64.b64encode(LETTER * 9).decode(), mime_type="text/plain")
     assert laptop.exchange()["files"] == 1
-    assert content(there, of_laptop["content_hash"]) == LETTER * 9
+    assert there.content(of_laptop["content_hash"]) == LETTER * 9
     # Of a file whose bytes nobody has, the facts come.
     for each in (there, laptop):
         loop.run(each.services.objects.delete(each.actor.owner, of_there["content_hash"]))

@@ -88,6 +88,13 @@ def joined(side: Side, shared: Path, key: str, **arguments: Any) -> Side:
     return Side(side.loop, side.services, actor_of(account, "cli", Method.PROCESS, ALL_SCOPES))
 
 
+def pair(there: Make, here: Make, shared: Path) -> tuple[Side, Side]:
+    """Return two copies of a memory with one entity; the second has joined the folder of the first."""
+    desk = there()
+    desk("store", entities=[ADA])
+    return desk, joined(here(), shared, begun(desk, shared))
+
+
 def facts(shared: Path, side: Side | None = None) -> list[Path]:
     """Return the pages in the folder, those of one copy, in their order."""
     own = "" if side is None else side("copies.list")["copy_id"]
@@ -98,14 +105,6 @@ def problem(side: Side) -> str | None:
     (copy,) = side("copies.list")["copies"]
     assert copy["status"] == "active"
     return copy["last_error"]
-
-
-def content(side: Side, content_hash: str) -> bytes:
-    async def read() -> bytes:
-        chunks = side.services.objects.read(side.actor.owner, content_hash)
-        return b"".join([chunk async for chunk in chunks])
-
-    return side.loop.run(read())
 
 
 def store_file(side: Side, letter: bytes) -> str:
@@ -123,7 +122,7 @@ def test_copies_take_everything_both_ways_and_a_third_joins(there: Make, here: M
     first = laptop.exchange()
     assert (first["error"], first["sent"], first["files"]) == (None, 0, 1)
     assert laptop.state == desk.state
-    assert content(laptop, digest) == LETTER
+    assert laptop.content(digest) == LETTER
     # What came by the folder is not written into it again.
     assert len(facts(shared)) == len(facts(shared, desk)) == 1
     letter = store_file(laptop, LETTER * 400_000)
@@ -132,7 +131,7 @@ def test_copies_take_everything_both_ways_and_a_third_joins(there: Make, here: M
     assert (laptop.exchange()["sent"], desk.exchange()["taken"]) == (2, 2)
     assert laptop.exchange()["taken"] == 1
     assert laptop.state == desk.state
-    assert content(desk, letter) == LETTER * 400_000
+    assert desk.content(letter) == LETTER * 400_000
     assert problem(laptop) is problem(desk) is None
     # The desk is lost; what it wrote is in the folder.
     state, owner = laptop.state, laptop.actor.owner
@@ -140,7 +139,7 @@ def test_copies_take_everything_both_ways_and_a_third_joins(there: Make, here: M
     assert phone.exchange()["error"] is None
     assert (phone.state, phone.actor.owner) == (state, owner)
     assert phone("server.check_snapshots")["healthy"]
-    assert content(phone, letter) == LETTER * 400_000
+    assert phone.content(letter) == LETTER * 400_000
 
 
 def test_nothing_in_the_folder_can_be_read_without_the_key(there: Make, shared: Path) -> None:
@@ -189,10 +188,7 @@ def test_what_is_cut_or_not_there_yet_is_waited_for(
     there: Make, here: Make, shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "PAGE_TRANSACTIONS", 1)
-    desk = there()
-    desk("store", entities=[ADA])
-    key = begun(desk, shared)
-    laptop = joined(here(), shared, key)
+    desk, laptop = pair(there, here, shared)
     assert laptop.exchange()["taken"] == 1
     desk("store", entities=[{**ADA, "died": 1852}])
     digest = store_file(desk, LETTER)
@@ -219,17 +215,14 @@ def test_what_is_cut_or_not_there_yet_is_waited_for(
     assert problem(laptop) is None
     desk.exchange()
     assert laptop.state == desk.state
-    assert content(laptop, digest) == LETTER
+    assert laptop.content(digest) == LETTER
 
 
 def test_what_is_not_from_the_copies_is_named_and_left(
     there: Make, here: Make, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "PAGE_TRANSACTIONS", 1)
-    desk = there()
-    desk("store", entities=[ADA])
-    key = begun(desk, shared)
-    laptop = joined(here(), shared, key)
+    desk, laptop = pair(there, here, shared)
     laptop.exchange()
     desk("store", entities=[{**ADA, "died": 1852}])
     desk("store", entities=[{**ADA, "born": 1815}])
@@ -280,7 +273,7 @@ def test_a_file_that_is_damaged_is_named_and_its_facts_are_tried_again(
     assert letter.name in (laptop.exchange()["error"] or "")
     letter.write_bytes(whole)
     assert laptop.exchange()["error"] is None
-    assert content(laptop, digest) == LETTER * 400_000
+    assert laptop.content(digest) == LETTER * 400_000
 
 
 @pytest.mark.parametrize("lost", [slice(0, 1), slice(2, 4), slice(5, 6), slice(0, 6)])
@@ -379,10 +372,7 @@ def test_the_worker_looks_into_the_folder_and_writes_only_what_is_new(
     there: Make, here: Make, shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exchanging, "NOTED_SECONDS", (600, 600))
-    desk = there()
-    desk("store", entities=[ADA])
-    key = begun(desk, shared)
-    laptop = joined(here(), shared, key)
+    desk, laptop = pair(there, here, shared)
 
     def work(side: Side) -> int:
         return side.loop.run(exchanging.exchange_waiting(side.services))
