@@ -117,6 +117,8 @@ class Alice:
             "question": ["who is Ada Lovelace", "ada@example.org", self.marker, "countess of computing", ada],
             "entity_identifier": [ada, "Ada Lovelace"],
             "field": ["secret", "name"],
+            # The address of another copy, at which nobody listens.
+            "url": ["http://127.0.0.1:1"],
             "fields": [{"x": 1}],
             "keyword": ["pers", self.marker],
             "schema": [{"entity_type": "person", "fields": {"x": "string"}}],
@@ -282,7 +284,7 @@ def test_nothing_of_another_owner_is_seen(bob: Bob, alice: Alice, name: str) -> 
         status, answer_text = outcome(call, name, arguments)
         # A path names a file of the machine: whoever's it is, and whether it is there, it is refused alike.
         expected = (200, 400, 403, 404) if "file_path" in arguments else (200, 400, 404, 409)
-        assert status in expected, (arguments, answer_text)
+        assert status in (*expected, 503 if "url" in arguments else 200), (arguments, answer_text)
         assert not leaks(alice, answer_text, None if status == 200 else arguments), arguments
 
 
