@@ -1,0 +1,163 @@
+"""``python -m tests.bench.copies``: what two copies take to learn what each stored while they were cut off.
+
+Two services with a Neo4j each store as many entities apart, then they exchange these. A restore of all of it
+into a third Neo4j is measured beside the exchange. CPU is that of all threads but Java's compilers: of both
+services and both databases, and of the restoring process and its database. A smaller round warms all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx
+from rich.console import Console
+from rich.table import Table
+
+from graphmem import neo4j_local, settings
+from graphmem.runtime import open_services
+from graphmem.settings import Settings
+from tests.bench.run import PORT, serving
+from tests.bench.stores import AT_ONCE, item, settled
+from tests.support.dumps import Dumps
+from tests.support.event_loop import Loop
+from tests.support.faces import by_runner
+
+WARMING, SECONDS = 400, 900
+
+
+class Side:
+    """A service with its database, and a key of its account."""
+
+    def __init__(self, own: Settings, port: int, pid: int) -> None:
+        self.own, self.url = own, f"http://127.0.0.1:{port}"
+        self.pids = (pid, neo4j_local.running(own) or 0)
+        scopes = ("--scopes", "read", "--scopes", "write", "--scopes", "copy")
+        self.key = self.command("auth", "keys", "create", "bench", *scopes)["secret"]
+        headers = {"Authorization": f"Bearer {self.key}"}
+        self.http = httpx.Client(base_url=self.url, headers=headers, timeout=SECONDS)
+        self.stored = 0
+
+    def command(self, *words: str) -> Any:
+        """Run a command of the instance; return its answer."""
+        environment = {**os.environ, "GRAPHMEM_DATA_DIR": str(self.own.data_path)}
+        line = [sys.executable, "-m", "graphmem", *words, "--json"]
+        done = subprocess.run(line, env=environment, capture_output=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(words)}: {done.stderr.decode()[-500:]}")
+        return json.loads(done.stdout)
+
+    def store(self, name: str, count: int) -> None:
+        for start in range(0, count, AT_ONCE):
+            items = [item(f"{name} {self.stored + start + i}") for i in range(min(AT_ONCE, count - start))]
+            self.http.post("/store", json={"entities": items}).raise_for_status()
+        self.stored += count
+
+    def state(self) -> str:
+        return self.http.get("/stats").json()["state_hash"]
+
+    def bytes_of_facts(self) -> int:
+        """Return the bytes of all pages that the other copy takes from here."""
+        (link,) = self.command("copies", "list")["copies"]
+        total, cursor, more = 0, "", True
+        while more:
+            page = self.http.get("/copies/facts", params={"copy_id": link["peer"], "after": cursor})
+            total, cursor, more = total + len(page.content), page.json()["cursor"], page.json()["more"]
+        return total
+
+
+def exchange(here: Side, there: Side, count: int) -> tuple[float, float]:
+    """Store entities on both sides while they are cut off; return seconds and CPU of their exchange."""
+    (link,) = here.command("copies", "list")["copies"]
+    here.command("copies", "pause", link["id"])
+    here.store("here", count)
+    there.store("there", count)
+    pids = (*here.pids, *there.pids)
+    before, start = settled(*pids), time.perf_counter()
+    here.command("copies", "accept", link["id"])
+    while here.state() != there.state():
+        if time.perf_counter() - start > SECONDS:
+            raise SystemExit("the copies did not come to the same state")
+        time.sleep(0.2)
+    taken = time.perf_counter() - start
+    return taken, sum(settled(*pids)) - sum(before)
+
+
+class Restores:
+    """A third database, into which the facts of a side are restored."""
+
+    def __init__(self, side: Side, folder: Path) -> None:
+        self.loop, self.side, self.folder = Loop(), side, folder
+
+    def measure(self) -> tuple[float, float]:
+        """Dump all facts of the side, and restore them; return seconds and CPU of the restore."""
+        with self._opened(self.side.own) as source:
+            made = Dumps(self.loop, source, settings.LOCAL_ACCOUNT, self.folder).create()
+        with self._opened(settings.load(data_dir=self.folder)) as target:
+            dumps = Dumps(self.loop, target, settings.LOCAL_ACCOUNT, self.folder)
+            pid = neo4j_local.running(target.settings) or 0
+            dumps.wipe()
+            (before,), start, own = settled(pid), time.perf_counter(), time.process_time()
+            dumps.restore(made)
+            taken, own = time.perf_counter() - start, (time.process_time() - own) * 1000
+            return taken, settled(pid)[0] - before + own
+
+    def warm(self) -> None:
+        """Store in the third database as both sides do."""
+        with self._opened(settings.load(data_dir=self.folder)) as target:
+            call = by_runner(self.loop, target, str(uuid.uuid4()))
+            for i in range(0, WARMING * 2, AT_ONCE):
+                call("store", entities=[item(f"warm {i + k}") for k in range(AT_ONCE)])
+        self.measure()
+
+    @contextlib.contextmanager
+    def _opened(self, own: Settings) -> Any:
+        opened = open_services(own)
+        try:
+            yield self.loop.run(opened.__aenter__())
+        finally:
+            self.loop.run(opened.__aexit__(None, None, None))
+
+
+def main() -> None:
+    """Measure and print a table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--entities", type=int, default=2_000, help="that each side stores")
+    count: int = options.parse_args().entities
+    with contextlib.ExitStack() as running:
+        folders = [Path(running.enter_context(tempfile.TemporaryDirectory())) for _ in range(3)]
+        sides = list[Side]()
+        for i in range(2):
+            own = settings.load(data_dir=folders[i], port=PORT + i)
+            sides.append(Side(own, PORT + i, running.enter_context(serving(own, PORT + i)).pid))
+        here, there = sides
+        restores = Restores(there, folders[2])
+        running.callback(neo4j_local.stop, settings.load(data_dir=folders[2]))
+        here.command("copies", "join", there.url, "--key", there.key)
+        exchange(here, there, WARMING)
+        restores.warm()
+        exchanged, exchange_cpu = exchange(here, there, count)
+        restored, restore_cpu = restores.measure()
+        every, size = 2 * (WARMING + count), sum(side.bytes_of_facts() for side in sides)
+    table = Table(title=f"{2 * count} facts of two copies", title_justify="left")
+    for column in ("what", "CPU of a fact, ms", "facts a second"):
+        table.add_column(column, justify="left" if column == "what" else "right")
+    costs = exchange_cpu / 2 / count, restore_cpu / every
+    table.add_row("exchange between two services", f"{costs[0]:.2f}", f"{2 * count / exchanged:.0f}")
+    table.add_row("restore into a third database", f"{costs[1]:.2f}", f"{every / restored:.0f}")
+    table.add_row("ratio of the CPU", f"{costs[0] / costs[1]:.2f}", "")
+    table.add_row("bytes of a fact on the wire", f"{size / every:.0f}", "")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
