@@ -9,14 +9,13 @@ from typing import Final
 
 from graphmem.checking.audit import Audit
 from graphmem.checking.fact_check import StampCheck, derive
-from graphmem.database.driver import Database
 from graphmem.database.jobs import in_halves
-from graphmem.writing import Writers, turn_rows
+from graphmem.writing import turn_rows
 
 SUBJECTS_LIMIT: Final = 500  # entities and relationships that one write derives again
 
 
-class _Rederiving(Audit):
+class Rederiving(Audit):
     async def settle_stamps(self, subject_ids: list[str]) -> set[str]:
         """Note on observations when they count, where withdrawals and observations came in another order;
         return the subjects of those on which something else was noted."""
@@ -26,7 +25,15 @@ class _Rederiving(Audit):
             await check.compare(subject_ids[start : start + SUBJECTS_LIMIT])
         return {each for each in check.differences if ":" in each or each.startswith("ent_")}
 
-    async def rederive(self, subject_ids: list[str]) -> None:
+    async def rederive(self, subject_ids: Iterable[str]) -> None:
+        """Derive entities and relationships, by id and by key, from all facts about them, and write what
+        differs with the counters and the state hash. Raises Unavailable: the database failed; it may be run
+        again."""
+        every = sorted(subject_ids, key=lambda each: (":" in each, each))
+        for start in range(0, len(every), SUBJECTS_LIMIT):
+            await in_halves(every[start : start + SUBJECTS_LIMIT], self._rederive)
+
+    async def _rederive(self, subject_ids: list[str]) -> None:
         entities = [each for each in subject_ids if ":" not in each]
         keys = {each for each in subject_ids if ":" in each}
         async with self._locked():
@@ -50,13 +57,3 @@ class _Rederiving(Audit):
             params = turn_rows.parameters(derived)
             if params["entities"] or params["relationships"]:
                 await self._turn(params)
-
-
-async def rederive(database: Database, owner: str, writers: Writers, subject_ids: Iterable[str]) -> None:
-    """Derive entities and relationships, by id and by key, from all facts about them, and write what differs
-    with the counters and the state hash. Raises Unavailable: the database failed; it may be run again."""
-    work, wanted = _Rederiving(database, owner, writers), set(subject_ids)
-    wanted |= await work.settle_stamps(sorted(wanted))
-    every = sorted(wanted, key=lambda each: (":" in each, each))
-    for start in range(0, len(every), SUBJECTS_LIMIT):
-        await in_halves(every[start : start + SUBJECTS_LIMIT], work.rederive)

@@ -35,7 +35,7 @@ from graphmem.dump.settling import (
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.errors import ObjectMissing
 from graphmem.model import facts, ids
-from graphmem.model.fact_records import Fact, RecordedPart, SchemaRecord, SourceRecord
+from graphmem.model.fact_records import Fact, RecordedPart, Repeat, SchemaRecord, SourceRecord
 from graphmem.model.relationship import BUILTIN, RegistrationRefused, RelationshipKind
 from graphmem.model.schema import Active, SchemaDocument, version_order
 from graphmem.objects import ObjectStore
@@ -370,6 +370,10 @@ class Restorer:
             with_keys = Batch(batch.owner, missing.parts)
             self._without_key = await lose_keys(self._database, batch.owner, with_keys, present.by_key)
         await self._write_missing(batch.owner, missing)
+        if known and not result.dry_run:
+            # What wrote them may have been cut before this.
+            parts = [part for part in batch.parts if part.transaction.id in present.transactions]
+            await self._settle_first(batch.owner, parts)
         self._report("restore", len(batch.observations), None)
 
     async def _write_missing(self, owner: str, missing: Missing) -> None:
@@ -389,8 +393,11 @@ class Restorer:
             is_newest = newest is None or (*newest,) <= (merge.observed_at, merge.id)
             request = replace(request, is_newest_merge=is_newest)
         await self._writers.submit(request)
-        repeated = [each for transaction in transactions for each in transaction.repeated]
-        changed, subjects = await settle_first(self._database, owner, repeated)
+        await self._settle_first(owner, [part for part in parts if part.of(Repeat)])
+
+    async def _settle_first(self, owner: str, parts: Sequence[BatchPart]) -> None:
+        every = (each.id for part in parts for each in (*part.observations, *part.of(Repeat)))
+        changed, subjects = await settle_first(self._database, owner, every)
         self.unsettled.update(subjects)
         if changed:
             self._late.add(owner)

@@ -3,11 +3,11 @@
 What is derived follows at once for the things that the page is about, never for all of an owner.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from graphmem.checking.audit import Audit
-from graphmem.checking.rederiving import rederive
+from graphmem.checking.rederiving import Rederiving
 from graphmem.database.driver import Database
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.dump.batches import BatchPart
@@ -21,6 +21,7 @@ from graphmem.model import facts, times
 from graphmem.model.fact_records import Dismissal, Split, Withdrawal
 from graphmem.objects import ObjectStore
 from graphmem.writing import Writers
+from graphmem.writing.rule_evidence import EvidenceReader
 
 CLOCK_LIMIT: Final = 24 * 3600 * times.SECOND  # microseconds that the clock of a writer may be ahead
 MOVED_RELATIONSHIPS_LIMIT: Final = 10_000  # above so many, all of the owner is derived again
@@ -60,31 +61,45 @@ async def unite(
 async def _settle(
     database: Database, owner: str, writers: Writers, parts: Sequence[BatchPart], unsettled: set[str]
 ) -> None:
-    """Derive again what merges, splits and dismissals of both sides are about."""
-    touched, moving, withdrawals = set(unsettled), set[str](), False
+    """Derive again what merges, splits, dismissals and withdrawals of both sides are about."""
+    entity_ids, moving, withdrawn = set(unsettled), set[str](), set[str]()
     for part in parts:
-        withdrawals |= bool(part.of(Withdrawal))
+        withdrawn.update(each.subject for each in part.of(Withdrawal))
         for observation in part.observations:
-            touched.add(observation.subject_id)
+            entity_ids.add(observation.subject_id)
             if observation.kind in facts.MERGE_KINDS:
                 fields = dict(zip(observation.fields, observation.values, strict=True))
                 target = facts.target(observation.kind, fields)
                 moving.update(filter(None, (observation.subject_id, target, *facts.separated(fields))))
-        for fact in (*part.of(Split), *part.of(Dismissal)):
-            moving.update(each for each in fact.named if ":" not in each)
-            unsettled.update(fact.named)
-    entity_ids = sorted({each for each in touched | moving if ":" not in each})
+        named = {each for fact in (*part.of(Split), *part.of(Dismissal)) for each in fact.named}
+        moving.update(_entities(named))
+        unsettled |= named
     if parts:
         since = min(part.transaction.recorded_at for part in parts)
-        await lose_expectations(database, owner, entity_ids, since)
-    entities, relationships = await database.reads(owner).only(
-        "copy.merged", tuple[list[str], list[str]], entity_ids=entity_ids, moving=sorted(moving),
-        limit=MOVED_RELATIONSHIPS_LIMIT,
-    )  # fmt: skip
-    if len(relationships) >= MOVED_RELATIONSHIPS_LIMIT:
-        types = await database.reads(owner).only("audit.types", tuple[list[str], list[str], int])
-        await Audit(database, owner, writers, fix=True).run(*types[:2])
-        return
-    subjects = {*entities, *relationships, *unsettled}
-    if subjects or withdrawals:
-        await rederive(database, owner, writers, subjects)
+        await lose_expectations(database, owner, _entities(entity_ids | moving), since)
+    work = Rederiving(database, owner, writers)
+    reads = database.reads(owner)
+    while True:
+        entities, relationships = await reads.only(
+            "copy.merged", tuple[list[str], list[str]], entity_ids=_entities(entity_ids | moving),
+            moving=sorted(moving), subjects=sorted(withdrawn), limit=MOVED_RELATIONSHIPS_LIMIT,
+        )  # fmt: skip
+        if len(relationships) >= MOVED_RELATIONSHIPS_LIMIT:
+            types = await reads.only("audit.types", tuple[list[str], list[str], int])
+            await Audit(database, owner, writers, fix=True).run(*types[:2])
+            return
+        subjects = {*entities, *relationships, *unsettled}
+        if not subjects and not withdrawn:
+            return
+        # What a rule ever merged with them, or would have merged, and of which other observations count.
+        reader = EvidenceReader(reads, owner, writers.rules_off)
+        further = await work.settle_stamps(sorted(subjects)) | (await reader.membership(entities)).entity_ids
+        if further <= subjects:
+            await work.rederive(subjects)
+            return
+        unsettled |= further
+        moving.update(_entities(further))
+
+
+def _entities(subject_ids: Iterable[str]) -> list[str]:
+    return sorted(each for each in subject_ids if ":" not in each)

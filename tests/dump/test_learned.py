@@ -26,11 +26,6 @@ Learn = Callable[..., Copy]
 
 
 @pytest.fixture
-def copies(loop: Loop, services: Services, owner: str) -> Copies:
-    return Copies(loop, services, owner)
-
-
-@pytest.fixture
 def learn(copies: Copies) -> Learn:
     """Have a copy take all that another one has, and open it."""
 

@@ -8,19 +8,12 @@ from typing import Any
 import pytest
 import zstandard
 
-from graphmem.context import Services
 from graphmem.dump import pages
 from graphmem.errors import PageDamaged
 from tests.dump.test_union import other
 from tests.support.copies import Copies, Copy, facts_hash, without_own
 from tests.support.dumps import Dumps, all_answers, store_rich_example
-from tests.support.event_loop import Loop
 from tests.support.faces import Call
-
-
-@pytest.fixture
-def copies(loop: Loop, services: Services, owner: str) -> Copies:
-    return Copies(loop, services, owner)
 
 
 def audited(run: Call) -> dict[str, Any]:

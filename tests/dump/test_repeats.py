@@ -9,7 +9,10 @@ import pytest
 
 from graphmem.context import Services
 from graphmem.dump import CreateResult
+from graphmem.errors import InternalError
 from graphmem.model.fact_records import ObservationRecord, Record, Repeat, TransactionRecord
+from tests.support import failpoints
+from tests.support.copies import Copies, Copy
 from tests.support.dumps import Dumps, all_answers
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -109,6 +112,26 @@ def test_in_the_union_of_two_histories_an_observation_of_both_has_both_transacti
     for made in (first_dump, other, union):
         dumps.restore(made)
     assert repeats() == [[ada, second["transaction_id"]]]
+    assert run("server.check_snapshots")["healthy"]
+
+
+def test_the_first_transaction_has_an_observation_of_two_copies_where_the_page_was_cut(
+    run: Call, repeats: Repeats, copies: Copies
+) -> None:
+    there, here = Copy("there"), Copy("here")
+    copies.put(there)
+    run("store", **BOTH)
+    (page,) = copies.all_pages()
+    copies.put(here)
+    second = run("store", entities=[ADA], observed_at=AT)
+    failpoints.arm("before:dump.settle_first=raise")
+    try:
+        with pytest.raises(InternalError):
+            copies.unite(page)
+    finally:
+        failpoints.arm()
+    copies.unite(page)
+    assert repeats() == [[second["entities"][0]["observation_id"], second["transaction_id"]]]
     assert run("server.check_snapshots")["healthy"]
 
 

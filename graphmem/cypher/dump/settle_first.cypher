@@ -1,5 +1,5 @@
-// dump.settle_first: of observations that several transactions recorded, have the first one by its time and its id be the one
-// that recorded it, and of each when this copy had the first of them; how many change, and the subjects of all.
+// dump.settle_first: of those of some observations that several transactions recorded, have the first one by its time and its id
+// be the one that recorded it, and of each when this copy had the first of them; how many change, and the subjects of all.
 //
 // params  observations: LIST<STRING>
 // returns changed: INTEGER, subjects: LIST<STRING>
@@ -31,7 +31,7 @@ CALL () {
 CALL () {
   UNWIND $observations AS id
   MATCH (observation:Observation {id: id})
-  WHERE observation.owner = $owner
+  WHERE observation.owner = $owner AND EXISTS { (observation)-[:also_in]->() }
   WITH observation, <observation._learned_at> AS learned_at
   MATCH (:History)-[seen:OBSERVED]->(observation)
   SET seen.learned_at = learned_at
@@ -39,7 +39,7 @@ CALL () {
 CALL () {
   UNWIND $observations AS id
   MATCH (observation:Observation {id: id})
-  WHERE observation.owner = $owner
+  WHERE observation.owner = $owner AND EXISTS { (observation)-[:also_in]->() }
   RETURN collect(DISTINCT coalesce(observation.part, observation.entity_id, observation.relationship_key)) AS subjects
 }
 RETURN changed, subjects

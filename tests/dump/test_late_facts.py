@@ -1,0 +1,30 @@
+"""Facts of another copy that come late: what they would have changed in their time is derived again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.copies import Copies, Copy
+from tests.support.faces import Call
+
+ADA: dict[str, Any] = {"entity_type": "person", "name": "Ada", "email": "ada@example.org"}
+BYRON: dict[str, Any] = {"entity_type": "person", "name": "Byron", "email": "byron@example.org"}
+
+
+def test_a_withdrawal_is_counted_for_the_survivor_of_its_time(run: Call, copies: Copies) -> None:
+    here, there = Copy("here"), Copy("there")
+    copies.put(here)
+    ada, byron = (each["entity_id"] for each in run("store", entities=[ADA, BYRON])["entities"])
+    source_id = run("store", entities=[{**BYRON, "born": 1788}], file_content="YQ==")["source_id"]
+    (page,) = copies.all_pages()
+    copies.put(there)
+    copies.unite(page, "here")
+    copies.put(here)
+    run("entities.merge", source_entity_id=byron, target_entity_id=ada)
+    copies.put(there)
+    run("sources.withdraw", source_id=source_id)
+    (late,) = copies.all_pages(after=2)
+    copies.put(here)
+    run("entities.unmerge", source_entity_id=byron)
+    copies.unite(late, "there")
+    assert run("server.check_snapshots")["healthy"]
