@@ -19,8 +19,7 @@ from graphmem.database.availability import Availability, wait_until_up
 from graphmem.database.driver import Database, OnNotification
 from graphmem.database.owner_cache import PendingRefolds, TypeAliases
 from graphmem.database.relationship_vocabulary import Vocabulary
-from graphmem.embedding.local import LocalEmbedder
-from graphmem.embedding.model_service import RemoteEmbedder
+from graphmem.embedding import new_embedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
 from graphmem.neo4j_local import InstanceLogin, Progress
 from graphmem.objects import new_object_store
@@ -60,7 +59,7 @@ async def open_services(
 
     Args:
         remote_seconds: how long a database at ``NEO4J_URI`` may take to answer.
-        waiting: called with a line of progress while it does not answer; by default the line is logged.
+        waiting: called with a line of progress while it does not answer or a model is loaded; else logged.
 
     Raises:
         SetupError: a setting, the data directory, the engine or the database's schema does not fit; or the
@@ -79,6 +78,8 @@ async def open_services(
         owner = await database.reads(None).only("copy.local_owner", str, account_id=LOCAL_ACCOUNT)
         if owner != LOCAL_ACCOUNT:
             take_over(owner)
+        if settings.embedder is not None:
+            (waiting or _log.warning)(f"loading {settings.embedder}; what is not here is fetched first")
         async with services_over(database, settings, keys) as services:
             yield services
     finally:
@@ -115,7 +116,7 @@ async def services_over(
     """Open the services over a database: nothing is started, migrated or written. ``keys``: those of a sealed
     instance."""
     vocabulary = Vocabulary(database, settings)
-    embedder = RemoteEmbedder(settings, database.tracer) if settings.embedding_url else LocalEmbedder()
+    embedder = await asyncio.to_thread(new_embedder, settings, database.tracer)
     writers = Writers(database, settings, embedder)
     database.metrics.waiting.set_function(writers.waiting)
     availability = Availability(database)
@@ -143,8 +144,7 @@ async def services_over(
             await each.close()
         await writers.close()
         await objects.close()
-        if isinstance(embedder, RemoteEmbedder):
-            await embedder.close()
+        await embedder.close()
 
 
 async def connection(
@@ -175,10 +175,8 @@ async def warm(services: Services) -> None:
     Before the others, the files of owners who were erased elsewhere are removed. The others are planned with
     the relationship types of that moment. At last stores are practised.
     """
-    loading = (
-        [asyncio.to_thread(services.embedder.warm)] if isinstance(services.embedder, LocalEmbedder) else []
-    )
-    await asyncio.gather(services.database.planning.plan_first(), *loading)
+    loading = asyncio.to_thread(services.embedder.warm)
+    await asyncio.gather(services.database.planning.plan_first(), loading)
     # What the start made lasts as long as the process: each full collection looked at all modules, models and
     # routes, which was a fifth of the Python time of stores.
     gc.set_threshold(YOUNG_OBJECTS)

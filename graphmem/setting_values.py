@@ -162,6 +162,7 @@ AgentSubject = Annotated[str, Field(pattern=r"^[a-zA-Z0-9:._+-]{1,200}@[a-z0-9.-
 Bucket = Annotated[str, Field(min_length=1, max_length=255)]
 TimeZone = Annotated[str, AfterValidator(_check_zone)]
 Country = Annotated[str, Field(pattern="^[A-Z]{2}$")]
+LocalModel = Annotated[str, Field(pattern="^fastembed:.", max_length=500)]
 Url = Annotated[str, Field(pattern="^https?://")]
 StoreUrl = Annotated[Url, AfterValidator(_check_endpoint)]
 Neo4jUrl = Annotated[str, AfterValidator(_check_neo4j)]

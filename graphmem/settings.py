@@ -118,6 +118,7 @@ class Settings(BaseSettings):
     sandbox_contact: Annotated[str, Field(max_length=200)] | None = None
     sandbox_seed: Path | None = None
     merge_rules_off: values.MergeRules = _shared(())
+    embedder: values.LocalModel | None = _shared(None)
     embedding_url: values.Url | None = _shared(None)
     embedding_model: values.Name = _shared("text-embedding-3-small")
     embedding_key: SecretStr | None = _shared(None)
@@ -203,6 +204,8 @@ class Settings(BaseSettings):
             )
         if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
             raise ValueError("SERVICE_BEARER_TOKEN must be ASCII letters, digits and signs, without spaces")
+        if self.embedder is not None and self.embedding_url is not None:
+            raise ValueError("GRAPHMEM_EMBEDDER and GRAPHMEM_EMBEDDING_URL both name a model: unset one")
         if self.llm_url is not None and self.llm_model is None:
             raise ValueError("GRAPHMEM_LLM_URL needs the name of its model: set GRAPHMEM_LLM_MODEL")
         if self.objects_kms_key is not None and self.objects_encryption != "aws:kms":

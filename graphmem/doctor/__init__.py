@@ -1,7 +1,7 @@
 """Checks of an installation: each finding says what is wrong and how to mend it.
 
-Nothing is started. Nothing is changed, but for a small object that is written into the object store and
-deleted again. The checks work without a database, with wrong settings and without a data directory.
+Nothing is started or fetched. Nothing is changed, but for a small object that is written into the object
+store and deleted again. The checks work without a database, with wrong settings and without a data directory.
 """
 
 import os
@@ -33,7 +33,7 @@ async def examine(
     findings = await run_check("versions", machine.versions)
     chosen: Settings | ConfigurationInvalid
     try:
-        chosen = known or settings.load(**overrides)
+        chosen = (known or settings.load(**overrides)).model_copy(update={"offline": True})
     except ConfigurationInvalid as exc:
         chosen = exc
     # After the settings were read: the file in the data directory has set variables too.

@@ -7,8 +7,7 @@ import httpx
 
 from graphmem import __version__
 from graphmem.doctor.finding import Finding, fail, ok, warn
-from graphmem.embedding.local import LocalEmbedder
-from graphmem.embedding.model_service import RemoteEmbedder
+from graphmem.embedding import new_embedder
 from graphmem.errors import GraphmemError, ObjectDamaged, ObjectMissing, ObjectStoreUnavailable
 from graphmem.ingest import InterpretationFailed, child, processes
 from graphmem.interpretation import language_model as model_client
@@ -45,21 +44,19 @@ async def objects(settings: Settings) -> Finding:
 
 async def embedding(settings: Settings) -> Finding:
     """Check that the model of this process, or the service at ``embedding_url``, makes vectors."""
-    if settings.embedding_url is None:
-        try:
-            LocalEmbedder().warm()
-        except GraphmemError as exc:
-            return fail(str(exc), "Install the packages of graphmem again.")
-        return ok("the model of the package wordllama can be loaded")
-    embedder = RemoteEmbedder(settings)
+    what = settings.embedder or settings.embedding_url or "the model of the package wordllama"
     try:
-        await embedder.embed(["graphmem"])
+        embedder = new_embedder(settings)
+        try:
+            await embedder.embed(["graphmem"])
+        finally:
+            await embedder.close()
     except GraphmemError as exc:
         fix = "Start that service, or correct GRAPHMEM_EMBEDDING_URL, _MODEL and _KEY."
-        return fail(f"{settings.embedding_url}: {exc}", fix)
-    finally:
-        await embedder.close()
-    return ok(f"{settings.embedding_url} makes vectors")
+        if settings.embedding_url is None:
+            fix = "Install the packages that graphmem needs again, or correct GRAPHMEM_EMBEDDER."
+        return fail(f"{what}: {exc}", fix)
+    return ok(f"{what} makes vectors")
 
 
 async def language_model(settings: Settings) -> Finding:

@@ -10,8 +10,7 @@ from graphmem.database import instance_kind, migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import machine
 from graphmem.doctor.finding import Finding, Found, fail, ok, run_check, warn
-from graphmem.embedding.local import MODEL
-from graphmem.embedding.meaning import stored_name
+from graphmem.embedding import new_embedder
 from graphmem.errors import GraphmemError
 from graphmem.model import times
 from graphmem.neo4j_local import InstanceLogin
@@ -181,7 +180,7 @@ async def _ahead(database: Database, settings: Settings) -> Found:
 
 
 async def _vectors(database: Database, settings: Settings) -> Found:
-    ours = stored_name(settings.embedding_model) if settings.embedding_url else MODEL
+    ours = new_embedder(settings).model
     rows = await database.script(
         "OPTIONAL MATCH (used:Model {use: 'meaning'}) "
         "CALL (used) { MATCH (m:Meaning) WHERE m.model < used.model RETURN m LIMIT $many "
@@ -195,7 +194,7 @@ async def _vectors(database: Database, settings: Settings) -> Found:
     model, waiting = used[0]["model"], rows[0]["waiting"] if rows else 0
     if model != ours:
         what = f"the database uses the model {model!r}, and these settings say {ours!r}"
-        fix = "Start the service to make all vectors again, or reset GRAPHMEM_EMBEDDING_URL and _MODEL."
+        fix = "Start the service to make all vectors again, or reset GRAPHMEM_EMBEDDER and _EMBEDDING_URL."
         return warn(what, fix)
     if waiting:
         count = f"{WAITING_LIMIT} entities or more" if waiting >= WAITING_LIMIT else f"{waiting} entities"

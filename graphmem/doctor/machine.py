@@ -74,7 +74,8 @@ def _of_database(settings: Settings) -> Iterator[Finding]:
 def _of_others(settings: Settings) -> Iterator[Finding]:
     for needed in ("embedding_url", "llm_url", "objects_bucket"):
         group = needed.partition("_")[0]
-        idle = {name for name in settings.model_fields_set if name.startswith(f"{group}_")} - {needed}
+        used = {needed, "embedding_floor"} if settings.embedder else {needed}
+        idle = {name for name in settings.model_fields_set if name.startswith(f"{group}_")} - used
         if getattr(settings, needed) is None and idle:
             names = ", ".join(sorted(map(variable, idle)))
             what = f"{names} have no effect without {variable(needed)}"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.embedding.meaning import PASSAGING, Vector, Weighted, in_bytes
+from graphmem.embedding.meaning import PASSAGING, Embedder, Vector, Weighted, in_bytes
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ INLINE_CHARACTERS_LIMIT: Final = 8_000
 BATCH_SIZE: Final = 256  # texts per call of the tokenizer
 
 
-class LocalEmbedder:
+class LocalEmbedder(Embedder):
     """The local model. It is loaded by :meth:`warm` or at the first text."""
 
     model = MODEL

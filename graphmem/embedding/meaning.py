@@ -2,7 +2,7 @@
 
 The vectors of an entity belong to one text and one model; if either changes, they are made again. A long text
 has one vector for its beginning, and one for each of its passages: a vector of many sentences says little of
-each. An :class:`Embedder` works in this process at once, or it is a remote service: then an entity is
+each. An :class:`Embedder` works at once, or it is a remote service or a larger model: then an entity is
 ``pending`` until the worker has asked it.
 """
 
@@ -46,7 +46,7 @@ class Embedder(Protocol):
 
     Attributes:
         model: the name of the model; vectors of two models do not compare.
-        at_once: whether it works in this process, so that a vector is written together with its text.
+        at_once: whether it takes no time, so that a vector is written together with its text.
         floor: the least cosine similarity of a match.
     """
 
@@ -64,7 +64,11 @@ class Embedder(Protocol):
 
     def weighted(self, parts: Sequence[Weighted]) -> Vector | None:
         """Return the vector of a question whose parts count differently; only where ``at_once``."""
-        ...
+        raise NotImplementedError
+
+    def warm(self) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 async def of_query(embedder: Embedder, query: str) -> tuple[Vector | None, str]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import httpx
 from pydantic import SecretStr
 
-from graphmem.embedding.meaning import DIMENSIONS, Vector, Weighted, stored_name
+from graphmem.embedding.meaning import DIMENSIONS, Embedder, Vector, stored_name
 from graphmem.errors import EmbeddingRefused, EmbeddingUnavailable
 from graphmem.model import canonical
 from graphmem.observability.tracing import NO_TRACES, Tracer
@@ -140,7 +140,7 @@ def _asked_pause(headers: httpx.Headers) -> float | None:
     return None
 
 
-class RemoteEmbedder:
+class RemoteEmbedder(Embedder):
     at_once = False
 
     def __init__(self, settings: Settings, tracer: Tracer = NO_TRACES) -> None:
@@ -172,10 +172,6 @@ class RemoteEmbedder:
             raise EmbeddingRefused(f"the embedding service {exc}") from exc
         except Unanswered as exc:
             raise EmbeddingUnavailable(f"the embedding service {exc}") from exc
-
-    def weighted(self, parts: Sequence[Weighted]) -> Vector | None:
-        """Not possible: the service reads sentences, and it does not answer at once."""
-        raise NotImplementedError
 
     @staticmethod
     def _read(raw: bytes, count: int) -> list[Vector | None]:

@@ -30,13 +30,13 @@ def test_what_changes_answers_is_shared_with_a_service() -> None:
     marks = {name: info.json_schema_extra for name, info in Settings.model_fields.items()}
     shared = {name for name, mark in marks.items() if mark == {"shared": True}}
     assert shared == {
-        "embedding_floor", "embedding_key", "embedding_model", "embedding_url",
+        "embedder", "embedding_floor", "embedding_key", "embedding_model", "embedding_url",
         "interpret_files", "llm_calls", "llm_input_characters", "llm_key", "llm_model",
         "llm_output_tokens", "llm_url", "merge_rules_off", "neo4j_database", "neo4j_password", "neo4j_uri",
         "neo4j_username", "objects_bucket", "objects_encryption", "objects_endpoint", "objects_kms_key",
         "objects_path_style", "objects_prefix", "objects_region", "phone_region", "sandbox", "time_zone",
     }  # fmt: skip
-    assert len(marks) == 98
+    assert len(marks) == 99
 
 
 def test_a_rule_that_is_switched_off_for_a_command_alone_is_named(tmp_path: Path) -> None:
