@@ -114,7 +114,7 @@ bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round t
 
 lock: ## Pin the dependencies anew (needs uv)
 	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build --extra s3 -o locks/requirements.lock
-	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build --extra s3 --group dev -o locks/requirements-dev.lock
+	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build --extra s3 --extra fastembed --group dev -o locks/requirements-dev.lock
 
 clean: ## Remove the virtual environment and caches (no data)
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -57,7 +57,7 @@ async def _run(check: Check, database: Database, settings: Settings) -> list[Fin
         try:
             return await check(database, settings)
         except GraphmemError as exc:
-            fix = "Run graphmem doctor again as a database user with administrator rights."
+            fix = "Mend what it names, or run graphmem doctor as a database user with administrator rights."
             return Finding(name, "warn", f"the check failed: {exc}", fix)
 
     name = check.__name__.removeprefix("_")

@@ -8,7 +8,7 @@ each. An :class:`Embedder` works at once, or it is a remote service or a larger 
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,7 @@ class Weighted(NamedTuple):
     weight: float
 
 
-class Embedder(Protocol):
+class Embedder:
     """Turns texts into vectors of 256 dimensions; only their direction counts.
 
     Attributes:
@@ -60,7 +60,7 @@ class Embedder(Protocol):
         Raises:
             EmbeddingUnavailable: the service that makes them does not answer as it should.
         """
-        ...
+        raise NotImplementedError
 
     def weighted(self, parts: Sequence[Weighted]) -> Vector | None:
         """Return the vector of a question whose parts count differently; only where ``at_once``."""

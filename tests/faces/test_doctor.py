@@ -27,6 +27,7 @@ from graphmem.embedding.model_service import RemoteEmbedder
 from graphmem.errors import DatabaseTimeout
 from graphmem.settings import Settings
 from graphmem.worker import claim
+from tests.support import onnx_folder
 from tests.support.actors import full_actor
 from tests.support.commands import environment
 from tests.support.doctor import SECRET, Examine, failed_findings
@@ -169,6 +170,21 @@ def test_a_model_of_the_settings_that_the_database_uses_is_no_other_one(
     finally:
         loop.run(claim(services))
         loop.run(embedder.close())
+
+
+def test_a_model_in_a_folder_is_named_and_one_that_is_not_here_is_not_fetched(
+    look: Examine, loop: Loop, services: Services, tmp_path: Path
+) -> None:
+    pytest.importorskip("fastembed", reason="needs pip install 'graphmem[fastembed]'")
+    folder = onnx_folder.make(tmp_path / "words")
+    (found,) = [each for each in look(embedder=f"fastembed:{folder}") if each.check == "embedding"]
+    assert (found.status, found.what) == ("ok", f"fastembed:{folder} makes vectors")
+    loop.run(claim(services))
+    findings = look(embedder=f"fastembed:{folder}")
+    assert "'fastembed words " in str(failed_findings(findings, "vectors"))
+    findings = look(embedder="fastembed:BAAI/bge-small-en-v1.5", cache_dir=tmp_path)
+    ((status, what),) = failed_findings(findings, "embedding")
+    assert (status, "GRAPHMEM_OFFLINE" in what) == ("fail", True)
 
 
 def test_a_language_model_that_reads_nothing_fails_and_its_key_is_not_shown(look: Examine) -> None:

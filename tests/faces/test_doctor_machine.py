@@ -77,6 +77,11 @@ def test_settings_that_do_not_go_together_are_told(
     assert SECRET not in str(findings)
 
 
+def test_the_floor_of_a_local_model_has_an_effect(look: Examine) -> None:
+    findings = look(embedder="fastembed:/nowhere", embedding_floor=0.4)
+    assert failed_findings(findings, "settings") == []
+
+
 def test_a_password_without_an_address_is_told(look: Examine) -> None:
     findings = look(neo4j_uri=None, neo4j_password=SECRET)
     assert "NEO4J_PASSWORD have no effect" in str(failed_findings(findings, "settings"))

@@ -1,4 +1,4 @@
-"""An embedding model behind an address. A small HTTP server with faults stands in for it."""
+"""An embedding model behind an address, for which a small HTTP server with faults stands in; one in a folder."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from graphmem import settings as graphmem_settings
 from graphmem.context import Services
+from graphmem.embedding import new_embedder
 from graphmem.embedding.model_service import ANSWER_BYTES_LIMIT, RemoteEmbedder
 from graphmem.errors import ConfigurationInvalid, EmbeddingRefused, EmbeddingUnavailable
 from graphmem.settings import Settings
 from graphmem.worker import claim, make_vectors
 from graphmem.writing import Writers
+from tests.support import onnx_folder
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
@@ -102,10 +106,16 @@ def settings_for(settings: Settings, model: Model, **more: Any) -> Settings:
 @pytest.fixture
 def remote(services: Services, settings: Settings, model: Model, loop: Loop) -> Iterator[Services]:
     """The services of a process that asks that model."""
-    remote_settings = settings_for(settings, model)
-    embedder = RemoteEmbedder(remote_settings)
-    writers = Writers(services.database, remote_settings, embedder)
-    asking = replace(services, settings=remote_settings, embedder=embedder, writers=writers)
+    with using(services, settings_for(settings, model), loop) as asking:
+        yield asking
+
+
+@contextmanager
+def using(services: Services, chosen: Settings, loop: Loop) -> Iterator[Services]:
+    """Yield the services of a process with the model of some settings."""
+    embedder = new_embedder(chosen)
+    writers = Writers(services.database, chosen, embedder)
+    asking = replace(services, settings=chosen, embedder=embedder, writers=writers)
     # The workers of the services of other tests rest meanwhile.
     loop.run(claim(asking))
     yield asking
@@ -251,3 +261,26 @@ def test_an_address_that_is_none_is_refused_and_a_key_is_not_printed() -> None:
     with pytest.raises(ConfigurationInvalid):
         graphmem_settings.load(embedding_url="file:///etc/passwd")
     assert KEY not in repr(graphmem_settings.load(embedding_url="http://localhost", embedding_key=KEY))
+
+
+def test_a_model_in_a_folder_finds_other_words_and_another_one_there_makes_all_vectors_anew(
+    services: Services, settings: Settings, loop: Loop, owner: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("fastembed", reason="needs pip install 'graphmem[fastembed]'")
+    chosen = settings.model_copy(update={"embedder": f"fastembed:{onnx_folder.make(tmp_path / 'words')}"})
+    with using(services, chosen, loop) as local:
+        run = by_runner(loop, local, owner)
+        car, _ = store(run, "automobile", "dairy")
+        assert run("server.stats")["semantic_pending"] == 2
+        understand_all(loop, local, owner)
+        explained = run("search.explain", search="buy a car")
+        assert explained["compared"]["model"] == local.embedder.model
+        assert explained["strategies"][1]["hits"] == []
+        assert [hit["entity_id"] for hit in explained["strategies"][2]["hits"]] == [car]
+        assert run("server.check_snapshots")["healthy"]
+    onnx_folder.make(tmp_path / "words", meanings=[("car", "dairy"), ("automobile", "wheel")])
+    with using(services, chosen, loop) as local:
+        run = by_runner(loop, local, owner)
+        assert run("server.stats")["semantic_pending"] == 2
+        understand_all(loop, local, owner)
+        assert hits_by_meaning(run, "wheel") == [car]
