@@ -54,7 +54,7 @@ async def embedding(settings: Settings) -> Finding:
     except GraphmemError as exc:
         fix = "Start that service, or correct GRAPHMEM_EMBEDDING_URL, _MODEL and _KEY."
         if settings.embedding_url is None:
-            fix = "Install the packages that graphmem needs again, or correct GRAPHMEM_EMBEDDER."
+            fix = "Install the packages again, correct GRAPHMEM_EMBEDDER, or have a service fetch its model."
         return fail(f"{what}: {exc}", fix)
     return ok(f"{what} makes vectors")
 

@@ -53,7 +53,7 @@ def _loaded(named: str, settings: Settings) -> tuple[str, Any]:
     from fastembed import TextEmbedding
     from fastembed.common.model_description import ModelSource, PoolingType
 
-    if not (folder := Path(named)).is_absolute():
+    if not (folder := Path(named).expanduser()).is_absolute():
         cache = str(settings.cache_path / "models")
         return named, TextEmbedding(named, cache, threads=1, local_files_only=settings.offline)
     if lacking := [name for name in FILES if not (folder / name).is_file()]:

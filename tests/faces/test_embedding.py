@@ -1,4 +1,4 @@
-"""An embedding model behind an address, for which a small HTTP server with faults stands in; one in a folder."""
+"""An embedding model behind an address, for which an HTTP server with faults stands in; one in a folder."""
 
 from __future__ import annotations
 
