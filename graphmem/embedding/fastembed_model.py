@@ -6,6 +6,7 @@ The model is in a folder, or it is fetched once by its name. As with a service, 
 import asyncio
 import json
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,9 +51,9 @@ class FastEmbedder(Embedder):
 
 def _loaded(named: str, settings: Settings) -> tuple[str, Any]:
     """Return a name that no other model has, and the model. More threads would take twice the CPU."""
-    from fastembed import TextEmbedding
-    from fastembed.common.model_description import ModelSource, PoolingType
-
+    # So that types are checked without the package too.
+    fastembed: Any = import_module("fastembed")
+    TextEmbedding, described = fastembed.TextEmbedding, fastembed.common.model_description
     if not (folder := Path(named).expanduser()).is_absolute():
         cache = str(settings.cache_path / "models")
         return named, TextEmbedding(named, cache, threads=1, local_files_only=settings.offline)
@@ -64,6 +65,6 @@ def _loaded(named: str, settings: Settings) -> tuple[str, Any]:
     name = f"{folder.name} {key(' '.join(map(sha256, files)))}"
     if all(each["model"] != name for each in TextEmbedding.list_supported_models()):
         of_first = pooling and json.loads(pooling[0].read_text())["pooling_mode_cls_token"]
-        how = PoolingType.CLS if of_first else PoolingType.MEAN
-        TextEmbedding.add_custom_model(name, how, True, ModelSource(hf=name), DIMENSIONS, FILES[0])
+        how = described.PoolingType.CLS if of_first else described.PoolingType.MEAN
+        TextEmbedding.add_custom_model(name, how, True, described.ModelSource(hf=name), DIMENSIONS, FILES[0])
     return name, TextEmbedding(name, threads=1, specific_model_path=str(folder))

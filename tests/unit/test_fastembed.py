@@ -87,8 +87,7 @@ def test_a_folder_without_a_model_is_refused_with_the_files_that_it_lacks(tmp_pa
 @pytest.fixture
 def named(fastembed: Any, tmp_path: Path) -> Iterator[str]:
     """The name of a model that fastembed fetches from a server of this test."""
-    from fastembed.common.model_description import ModelSource, PoolingType
-
+    described = fastembed.common.model_description
     name = f"words-{uuid.uuid4()}"
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
@@ -105,9 +104,9 @@ def named(fastembed: Any, tmp_path: Path) -> Iterator[str]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        source = ModelSource(url=f"http://127.0.0.1:{server.server_address[1]}/{name}.tar.gz")
+        source = described.ModelSource(url=f"http://127.0.0.1:{server.server_address[1]}/{name}.tar.gz")
         fastembed.TextEmbedding.add_custom_model(
-            f"tests/{name}", PoolingType.MEAN, True, source, 300, "model.onnx", size_in_gb=0.001
+            f"tests/{name}", described.PoolingType.MEAN, True, source, 300, "model.onnx", size_in_gb=0.001
         )
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
