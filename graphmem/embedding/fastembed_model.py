@@ -18,9 +18,7 @@ from graphmem.neo4j_local.private_files import sha256
 from graphmem.settings import Settings
 
 FILES: Final = ("model.onnx", "tokenizer.json", "tokenizer_config.json")
-ADVICE: Final = (
-    "a name is fetched once, over https_proxy and not with GRAPHMEM_OFFLINE; a folder needs no network"
-)
+ADVICE: Final = "a name is fetched once, unless GRAPHMEM_OFFLINE is set; a folder needs no network"
 
 
 class FastEmbedder(Embedder):
@@ -31,12 +29,9 @@ class FastEmbedder(Embedder):
             name, self._model = _loaded((settings.embedder or "").removeprefix("fastembed:"), settings)
             # A text that fills the model's window.
             self._vector("graphmem " * 10_000)
-        except ImportError as exc:
-            raise ConfigurationInvalid(
-                f"GRAPHMEM_EMBEDDER: {exc}: pip install 'graphmem[fastembed]'"
-            ) from exc
         except Exception as exc:
-            raise ConfigurationInvalid(f"GRAPHMEM_EMBEDDER={settings.embedder}: {exc} ({ADVICE})") from exc
+            fix = "pip install 'graphmem[fastembed]'" if isinstance(exc, ImportError) else ADVICE
+            raise ConfigurationInvalid(f"GRAPHMEM_EMBEDDER={settings.embedder}: {exc} ({fix})") from exc
         self.model, self.floor = stored_name(f"fastembed {name}"), settings.embedding_floor
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:

@@ -67,7 +67,6 @@ class Embedder:
         raise NotImplementedError
 
     def warm(self) -> None: ...
-
     async def close(self) -> None: ...
 
 
