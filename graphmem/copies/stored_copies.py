@@ -1,13 +1,16 @@
 """The other copies that an account exchanges facts with. They are data of the instance: no dump has them."""
 
 import secrets
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from graphmem.auth import Actor
 from graphmem.context import Services
 from graphmem.errors import CopyRefused, NotFound
 from graphmem.model import times
 
+CopyId = Annotated[str, Field(min_length=1, max_length=100)]
 CopyStatus = Literal["active", "asks", "asked", "paused", "refused"]
 """``asks``: the other side asks, and a person here accepts; ``asked``: the other way round."""
 Files = Literal["now", "later"]

@@ -33,7 +33,7 @@ from graphmem.errors import (
 from graphmem.model import canonical, times
 from graphmem.model.fact_table import BY_NAME
 from graphmem.objects import new_object_store
-from graphmem.operations import copies as operations
+from graphmem.operations import copied_facts
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings
 from tests.access.conftest import Instance
@@ -190,7 +190,7 @@ KINDS = ("exclusion", "dismissal", "split", "renaming")
 def know_fewer_kinds(patch: pytest.MonkeyPatch) -> None:
     """Have this process be of a version that knows only some kinds of facts."""
     known = {name: kind for name, kind in BY_NAME.items() if name not in KINDS}
-    for module in (pages, exchanging, operations):
+    for module in (pages, exchanging, copied_facts):
         patch.setattr(module, "BY_NAME", known)
 
 
