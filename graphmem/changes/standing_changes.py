@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final, Protocol
+from zoneinfo import ZoneInfo
 
 from graphmem.changes.change import END, Change, Place, transaction_at
 from graphmem.changes.change_feed import ChangeFeed, Head, Part, Stretch
@@ -67,11 +68,12 @@ class StandingQuery(Protocol):
 
 @dataclass(slots=True)
 class StandingAnswers:
-    """The answers of a standing query, and how they change."""
+    """The answers of a standing query, and how they change. Its days are those of the time zone."""
 
     context: Context
     query: StandingQuery
     read: Callable[[], Awaitable[StandingQuery]]
+    zone: ZoneInfo | None = None
     _read_at: float = field(default_factory=time.monotonic)
 
     def is_due(self, place: Place) -> bool:
@@ -79,6 +81,10 @@ class StandingAnswers:
         return self.query.is_timed and times.now() - (place.clock or 0) > LOOK_MICROSECONDS
 
     async def after(self, place: Place, head: Head) -> Stretch:
+        with times.days_of(self.zone):
+            return await self._after(place, head)
+
+    async def _after(self, place: Place, head: Head) -> Stretch:
         if time.monotonic() - self._read_at > READ_SECONDS:
             # A type may have another name now, or other fields.
             self.query, self._read_at = await self.read(), time.monotonic()

@@ -4,8 +4,10 @@ Years 1 to 9999, as in RFC 3339. A time without a zone is UTC, a date alone is i
 What is written has always six digits of a second, so that texts sort as times do.
 """
 
+import contextlib
 import re
 import time
+from collections.abc import Iterator
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -39,6 +41,16 @@ def now() -> int:
 def zone_of(name: str) -> ZoneInfo | None:
     """Return a time zone by its IANA name, ``None`` for UTC; raises KeyError, OSError or ValueError."""
     return None if name == "UTC" else ZoneInfo(name)
+
+
+@contextlib.contextmanager
+def days_of(zone: ZoneInfo | None) -> Iterator[None]:
+    """Read days by the clocks of a time zone for a block."""
+    token = ZONE.set(zone)
+    try:
+        yield
+    finally:
+        ZONE.reset(token)
 
 
 def on_clocks(at: int) -> int:

@@ -18,7 +18,7 @@ from graphmem.changes.stored_subscriptions import Delivery, Subscription, Subscr
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context, Services
 from graphmem.errors import Forbidden, InvalidDelivery
-from graphmem.model import canonical
+from graphmem.model import canonical, times
 from graphmem.model.identity import NAME_LIMIT
 from graphmem.operations.entity_lists import QueryEntities
 from graphmem.reading import answers
@@ -134,7 +134,7 @@ async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
         raise InvalidDelivery(message, limit=SUBSCRIPTIONS_LIMIT)
     made = await stored_subscriptions.create(
         context, arguments.wanted_changes, arguments.delivery_method, url, arguments.max_failures,
-        None if arguments.query is None else canonical.encode(arguments.query),
+        None if arguments.query is None else canonical.encode(_with_zone(arguments.query)),
     )  # fmt: skip
     answer: Subscribed = {"subscription_id": made.id}
     if kept is not None and arguments.query and "search" in arguments.query:
@@ -161,6 +161,12 @@ KEPT: Final = frozenset({"filters", "search"})  # arguments of a query that a su
 KEPT_FILTERS: Final = frozenset({"entity_type", "entity_types", "snapshot_filters"})
 
 
+def _with_zone(query: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a query with the time zone of the request, which says what a day is in its search."""
+    zone = times.ZONE.get() if "search" in query else None
+    return {**query, "time_zone": zone.key} if zone else query
+
+
 async def _kept(context: Context, subscription_id: str, raw: Mapping[str, Any]) -> KeptQuery:
     """Return a standing query. Raises InvalidInput: it is invalid, or has arguments that no standing query
     has."""
@@ -180,8 +186,11 @@ async def standing_of(context: Context, subscription: Subscription) -> StandingA
     InvalidInput: the query is not valid any more."""
     if subscription.query is None:
         return None
-    read_again = partial(_kept, context, subscription.id, canonical.decode(subscription.query))
-    return StandingAnswers(context, await read_again(), read_again)
+    query = canonical.decode(subscription.query)
+    zone = times.zone_of(query.pop("time_zone", context.services.settings.time_zone))
+    read_again = partial(_kept, context, subscription.id, query)
+    with times.days_of(zone):
+        return StandingAnswers(context, await read_again(), read_again, zone)
 
 
 async def changes_for(context: Context, subscription_id: str) -> tuple[WantedChanges, StandingAnswers | None]:

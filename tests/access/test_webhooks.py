@@ -17,6 +17,8 @@ from graphmem.auth import Actor, Method, Scope, SignedAgent
 from graphmem.auth.accounts import actor_of
 from graphmem.auth.agent_grants import Capability
 from graphmem.changes import stored_subscriptions, webhooks
+from graphmem.changes.change import Place
+from graphmem.changes.change_feed import ChangeFeed
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.context import Context
 from graphmem.errors import (
@@ -502,3 +504,31 @@ def test_the_commands_add_list_and_remove(instance: Instance, command: Command) 
     assert made["subscription_id"] in command("subscriptions", "list").stdout
     assert run("remove", made["subscription_id"]) == {"subscription_id": made["subscription_id"]}
     assert run("list")["subscriptions"] == []
+
+
+def test_days_of_a_standing_query_are_those_of_the_request_that_made_it(
+    instance: Instance, call: Call, ada: Actor, loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evening = times.parse("2026-05-01T20:00:00Z")
+    monkeypatch.setattr(times, "now", lambda: evening)
+    store(call, "before")
+    made = dict[str, str]()
+    for name in ("Pacific/Auckland", "America/New_York"):
+        with times.days_of(times.zone_of(name)):
+            query = {"search": "events due today", "filters": {"entity_type": "event"}}
+            made[name] = call("subscriptions.add", query=query, delivery_method="sse")["subscription_id"]
+    listed = call("subscriptions.list")["subscriptions"]
+    assert {each["query"]["time_zone"]: each["subscription_id"] for each in listed} == made
+    feed = instance.services.of(ChangeFeed)
+    place = Place(loop.run(feed.head(ada.owner)).sequence)
+    call("store", entities=[{"entity_type": "event", "name": "Fair", "due": "2026-05-02"}])
+    head = loop.run(feed.head(ada.owner))
+    told = dict[str, list[str]]()
+    for name, subscription_id in made.items():
+        context = Context(ada, instance.services)
+        _, standing = loop.run(subscriptions.changes_for(context, subscription_id))
+        assert standing
+        parts, _ = loop.run(standing.after(place, head))
+        told[name] = [change.kind for part in parts for change in part.changes]
+    # In Auckland it is the 2nd already.
+    assert told == {"Pacific/Auckland": ["answer.began"], "America/New_York": []}
