@@ -386,13 +386,13 @@ def operation(name: str, scope: Scope) -> Callable[[Function[A]], Function[A]]:
             lists = budget.get("lists", ())
             run = within_budget(lists, budget.get("is_page", False), is_receipt=scope is not Scope.READ)(run)
         run = read_fresh(run) if scope is Scope.READ else run
-        taken = hints["arguments"].model_fields
+        fields = hints["arguments"].model_fields
         declared = [getattr(errors, each) for each in row.pop("errors", ())]
         row.setdefault("statements", 2 if scope is Scope.READ else 4)
         row.setdefault("idempotent", scope is Scope.READ)
         REGISTRY[name] = Operation(
             name=name, routes=routes, command=command, scope=scope, faces=faces,
-            errors=(*declared, *(error for argument, error in _ERRORS_OF.items() if argument in taken)),
+            errors=(*declared, *(error for argument, error in _ERRORS_OF.items() if argument in fields)),
             function=run, arguments=hints["arguments"], result=TypeAdapter(hints["return"]),
             answer_members=members,
             leaves_out=next((each for each, of in listed if of == list[LeftOutEntity]), ""), **row,

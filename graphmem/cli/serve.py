@@ -160,10 +160,10 @@ async def _serve(
     from graphmem.service.serving import background_work
 
     # What is not told here is logged.
-    told: dict[str, Any] = {} if settings.log_json else {"progress": fetching(), "waiting": tell_progress}
+    progress: dict[str, Any] = {} if settings.log_json else {"progress": fetching(), "waiting": tell_progress}
     async with (
         beside.answering(settings, bound) as socket_server,
-        open_services(settings, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, **told) as services,
+        open_services(settings, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, **progress) as services,
     ):
         # Those of a sealed instance have its token.
         settings = services.settings

@@ -209,15 +209,15 @@ def with_types(name: str, types: frozenset[str]) -> LiteralString:
 @cache
 def names() -> Sequence[str]:
     """Return the names of all forms of all queries, in order."""
-    found: list[str] = []
+    forms: list[str] = []
     for folder in resources.files(__name__).iterdir():
         if folder.is_dir() and folder.name not in ("migrations", "__pycache__"):
             for file in folder.iterdir():
                 if file.name.endswith(".cypher") and not file.name.startswith("_"):
                     source = file.read_text(encoding="utf-8")
                     name = f"{folder.name}.{file.name.removesuffix('.cypher')}"
-                    found += _forms(name, _HEADER.match(source), _with_fragments(source))
-    return sorted(found)
+                    forms += _forms(name, _HEADER.match(source), _with_fragments(source))
+    return sorted(forms)
 
 
 def _forms(file: str, header: re.Match[str] | None, text: str) -> list[str]:

@@ -130,8 +130,8 @@ def _acceptable(scope: Scope, send: Send) -> tuple[Scope, Send]:
     if accepted.strip() and not is_stream:
         return scope, send
     headers = [each for each in scope["headers"] if each[0] != b"accept"]
-    taken = {**scope, "headers": [*headers, (b"accept", b"application/json")]}
-    return taken, partial(_send_event, send) if is_stream else send
+    accepting = {**scope, "headers": [*headers, (b"accept", b"application/json")]}
+    return accepting, partial(_send_event, send) if is_stream else send
 
 
 async def _collected(manager: StreamableHTTPSessionManager, scope: Scope, receive: Receive) -> list[Message]:

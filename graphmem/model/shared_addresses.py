@@ -215,9 +215,9 @@ def _are_one(word: str, other: str) -> bool:
     begin = next(
         (at for at, pair in enumerate(zip(word, other, strict=False)) if pair[0] != pair[1]), len(short)
     )
-    one, another = word[begin:], other[begin:]
+    ending, other_ending = word[begin:], other[begin:]
     if begin >= _SHORT_FORM_LEAST and (
-        another in _GENDERED.get(one, ()) or one in _GENDERED.get(another, ())
+        other_ending in _GENDERED.get(ending, ()) or ending in _GENDERED.get(other_ending, ())
     ):
         return False
     is_short_form = len(short) >= _SHORT_FORM_LEAST and long.startswith(short)
@@ -274,7 +274,7 @@ class Parting:
     def of_text(cls, text: str) -> Parting:
         rows = canonical.decode(text)
         return cls(
-            {(Form if len(said) == len(Form._fields) else NumberForm)(*said): part for *said, part in rows}
+            {(Form if len(row) == len(Form._fields) else NumberForm)(*row): part for *row, part in rows}
         )
 
     @classmethod

@@ -91,8 +91,8 @@ async def take_facts(context: Context, arguments: TakeFacts) -> TakenFacts:
     services, owner = context.services, context.actor.owner
     page = await asyncio.to_thread(pages.read, owner, arguments.data, arguments.sha256)
     result = await exchanging.unite(services, owner, page, calling.peer)
-    taken = calling.taken + result.transactions
-    await stored_copies.link(services, context.actor, calling.id, exchanged_at=times.now(), taken=taken)
+    total = calling.taken + result.transactions
+    await stored_copies.link(services, context.actor, calling.id, exchanged_at=times.now(), taken=total)
     return {
         "transactions": result.transactions, "observations": result.observations,
         "conflicts": result.conflict_count, "refused": page.refused, "missing_files": result.missing_hashes,

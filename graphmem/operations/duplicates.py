@@ -127,12 +127,12 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
             min(thresholds.values(), default=arguments.threshold),
             around,
         )
-    wanted = {arguments.entity_type} if arguments.entity_type else counts.keys()
+    types = {arguments.entity_type} if arguments.entity_type else counts.keys()
     pairs = [
         pair
         for pair in proposals.pairs
         if pair.score.score >= thresholds[pair.a.entity_type]
-        and wanted & {pair.a.entity_type, pair.b.entity_type}
+        and types & {pair.a.entity_type, pair.b.entity_type}
         and (arguments.parted or not duplicate_pages.are_parted(context.actor.owner, pair))
     ]
     dismissed = await duplicate_pages.dismissed(context, pairs)

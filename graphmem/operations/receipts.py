@@ -258,10 +258,10 @@ async def replay_receipt(context: Context, arguments: NameReceipt) -> Replay:
     """
     row, (sent, facts, text) = await _read(context, arguments.receipt_id)
     summary, collected, now = _summary(row), Collected(), list[Fact]()
-    asked, face = REGISTRY[summary["operation"]], {"mcp": Face.MCP, "rest": Face.REST}
+    original, face = REGISTRY[summary["operation"]], {"mcp": Face.MCP, "rest": Face.REST}
     try:
-        again = await asked.read(context.services, context.actor, sent)
-        answer = await asked.answered(context, again, face.get(summary["face"], Face.CLI), collected)
+        again = await original.read(context.services, context.actor, sent)
+        answer = await original.answered(context, again, face.get(summary["face"], Face.CLI), collected)
         now = collected.facts(canonical.decode(answer))
     except GraphmemError as exc:
         if exc.status >= 500:

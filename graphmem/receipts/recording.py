@@ -49,9 +49,9 @@ def packed(sent: Mapping[str, Any], facts: list[Fact], text: bytes) -> bytes:
     return zlib.compress(orjson.dumps([dict(sent), [*map(tuple, facts)]], default=str) + b"\n" + text, 6)
 
 
-def unpacked(told: bytes) -> Kept:
+def unpacked(packed: bytes) -> Kept:
     try:
-        head, _, text = zlib.decompress(told).partition(b"\n")
+        head, _, text = zlib.decompress(packed).partition(b"\n")
         sent, facts = orjson.loads(head)
         return sent, [Fact(*each) for each in facts], text
     except (zlib.error, ValueError, TypeError) as exc:

@@ -148,8 +148,8 @@ async def meant(asking: Asking, by_names: list[Named]) -> Meant:
     title = chains.longest_chain(question, named, with_titles=True) if named and not chain else None
     if title is not None and await asking.have_any([each.id for each in named], title.steps):
         title = None
-    asked = chain or title
-    decided = None if asked is None else await _by_chain(asking, asked, named, selves, ours)
+    longest = chain or title
+    decided = None if longest is None else await _by_chain(asking, longest, named, selves, ours)
     # "My cat" may be one of which nothing says whose it is.
     if decided and (decided.named or not implied) and not (
         is_about_own and {each.id for each in decided.named} <= {asking.me}

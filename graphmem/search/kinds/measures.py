@@ -122,8 +122,8 @@ def measured(
     for name in sorted(fields):
         label = words.tokens(name.replace("_", " "))
         same = [(word, each) for word in rest for each in label if question_words.is_same(word, each)]
-        asked = {word for word in rest if not question_words.labels([word]).isdisjoint(label)}
-        telling = frozenset({*asked, *(word for word, _ in same)})
+        labels = {word for word in rest if not question_words.labels([word]).isdisjoint(label)}
+        telling = frozenset({*labels, *(word for word, _ in same)})
         count = len(telling) + len({each for _, each in same})
         if count > most:
             best, most = Measured(name, telling), count

@@ -48,8 +48,8 @@ class RelatedEntity(NamedTuple):
     def is_called(self, title: Sequence[str]) -> bool:
         """Return whether the relationship or the other entity says that it is something: a master joiner."""
         texts = [text.strip('"') for name, text in self.metadata if squeezed(name) in ending.ROLES]
-        said = [word for text in (*texts, *self.described[1:]) for word in words.tokens(text)]
-        return all(any(question_words.is_same(each, word) for word in said) for each in title)
+        titles = [word for text in (*texts, *self.described[1:]) for word in words.tokens(text)]
+        return all(any(question_words.is_same(each, word) for word in titles) for each in title)
 
 
 class _RelatedRows(NamedTuple):

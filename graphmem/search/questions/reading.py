@@ -182,12 +182,12 @@ class Reading(QuestionChart):
         if len(spans) > 1:
             return None
         span, period = spans[0] if spans else (range(0), None)
-        asked = self._due(span, period) or self._changes(span, period) or self._owed(span, period)
-        if period is not None and (asked is None or asked.anchors):
+        phrase = self._due(span, period) or self._changes(span, period) or self._owed(span, period)
+        if period is not None and (phrase is None or phrase.anchors):
             on = self._on(span, period)
             # "Cosa devo fare oggi?" has no name: "devo" asks for debts as well.
-            return on if asked is None or (on and not on.anchors) else asked
-        return asked or self._to_do() or self._counted()
+            return on if phrase is None or (on and not on.anchors) else phrase
+        return phrase or self._to_do() or self._counted()
 
     def _without_type(
         self, singular: str, places: Collection[int], known: Collection[str], **more: Any
