@@ -113,9 +113,9 @@ class Observation:
         return membership.counts(self.excluded)
 
     @property
-    def counted(self) -> bool:
-        """Whether it counted for a while before it was withdrawn."""
-        return bool(self.excluded) and self.excluded[0] > self.recorded_at
+    def turned(self) -> bool:
+        """Whether it was withdrawn or reinstated since it was recorded."""
+        return bool(self.excluded) and self.excluded[-1] > self.recorded_at
 
     def claim(self, name: str, value: str, rules: Rules) -> Winner:
         policy, correction = rules.policy(name), self.kind == "correction"

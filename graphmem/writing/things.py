@@ -100,14 +100,16 @@ class Thing:
         """Return it with one observation more; one that does not count changes nothing that is shown."""
         latest = self.last_observation_at
         has_values = observation.kind in facts.VALUE_KINDS
+        # What is restored may have been withdrawn before: folded again, the version counts that, and the keys
+        # that it had while it counted are written.
+        refold = self.refold + observation.turned
         if not observation.counts:
             is_empty = not self.observation_count
             return self.changed(
                 last_observation_at=_later(latest, observation.observed_at) if is_empty else latest,
                 projection=rules.key,
                 unmade=self.unmade or (is_empty and has_values),
-                # It counted before it was restored: its keys are written when it is folded again.
-                refold=self.refold + (self.rule is not None and observation.counted),
+                refold=refold,
             )
         more = evidence_of(self.rule, observation.fields, observation.basis)
         return self.changed(
@@ -119,6 +121,7 @@ class Thing:
             projection=rules.key,
             unmade=self.unmade and not has_values,
             evidence=identity_rules.joined(self.evidence, more) if has_values else self.evidence,
+            refold=refold,
         )
 
     @cached_property

@@ -1,5 +1,6 @@
 """Three copies of an owner that are written apart, by clocks that differ, and exchange pages at random: at
-rest all have the same state and the same answers, and the check of everything finds nothing to repair."""
+rest all, and one that joins then, have the same state and the same answers, and the check of everything finds
+nothing to repair."""
 
 from __future__ import annotations
 
@@ -195,8 +196,10 @@ def test_copies_converge(
     for source, target in [(each, other) for each in (*made, *made) for other in made] if LONG else around:
         if target is not source:
             exchange(source, target)
+    joined = Copy("d")
+    exchange(a, joined)
     states = list[Any]()
-    for copy in made:
+    for copy in (*made, joined):
         copies.put(copy)
         checked = run("server.check_snapshots")
         assert checked["healthy"], (copy.name, checked)

@@ -28,3 +28,30 @@ def test_a_withdrawal_is_counted_for_the_survivor_of_its_time(run: Call, copies:
     run("entities.unmerge", source_entity_id=byron)
     copies.unite(late, "there")
     assert run("server.check_snapshots")["healthy"]
+
+
+def test_what_was_withdrawn_before_it_came_is_counted_as_where_it_came_before(
+    run: Call, copies: Copies
+) -> None:
+    here, there = Copy("here"), Copy("there")
+    file = {"file_content": "YQ==", "mime_type": "text/plain"}
+    link = {"relationship_type": "KNOWS", "source_index": 0, "target_index": 1}
+    copies.put(here)
+    run("store", entities=[ADA, BYRON], relationships=[link])
+    source_id = run("store", entities=[{**ADA, "born": 1815}], **file)["source_id"]
+    (page,) = copies.all_pages()
+    copies.put(there)
+    copies.unite(page, "here")
+    run(
+        "store",
+        entities=[{**ADA, "died": 1852}, BYRON],
+        relationships=[{**link, "metadata": {"since": 1833}}],
+        **file,
+    )
+    (late,) = copies.all_pages(after=2)
+    copies.put(here)
+    run("sources.withdraw", source_id=source_id)
+    copies.unite(late, "there")
+    assert run("server.check_snapshots")["healthy"]
+    run("sources.reinstate", source_id=source_id)
+    assert run("server.check_snapshots")["healthy"]

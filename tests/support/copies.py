@@ -1,11 +1,10 @@
-"""Copies in tests: the facts of one owner as pages, and their union in one database, which holds one at a
-time."""
+"""Copies in tests: the graphs of one owner, of which one database holds one at a time, and their pages."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, LiteralString
 
 from graphmem.context import Services
 from graphmem.dump import pages, uniting
@@ -16,6 +15,20 @@ from graphmem.writing.state import LockedOwner
 from tests.support.dumps import Dumps, wipe
 from tests.support.event_loop import Loop
 
+GRAPH: LiteralString = (
+    "CALL () { MATCH (n) WHERE n.owner = $owner OR n:Owner AND n.id = $owner RETURN n UNION "
+    "MATCH (thing:Entity|Relationship)-[:HAS_HISTORY]->(n) WHERE thing.owner = $owner RETURN n } "
+    "RETURN collect([elementId(n), labels(n), properties(n), "
+    "COLLECT { MATCH (n)-[edge]->(m) RETURN [elementId(m), type(edge), properties(edge)] }]) AS nodes"
+)
+MAKE_NODES: LiteralString = (
+    "UNWIND $nodes AS node CREATE (n:$(node[1])) SET n = node[2] RETURN node[0] AS former, elementId(n) AS id"
+)
+MAKE_EDGES: LiteralString = (
+    "UNWIND $edges AS row MATCH (n) WHERE elementId(n) = row[0] MATCH (m) WHERE elementId(m) = row[1] "
+    "CREATE (n)-[edge:$(row[2])]->(m) SET edge = row[3]"
+)
+
 OWN_TO_A_COPY = frozenset(
     {"version", "sequence", "updated_at", "revision", "cursor", "learned_at", "last_updated"}
 )
@@ -24,10 +37,10 @@ OWN_TO_A_COPY = frozenset(
 
 @dataclass
 class Copy:
-    """A copy that is in no database: what it has, as pages in its own order, and whose pages it took."""
+    """A copy that is in no database: its graph, and whose pages it took."""
 
     name: str
-    pages: list[Page] = field(default_factory=list)
+    nodes: list[Any] = field(default_factory=list)
     taken: dict[str, int] = field(default_factory=dict)
 
 
@@ -43,11 +56,15 @@ class Copies:
         if self.open is copy:
             return
         if self.open is not None:
-            self.open.pages = self.all_pages()
+            self.open.nodes = self._script(GRAPH, owner=self.owner)[0]["nodes"]
         wipe(self.loop, self.services, self.owner)
-        for page in copy.pages:
-            self.unite(page, "itself", joins=True)
+        made = {row["former"]: row["id"] for row in self._script(MAKE_NODES, nodes=copy.nodes)}
+        edges = [[made[n], made[m], *edge] for n, *_, every in copy.nodes for m, *edge in every]
+        self._script(MAKE_EDGES, edges=edges)
         self.open = copy
+
+    def _script(self, text: LiteralString, **params: Any) -> list[Any]:
+        return self.loop.run(self.services.database.script(text, **params))
 
     def all_pages(self, after: int = 0, without: str = "", limit: int = 500) -> list[Page]:
         """Return what the database has after a place, in its order."""

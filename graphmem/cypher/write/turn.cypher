@@ -32,7 +32,8 @@ WITH owner WHERE owner.revision = $revision
 SET owner.sequence = $sequence + size($transactions), owner.revision = $revision + 1,
   owner.recorded_at = $recorded_at, owner.state_hash = $state_hash,
   owner.changed = CASE WHEN size($entities) > 0 THEN [$revision + 1, size($entities)] ELSE owner.changed END,
-  owner.refolding = CASE WHEN any(row IN $entities WHERE row.properties.refold > 0) THEN true ELSE owner.refolding END
+  owner.refolding = CASE WHEN any(row IN $entities + $relationships WHERE row.properties.refold > 0) THEN true
+    ELSE owner.refolding END
 WITH owner
 CALL () {
   <write._transactions>
