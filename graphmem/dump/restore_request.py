@@ -177,11 +177,12 @@ class RestoreRequest(WriteRequest):
         for kind, (active, registered_at) in sorted(self.schemas.items()):
             draft = Draft.of(state, self, registered_at)
             head = draft.head(kind)
-            known = head.active
+            known, text = head.active, active.document.text
             order = schema.version_order
             if known is not None and order(known.version) > order(active.version):
                 continue
-            if known is not None and known.document.text == active.document.text:
+            # A later version may say again what an earlier one said.
+            if known is not None and (known.version, known.document.text) == (active.version, text):
                 continue
             new, old = set(active.document.aliases), set(known.document.aliases if known else ())
             names_in_use = {

@@ -55,3 +55,19 @@ def test_what_was_withdrawn_before_it_came_is_counted_as_where_it_came_before(
     assert run("server.check_snapshots")["healthy"]
     run("sources.reinstate", source_id=source_id)
     assert run("server.check_snapshots")["healthy"]
+
+
+def test_a_version_of_a_schema_that_says_again_what_an_earlier_one_said_is_the_active_one(
+    run: Call, copies: Copies
+) -> None:
+    here, there = Copy("here"), Copy("there")
+    copies.put(there)
+    for kind in ("number", "string", "number"):
+        run("schemas.register", schema={"entity_type": "wine", "fields": {"year": {"type": kind}}})
+    answer = run("schemas.get", entity_type="wine")
+    first = copies.all_pages(limit=1)[0]
+    rest = copies.all_pages(after=first.last)
+    copies.put(here)
+    for page in (first, *rest):
+        copies.unite(page, "there")
+    assert run("schemas.get", entity_type="wine")["schema_version"] == answer["schema_version"] == "3.0"
