@@ -41,7 +41,7 @@ class DumpedTransaction:
         self.id, self.versions, self.is_late = part.transaction.id, versions, is_late
         self.properties: dict[str, Any] = {**part.transaction.stored, **more}
         self.agent: str = self.properties.pop("agent")
-        self.observations = [_observation(record, self.id) for record in part.observations]
+        self.observations = [_observation(record, part.transaction) for record in part.observations]
         every = chain.from_iterable(part.records.values())
         self.facts = [record for record in every if isinstance(record, Fact)]
         self.repeated = [record.id for record in part.of(Repeat)]
@@ -203,16 +203,19 @@ class RestoreRequest(WriteRequest):
             draft.observe_entity(observation)
 
 
-def _observation(record: fact_records.ObservationRecord, transaction_id: str) -> Observation:
+def _observation(
+    record: fact_records.ObservationRecord, transaction: fact_records.TransactionRecord
+) -> Observation:
     fields = dict(zip(record.fields, record.values, strict=True))
     shapes: dict[str, str | None] = {}
     if record.entity_type is not None and record.kind in facts.VALUE_KINDS:
         decoded = ((name, canonical.decode(text)) for name, text in fields.items() if name != CANONICAL_NAME)
         shapes = {name: discovery.shape_of(value) for name, value in decoded}
+    # Of an observation whose first transaction comes later, the record has the time of that one already.
     return Observation(
         id=record.id, subject_id=record.subject_id, entity_type=record.entity_type or "", kind=record.kind,
-        observed_at=record.observed_at, recorded_at=record.recorded_at, fields=fields,
-        transaction_id=transaction_id, priority=record.priority, specificity=record.specificity,
+        observed_at=record.observed_at, recorded_at=transaction.recorded_at, fields=fields,
+        transaction_id=transaction.id, priority=record.priority, specificity=record.specificity,
         observation_source=record.observation_source, agent=record.agent, basis=record.identity_basis,
         shapes=shapes, source_id=record.source_id, interpretation_id=record.interpretation_id,
         places=record.places,

@@ -71,3 +71,23 @@ def test_a_version_of_a_schema_that_says_again_what_an_earlier_one_said_is_the_a
     for page in (first, *rest):
         copies.unite(page, "there")
     assert run("schemas.get", entity_type="wine")["schema_version"] == answer["schema_version"] == "3.0"
+
+
+def test_an_observation_whose_first_transaction_comes_on_a_later_page_is_sound_meanwhile(
+    run: Call, copies: Copies
+) -> None:
+    first, there, here = Copy("first"), Copy("there"), Copy("here")
+    item = {**ADA, "observed_at": "2020-01-01T00:00:00Z"}
+    copies.put(first)
+    transaction_id = run("store", entities=[item])["transaction_id"]
+    (page,) = copies.all_pages()
+    copies.put(there)
+    run("store", entities=[item])
+    copies.unite(page, "first")
+    pages = copies.all_pages(limit=1)
+    copies.put(here)
+    for each in pages:
+        copies.unite(each, "there")
+        assert run("server.check_snapshots")["healthy"]
+    (observation,) = run("observations.query")["observations"]
+    assert observation["transaction_id"] == transaction_id
