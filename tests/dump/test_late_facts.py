@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphmem.dump.pages import Page
 from tests.support.copies import Copies, Copy
 from tests.support.faces import Call
 
@@ -91,3 +92,21 @@ def test_an_observation_whose_first_transaction_comes_on_a_later_page_is_sound_m
         assert run("server.check_snapshots")["healthy"]
     (observation,) = run("observations.query")["observations"]
     assert observation["transaction_id"] == transaction_id
+
+
+def test_the_winner_of_a_key_that_three_copies_gave_is_the_same_in_every_order(
+    run: Call, copies: Copies
+) -> None:
+    pages = list[Page]()
+    for name in ("first", "second", "third"):
+        copies.put(Copy(name))
+        run("store", entities=[{**ADA, "by": name}], idempotency_key="k")
+        pages += copies.all_pages()
+    conflicts = list[Any]()
+    for number, order in enumerate((pages, pages[::-1])):
+        copies.put(Copy(str(number)))
+        for page in order:
+            copies.unite(page, "there")
+        conflicts.append(run("copies.conflicts")["conflicts"])
+    assert len(conflicts[0]) == 2
+    assert conflicts[0] == conflicts[1]

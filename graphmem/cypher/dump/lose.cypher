@@ -4,14 +4,22 @@
 // params  id: STRING, properties: MAP, schema_id: STRING, transaction_id: STRING
 // returns kept: BOOLEAN
 // mode    write
-// index   lost_fact_id, schema_id, transaction_id
+// index   lost_fact_id, lost_fact_by_recorded (owner, recorded_at, id), schema_id, transaction_id
 // cost    light
 // sealing properties: map lost_fact at id, id: clear, schema_id: clear
 // `schema_id` is that of the version that is stored, and `transaction_id` that of the transaction that has the key; either is
-// empty where what is stored has no place to lose.
+// empty where what is stored has no place to lose. What lost to a key or a version that loses itself now, lost to the one that
+// counts.
 MERGE (lost:LostFact {id: $id})
 SET lost += $properties, lost.owner = $owner
 WITH lost
+CALL (lost) {
+  MATCH (other:LostFact)
+  USING INDEX SEEK other:LostFact(owner, recorded_at, id)
+  WHERE other.owner = $owner AND other.recorded_at IS NOT NULL AND other.id IS NOT NULL
+    AND other.kind = lost.kind AND lost.kind IN ['idempotency_key', 'schema'] AND other.winner = lost.transaction
+  SET other.winner = lost.winner
+}
 CALL () {
   MATCH (schema:Schema {id: $schema_id})
   WHERE schema.owner = $owner
