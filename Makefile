@@ -95,7 +95,7 @@ format: $(VENV)/installed-dev ## Format and sort imports
 snapshots: $(VENV)/installed-dev ## Write the contract snapshots and docs/reference.md anew
 	@$(BIN)/python -m tests.contract.snapshots --write
 
-bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round trips, CPU, cold starts, sealing, credentials, floods, finding, encodings
+bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round trips, CPU, cold starts, sealing, credentials, floods, finding, encodings, copies
 	@$(BIN)/python -m tests.bench.run
 	@$(BIN)/python -m tests.bench.black_box
 	@$(BIN)/python -m tests.bench.trips
@@ -111,6 +111,7 @@ bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round t
 	@$(BIN)/python -m tests.bench.hooks
 	@$(BIN)/python -m tests.bench.receipts
 	@$(BIN)/python -m tests.bench.encodings
+	@$(BIN)/python -m tests.bench.copies
 
 lock: ## Pin the dependencies anew (needs uv)
 	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build --extra s3 -o locks/requirements.lock

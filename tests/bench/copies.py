@@ -1,8 +1,8 @@
 """``python -m tests.bench.copies``: what two copies take to learn what each stored while they were cut off.
 
 Two services with a Neo4j each store as many entities apart, then they exchange these. A restore of all of it
-into a third Neo4j is measured beside the exchange. CPU is that of all threads but Java's compilers: of both
-services and both databases, and of the restoring process and its database. A smaller round warms all of them.
+into a third one is measured beside the exchange. CPU is that of all threads but Java's compilers: of the
+services, of their databases and of the restoring process, until all are idle. A smaller round warms them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from rich.table import Table
 from graphmem import neo4j_local, settings
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
+from graphmem.worker import INTERVAL_SECONDS
 from tests.bench.run import PORT, serving
 from tests.bench.stores import AT_ONCE, item, settled
 from tests.support.dumps import Dumps
@@ -33,6 +35,7 @@ from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 
 WARMING, SECONDS = 400, 900
+WORKER_SECONDS = 2 * INTERVAL_SECONDS  # after it, the worker has begun with the vectors of what came
 
 
 class Side:
@@ -75,8 +78,9 @@ class Side:
         return total
 
 
-def exchange(here: Side, there: Side, count: int) -> tuple[float, float]:
-    """Store entities on both sides while they are cut off; return seconds and CPU of their exchange."""
+def exchange(here: Side, there: Side, count: int) -> tuple[float, list[float]]:
+    """Store entities on both sides while they are cut off; return seconds and CPU of their exchange: of each
+    service and its database."""
     (link,) = here.command("copies", "list")["copies"]
     here.command("copies", "pause", link["id"])
     here.store("here", count)
@@ -87,29 +91,35 @@ def exchange(here: Side, there: Side, count: int) -> tuple[float, float]:
     while here.state() != there.state():
         if time.perf_counter() - start > SECONDS:
             raise SystemExit("the copies did not come to the same state")
-        time.sleep(0.2)
+        time.sleep(1)
     taken = time.perf_counter() - start
-    return taken, sum(settled(*pids)) - sum(before)
+    return taken, used_since(before, pids)
+
+
+def used_since(before: list[float], pids: Sequence[int]) -> list[float]:
+    """Return the CPU that processes took, the work of the background included."""
+    time.sleep(WORKER_SECONDS)
+    return [after - was for after, was in zip(settled(*pids), before, strict=True)]
 
 
 class Restores:
     """A third database, into which the facts of a side are restored."""
 
-    def __init__(self, side: Side, folder: Path) -> None:
+    def __init__(self, side: Side, folder: Path, pid: int) -> None:
         self.loop, self.side, self.folder = Loop(), side, folder
+        self.pids = (pid, neo4j_local.running(settings.load(data_dir=folder)) or 0)
 
-    def measure(self) -> tuple[float, float]:
+    def measure(self) -> tuple[float, list[float]]:
         """Dump all facts of the side, and restore them; return seconds and CPU of the restore."""
         with self._opened(self.side.own) as source:
             made = Dumps(self.loop, source, settings.LOCAL_ACCOUNT, self.folder).create()
         with self._opened(settings.load(data_dir=self.folder)) as target:
             dumps = Dumps(self.loop, target, settings.LOCAL_ACCOUNT, self.folder)
-            pid = neo4j_local.running(target.settings) or 0
             dumps.wipe()
-            (before,), start, own = settled(pid), time.perf_counter(), time.process_time()
+            before, start, own = settled(*self.pids), time.perf_counter(), time.process_time()
             dumps.restore(made)
             taken, own = time.perf_counter() - start, (time.process_time() - own) * 1000
-            return taken, settled(pid)[0] - before + own
+            return taken, [own, *used_since(before, self.pids)]
 
     def warm(self) -> None:
         """Store in the third database as both sides do."""
@@ -140,8 +150,8 @@ def main() -> None:
             own = settings.load(data_dir=folders[i], port=PORT + i)
             sides.append(Side(own, PORT + i, running.enter_context(serving(own, PORT + i)).pid))
         here, there = sides
-        restores = Restores(there, folders[2])
-        running.callback(neo4j_local.stop, settings.load(data_dir=folders[2]))
+        third = settings.load(data_dir=folders[2], port=PORT + 2)
+        restores = Restores(there, folders[2], running.enter_context(serving(third, PORT + 2)).pid)
         here.command("copies", "join", there.url, "--key", there.key)
         exchange(here, there, WARMING)
         restores.warm()
@@ -151,10 +161,15 @@ def main() -> None:
     table = Table(title=f"{2 * count} facts of two copies", title_justify="left")
     for column in ("what", "CPU of a fact, ms", "facts a second"):
         table.add_column(column, justify="left" if column == "what" else "right")
-    costs = exchange_cpu / 2 / count, restore_cpu / every
-    table.add_row("exchange between two services", f"{costs[0]:.2f}", f"{2 * count / exchanged:.0f}")
-    table.add_row("restore into a third database", f"{costs[1]:.2f}", f"{every / restored:.0f}")
-    table.add_row("ratio of the CPU", f"{costs[0] / costs[1]:.2f}", "")
+    rows = (
+        ("exchange between two services", exchange_cpu, 2 * count, exchanged),
+        ("restore into a third one", restore_cpu, every, restored),
+    )
+    for what, parts, facts, seconds in rows:
+        costs = ", ".join(f"{part / facts:.2f}" for part in parts)
+        table.add_row(what, f"{sum(parts) / facts:.2f} ({costs})", f"{facts / seconds:.0f}")
+    ratio = sum(exchange_cpu) / 2 / count / (sum(restore_cpu) / every)
+    table.add_row("ratio of the CPU", f"{ratio:.2f}", "")
     table.add_row("bytes of a fact on the wire", f"{size / every:.0f}", "")
     Console().print(table)
 
