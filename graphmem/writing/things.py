@@ -102,7 +102,7 @@ class Thing:
         has_values = observation.kind in facts.VALUE_KINDS
         # What is restored may have been withdrawn before: folded again, the version counts that, and the keys
         # that it had while it counted are written.
-        refold = self.refold + observation.turned
+        refold = self.refold + (observation.turned if observation.excluded else 0)
         if not observation.counts:
             is_empty = not self.observation_count
             return self.changed(
