@@ -7,7 +7,7 @@ from graphmem import errors, tables
 from graphmem.database.first_runs import CONNECTION_LOST, FIRST_RUN_SECONDS
 from graphmem.settings import Settings
 
-DRIVER_ERRORS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError)
+DRIVER_ERRORS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, *CONNECTION_LOST)
 """All that the driver raises; a timeout is an ``OSError``."""
 _CODES = tables.read("database/neo4j_codes")
 TIMEOUT_CODES = frozenset(_CODES["time_limit"] + _CODES["timeout"])
@@ -50,13 +50,13 @@ def translate(exc: BaseException) -> errors.GraphmemError:
     # The database does not answer, or it is up but cannot work now: a full disk, too little memory.
     if isinstance(
         exc,
-        neo4j.exceptions.TransientError
-        | neo4j.exceptions.DatabaseError
-        | neo4j.exceptions.ServiceUnavailable
-        | neo4j.exceptions.SessionExpired
-        | neo4j.exceptions.ConnectionPoolError
-        | neo4j.exceptions.AuthError
-        | OSError,
+        (
+            neo4j.exceptions.TransientError,
+            neo4j.exceptions.DatabaseError,
+            neo4j.exceptions.ConnectionPoolError,
+            neo4j.exceptions.AuthError,
+            *CONNECTION_LOST,
+        ),
     ):
         return errors.DatabaseUnavailable()
     return errors.InternalError()

@@ -17,7 +17,8 @@ TEXTS_LIMIT: Final = 1_000
 TRANSACTION: Final = "transaction"
 """Stands for the statements of an explicit transaction: its limit is set before they are known."""
 
-CONNECTION_LOST = (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired, OSError)
+# The driver meets a BufferError where an earlier read of a connection was ended in the middle.
+CONNECTION_LOST = (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired, OSError, BufferError)
 """The errors of a server that is not there: it does not listen, or its connections broke."""
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import neo4j.exceptions
 import pytest
 
+from graphmem.database import driver_errors
 from graphmem.database.driver_errors import caller_error, setting_error, translate
 from graphmem.errors import (
     DatabaseCrowded,
@@ -47,6 +48,15 @@ def hydrated(code: str) -> Exception:
 
 def class_name(kind: type[Exception]) -> str:
     return kind.__name__
+
+
+def test_a_connection_whose_read_was_ended_in_the_middle_counts_as_lost() -> None:
+    # CPython says so of a buffer that somebody looks into; the driver enlarges one for each message.
+    buffer = bytearray(1)
+    with memoryview(buffer), pytest.raises(BufferError) as ended:
+        buffer += b"x"
+    assert isinstance(translate(ended.value), DatabaseUnavailable)
+    assert isinstance(ended.value, driver_errors.DRIVER_ERRORS)
 
 
 @walk_over("kind", sorted(set(classes(*ROOTS)), key=class_name))
