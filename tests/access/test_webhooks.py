@@ -523,12 +523,12 @@ def test_days_of_a_standing_query_are_those_of_the_request_that_made_it(
     place = Place(loop.run(feed.head(ada.owner)).sequence)
     call("store", entities=[{"entity_type": "event", "name": "Fair", "due": "2026-05-02"}])
     head = loop.run(feed.head(ada.owner))
-    told = dict[str, list[str]]()
+    kinds_by_zone = dict[str, list[str]]()
     for name, subscription_id in made.items():
         context = Context(ada, instance.services)
         _, standing = loop.run(subscriptions.changes_for(context, subscription_id))
         assert standing
         parts, _ = loop.run(standing.after(place, head))
-        told[name] = [change.kind for part in parts for change in part.changes]
+        kinds_by_zone[name] = [change.kind for part in parts for change in part.changes]
     # In Auckland it is the 2nd already.
-    assert told == {"Pacific/Auckland": ["answer.began"], "America/New_York": []}
+    assert kinds_by_zone == {"Pacific/Auckland": ["answer.began"], "America/New_York": []}

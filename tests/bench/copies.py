@@ -1,8 +1,8 @@
 """``python -m tests.bench.copies``: what two copies take to learn what each stored while they were cut off.
 
-Two services with a Neo4j each store as many entities apart, then they exchange these. A restore of all of it
-into a third one is measured beside the exchange. CPU is that of all threads but Java's compilers: of the
-services, of their databases and of the restoring process, until all are idle. A smaller round warms them.
+Two services store as many entities each, then they exchange them. Beside the exchange, a restore of all
+entities into a third service is measured. The CPU is that of the services, their databases and the process
+that restores, until all are idle; Java's compilers do not count. A smaller round before it warms all of them.
 """
 
 from __future__ import annotations

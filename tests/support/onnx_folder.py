@@ -34,7 +34,7 @@ def make(
     dimensions: int = 300,
     of_first: bool = False,
 ) -> Path:
-    """Write the files. ``of_first``: the vector of a text is that of its first word, not the mean of all."""
+    """Write the files. With ``of_first`` a text has the vector of its first word, else the mean of all."""
     folder.mkdir(exist_ok=True)
     vocabulary = {
         word: number for number, word in enumerate([PAD, UNKNOWN, *(w for each in meanings for w in each)])
@@ -61,9 +61,11 @@ def _model(table: np.ndarray) -> bytes:
     shape = b"".join(_field(1, size) for size in table.shape)
     rows = shape + _field(2, FLOAT) + _field(8, b"table") + _field(9, table.tobytes())
     step = _field(1, b"table") + _field(1, b"input_ids") + _field(2, b"vectors") + _field(4, b"Gather")
-    asked = _value(b"input_ids", INTEGER, [b"texts", b"tokens"])
-    answered = _value(b"vectors", FLOAT, [b"texts", b"tokens", table.shape[1]])
-    graph = _field(1, step) + _field(2, b"words") + _field(5, rows) + _field(11, asked) + _field(12, answered)
+    numbers = _value(b"input_ids", INTEGER, [b"texts", b"tokens"])
+    vectors = _value(b"vectors", FLOAT, [b"texts", b"tokens", table.shape[1]])
+    graph = (
+        _field(1, step) + _field(2, b"words") + _field(5, rows) + _field(11, numbers) + _field(12, vectors)
+    )
     return _field(1, 8) + _field(7, graph) + _field(8, _field(1, b"") + _field(2, 13))
 
 
