@@ -29,8 +29,8 @@ from graphmem.dump.settling import (
     lose_dumped,
     lose_keys,
     lose_stored,
-    settle_aliases,
     settle_first,
+    settle_schemas,
 )
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.errors import ObjectMissing
@@ -231,7 +231,7 @@ class Restorer:
         """Fold again what was withdrawn, and settle which type each other name of types means."""
         await self._writers.refold_withdrawn(owner, sys.maxsize)
         if owner in self._renamed:
-            await settle_aliases(self._database, owner)
+            await settle_schemas(self._database, owner)
 
     async def _types(self, owner: str) -> tuple[list[str], list[str], int]:
         return await self._database.reads(owner).only("audit.types", tuple[list[str], list[str], int])

@@ -58,8 +58,7 @@ class SettledVersion(NamedTuple):
         unknown = sorted((each for each in dumped if each.transaction not in known), key=place_of)
         new = unknown[0] if unknown and (stored is None or place_of(unknown[0]) < stored.place) else None
         counting = new or stored or dumped[0]
-        lost = [each for each in unknown if each is not new and each.document != counting.document]
-        return cls(stored, new, lost, counting)
+        return cls(stored, new, [each for each in unknown if each is not new], counting)
 
     @property
     def contradictions(self) -> Iterator[tuple[str, str]]:
@@ -67,7 +66,8 @@ class SettledVersion(NamedTuple):
         if self.stored and self.new and self.stored.document != self.new.document:
             yield self.stored.document, self.new.document
         for each in self.lost:
-            yield self.counting.document, each.document
+            if each.document != self.counting.document:
+                yield self.counting.document, each.document
 
 
 async def lose(
@@ -77,7 +77,7 @@ async def lose(
     """Keep a fact that does not count; free the node of a version, or the key of a transaction."""
     recorded_at, transaction = place
     await database.writes(owner).rows(
-        "dump.lose", id=f"lost_{canonical.digest([owner, kind, name, transaction])[:32]}",
+        "dump.lose", id=_lost_id(owner, kind, name, transaction),
         schema_id=schema_id, transaction_id=transaction_id,
         properties={
             "kind": kind, "name": name, "transaction": transaction, "recorded_at": recorded_at,
@@ -86,18 +86,24 @@ async def lose(
     )  # fmt: skip
 
 
+def _lost_id(owner: str, kind: LostKind, name: str, transaction: str) -> str:
+    return f"lost_{canonical.digest([owner, kind, name, transaction])[:32]}"
+
+
+def _name(version: SchemaRecord) -> str:
+    return f"{version.entity_type} {version.version}"
+
+
 async def lose_dumped(database: Database, owner: str, lost: SchemaRecord, winner: str) -> None:
     """Keep a version of a dump that does not count; ``winner`` is the transaction of the one that does."""
-    name, record = f"{lost.entity_type} {lost.version}", lost.line().decode()
-    await lose(database, owner, "schema", name, place_of(lost), winner, record)
+    await lose(database, owner, "schema", _name(lost), place_of(lost), winner, lost.line().decode())
 
 
 async def lose_stored(database: Database, owner: str, stored: StoredVersion, dumped: SchemaRecord) -> None:
     """Take the place of a version that is stored from it, for the version of a dump."""
-    kind: LostKind = "repeated_schema" if stored.document == dumped.document else "schema"
     lost = dumped.model_copy(update={name: getattr(stored, name) for name in StoredVersion._fields[1:]})
-    name, record = f"{lost.entity_type} {lost.version}", lost.line().decode()
-    await lose(database, owner, kind, name, stored.place, dumped.transaction, record, stored.id)
+    winner, record = dumped.transaction, lost.line().decode()
+    await lose(database, owner, "schema", _name(lost), stored.place, winner, record, stored.id)
 
 
 async def lose_keys(
@@ -129,10 +135,16 @@ async def lose_keys(
     return without
 
 
-async def settle_aliases(database: Database, owner: str) -> None:
-    """Have each other name of types mean the type that had it first, unless it is a type of its own."""
+async def settle_schemas(database: Database, owner: str) -> None:
+    """Settle what all versions of all schemas decide.
+
+    Each other name of types means the type that had it first, unless it is a type of its own. A version that
+    does not count repeats the one that counts, or contradicts it.
+    """
     reads = database.reads(owner)
-    claims: dict[str, list[tuple[Place, str]]] = {}
+    lost = await reads.only("dump.lost_names", list[tuple[str, str, str, LostKind, str]])
+    lost_names = {name for _, name, *_ in lost}
+    claims, counting = dict[str, list[tuple[Place, str]]](), dict[str, list[Any]]()
     after: str | None = ""
     while after is not None:
         type_, versions = await reads.only(
@@ -140,11 +152,29 @@ async def settle_aliases(database: Database, owner: str) -> None:
         )
         if (after := type_) is None or not versions:
             continue
+        counting |= {name: row for row in versions if (name := f"{type_} {row[0]}") in lost_names}
         names = {row[0]: set(SchemaDocument.read(row[1]).aliases) for row in versions}
         for name in names[max(names, key=version_order)]:
             first = min((row[3], row[4]) for row in versions if name in names[row[0]])
             claims.setdefault(name, []).append((first, after))
-    aliases, types = await reads.only(
+    kept = await _settle_aliases(database, owner, claims)
+    rows = list[tuple[str, LostKind, str]]()
+    for lost_id, name, record, kind, winner in lost:
+        if row := counting.get(name):
+            repeats = SchemaRecord.model_validate_json(record).document == row[1]
+            now: LostKind = "repeated_schema" if repeats else "schema"
+            if (now, row[4]) != (kind, winner):
+                rows.append((lost_id, now, row[4]))
+    ended = [lost_id for lost_id, _, _, kind, _ in lost if kind == "type_alias" and lost_id not in kept]
+    if rows or ended:
+        await database.write("dump.set_lost", owner, rows=rows, ended=ended)
+
+
+async def _settle_aliases(
+    database: Database, owner: str, claims: Mapping[str, list[tuple[Place, str]]]
+) -> set[str]:
+    """Set what each other name means; return the ids of the claims that do not count, which are kept."""
+    aliases, types = await database.reads(owner).only(
         "dump.names", tuple[list[tuple[str, str]], list[str]], names=sorted(claims)
     )
     meanings = {name: min(every)[1] for name, every in claims.items() if name not in types}
@@ -156,9 +186,12 @@ async def settle_aliases(database: Database, owner: str) -> None:
     ]
     if rows:
         await database.write("dump.set_aliases", owner, rows=rows)
+    kept = set[str]()
     for name, place, entity_type in ((name, *each) for name, every in claims.items() for each in every):
         if (meaning := meanings.get(name, name)) != entity_type:
             await lose(database, owner, "type_alias", name, place, meaning, entity_type)
+            kept.add(_lost_id(owner, "type_alias", name, place[1]))
+    return kept
 
 
 async def lose_expectations(database: Database, owner: str, entity_ids: Iterable[str], since: int) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
+
+import pytest
 
 from graphmem.dump.pages import Page
 from tests.support.copies import Copies, Copy
@@ -110,3 +113,54 @@ def test_the_winner_of_a_key_that_three_copies_gave_is_the_same_in_every_order(
         conflicts.append(run("copies.conflicts")["conflicts"])
     assert len(conflicts[0]) == 2
     assert conflicts[0] == conflicts[1]
+
+
+def schema(entity_type: str, version: str, kind: str = "number", **more: Any) -> dict[str, Any]:
+    """Return a version of a schema whose field is of a kind."""
+    fields = {"year": {"type": kind}}
+    return {"entity_type": entity_type, "fields": fields, "schema_version": version, **more}
+
+
+BOTTLE: dict[str, Any] = {"aliases": ["bottle"]}
+SCHEMAS = [
+    pytest.param(
+        [schema("wine", "1.0"), schema("wine", "1.0", "string"), schema("wine", "1.0")],
+        id="the last document is the first one",
+    ),
+    pytest.param(
+        [schema("wine", "1.0", "string"), schema("wine", "1.0"), schema("wine", "1.0")],
+        id="two have one document",
+    ),
+    pytest.param(
+        [schema("wine", "2.0", **BOTTLE), schema("flask", "1.0", **BOTTLE), schema("wine", "1.0", **BOTTLE)],
+        id="an earlier version has the other name too",
+    ),
+    pytest.param(
+        [schema("wine", "1.0", **BOTTLE), schema("flask", "1.0", **BOTTLE), schema("flask", "2.0")],
+        id="a later version gives the other name up",
+    ),
+]
+
+
+@pytest.mark.parametrize("schemas", SCHEMAS)
+def test_the_schemas_that_count_and_those_that_do_not_are_the_same_in_every_order(
+    run: Call, copies: Copies, schemas: list[dict[str, Any]]
+) -> None:
+    pages = list[Page]()
+    for number, each in enumerate(schemas):
+        copies.put(Copy(f"writer {number}"))
+        run("schemas.register", schema=each)
+        pages += copies.all_pages()
+    answers = list[Any]()
+    for number, order in enumerate(permutations(pages)):
+        # What a copy has, it passes on.
+        copies.put(Copy(f"{number}"))
+        for page in order:
+            copies.unite(page, "there")
+        passed_on = copies.all_pages(limit=1)
+        answers.append(run("copies.conflicts")["conflicts"])
+        copies.put(Copy(f"behind {number}"))
+        for page in passed_on:
+            copies.unite(page, "there")
+        answers.append(run("copies.conflicts")["conflicts"])
+    assert all(answer == answers[0] for answer in answers), answers

@@ -28,7 +28,7 @@ RETURN transactions,
     UNWIND stretch[..fitting] AS transaction
     MATCH (lost:LostFact)
     USING INDEX SEEK lost:LostFact(owner, transaction)
-    WHERE lost.owner = $owner AND lost.transaction = transaction.id AND lost.kind = 'schema'
+    WHERE lost.owner = $owner AND lost.transaction = transaction.id AND lost.kind IN ['schema', 'repeated_schema']
     RETURN [lost.id, lost.record]
   } AS lost,
   COLLECT {

@@ -8,8 +8,7 @@
 // cost    light
 // sealing properties: map lost_fact at id, id: clear, schema_id: clear
 // `schema_id` is that of the version that is stored, and `transaction_id` that of the transaction that has the key; either is
-// empty where what is stored has no place to lose. What lost to a key or a version that loses itself now, lost to the one that
-// counts.
+// empty where what is stored has no place to lose. What lost to a key that is lost itself now, lost to the one that counts.
 MERGE (lost:LostFact {id: $id})
 SET lost += $properties, lost.owner = $owner
 WITH lost
@@ -17,7 +16,7 @@ CALL (lost) {
   MATCH (other:LostFact)
   USING INDEX SEEK other:LostFact(owner, recorded_at, id)
   WHERE other.owner = $owner AND other.recorded_at IS NOT NULL AND other.id IS NOT NULL
-    AND other.kind = lost.kind AND lost.kind IN ['idempotency_key', 'schema'] AND other.winner = lost.transaction
+    AND other.kind = lost.kind AND lost.kind = 'idempotency_key' AND other.winner = lost.transaction
   SET other.winner = lost.winner
 }
 CALL () {
