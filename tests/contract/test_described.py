@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from typing import Any
 
@@ -24,7 +25,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from graphmem.api import openapi
+from graphmem.api.app import MCP_PATHS
 from graphmem.registry import REGISTRY
+from tests.support import surface
 from tests.support.dumps import store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import by_rest
@@ -34,17 +37,23 @@ CHECKS = [
     not_a_server_error, status_code_conformance, content_type_conformance, response_headers_conformance,
     response_schema_conformance,
 ]  # fmt: skip
-DESCRIBED = schemathesis.openapi.from_dict(openapi.document())
-OPERATIONS: dict[str, APIOperation] = {
-    f"{operation.method.upper()} {operation.path}": operation
-    for operation in (result.ok() for result in DESCRIBED.get_all_operations() if isinstance(result, Ok))
-    # Its answer lasts: tests/faces/test_event_stream.py reads it.
-    if operation.path != "/events/stream"
-}
+LASTING = "GET /events/stream"
+"""Its answer lasts: tests/faces/test_event_stream.py reads it."""
+OPERATIONS = sorted(
+    {f"{method} {path}" for method, path in surface.EVERY if path not in MCP_PATHS} - {LASTING}
+)
 QUICK, DEEP, SEEDED = 2, 300, 60
 """Requests of an operation: in each run, in a long run, and those of a seed that met a fault once."""
 HEALTH_CHECKS: list[Any] = list(HealthCheck)
 THINGS = ("entity_id", "source_entity_id", "target_entity_id")
+
+
+@functools.cache
+def described() -> dict[str, APIOperation]:
+    """Return the operations of the description, which takes seconds to make."""
+    schema = schemathesis.openapi.from_dict(openapi.document())
+    operations = (result.ok() for result in schema.get_all_operations() if isinstance(result, Ok))
+    return {f"{each.method.upper()} {each.path}": each for each in operations}
 
 
 class World:
@@ -129,7 +138,7 @@ def world(loop: Loop, services: Any) -> World:
 
 def holds(world: World, name: str, examples: int, seed: int | None = None) -> None:
     """Call an operation with many arguments; each answer must fit its description."""
-    operation = OPERATIONS[name]
+    operation = described()[name]
     modes = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
     cases = st.one_of(*(operation.as_strategy(mode) for mode in modes))
 
@@ -158,6 +167,10 @@ def holds(world: World, name: str, examples: int, seed: int | None = None) -> No
         case.validate_response(answer, checks=CHECKS)
 
     (ask if seed is None else hypothesis.seed(seed)(ask))()
+
+
+def test_what_answers_over_http_is_described() -> None:
+    assert {*OPERATIONS, LASTING} == described().keys()
 
 
 @walk_over("name", OPERATIONS, one_of=2)

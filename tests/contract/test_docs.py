@@ -36,7 +36,6 @@ PAGES = sorted([ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "d
 README_LINES_LIMIT = 150
 COMMAND_LINE = typer.main.get_command(app)
 SETTINGS = {variable(name) for name in Settings.model_fields}
-PATHS = openapi.document()["paths"]
 UNDESCRIBED = {"GET /metrics", "GET /openapi.yaml"}
 """Paths of the service that OpenAPI leaves out."""
 FOREIGN = {"POST /chat/completions", "POST /embeddings"}
@@ -120,7 +119,7 @@ def check_curl(words: list[str]) -> None:
     address = urlsplit(next(word for word in words if word.startswith("http")))
     body = words[words.index("-d") + 1] if "-d" in words else None
     method = "GET" if body is None else "POST"
-    described = PATHS[address.path][method.lower()]
+    described = openapi.document()["paths"][address.path][method.lower()]
     known = {parameter["name"] for parameter in described.get("parameters", ())}
     assert {name for name, _ in parse_qsl(address.query)} <= known
     if body is not None:
@@ -214,7 +213,9 @@ def test_every_command_in_the_text_exists(page: Path) -> None:
 
 @walk_over("page", PAGES)
 def test_every_path_of_the_service_exists(page: Path) -> None:
-    known = {f"{method.upper()} {path}" for path, item in PATHS.items() for method in item}
+    known = {
+        f"{method.upper()} {path}" for path, item in openapi.document()["paths"].items() for method in item
+    }
     known |= UNDESCRIBED | FOREIGN
     for code in inline(page):
         if re.fullmatch(r"(GET|POST|PUT|PATCH|DELETE) /\S+", code):
