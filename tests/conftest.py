@@ -33,7 +33,7 @@ from graphmem.errors import AuthRequired
 from graphmem.interpretation import runs
 from graphmem.observability import logs
 from graphmem.settings import Limits, Settings
-from tests.support import faces, loop_watch, quick_passwords, reached_outcomes
+from tests.support import faces, loop_watch, open_services, quick_passwords, reached_outcomes
 from tests.support.actors import full_actor
 from tests.support.canaries import leaks
 from tests.support.database import URI_VARIABLE, database, shared_database
@@ -41,8 +41,8 @@ from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.figures import Figures, lines, recorder
 from tests.support.long_cases import FACES, leave_faces_to_long_runs
-from tests.support.scheduling import OF_ACCOUNTS, FileScheduling
-from tests.support.sealed_database import sealed, skip_in_clear
+from tests.support.scheduling import OF_ACCOUNTS, OF_OWN, FileScheduling
+from tests.support.sealed_database import SEALED_VARIABLE, sealed, skip_in_clear
 
 for profile, examples in (("ci", 25), ("default", 25), ("long", 100)):
     hypothesis_settings.register_profile(
@@ -66,6 +66,8 @@ os.environ["XDG_DATA_HOME"] = os.path.join(tempfile.gettempdir(), "graphmem-test
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 quick_passwords.hash_with(quick_passwords.QUICK_COST)
+open_services.leave_open()
+os.environ[open_services.VARIABLE] = "1"
 # Commands of tests share this process and its owner; tests/reliability/test_local_service.py has the service.
 os.environ["GRAPHMEM_OFFLINE"] = "1"
 
@@ -152,7 +154,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def rank(item: pytest.Item) -> int:
         path, _, _ = item.nodeid.partition("::")
         rooms = {*item.path.parts}
-        return 0 if path in OF_ACCOUNTS else 1 if rooms & processes else 3 if "unit" in rooms else 2
+        return 0 if path in OF_ACCOUNTS | OF_OWN else 1 if rooms & processes else 3 if "unit" in rooms else 2
 
     items.sort(key=rank)
     skip_in_clear(items)
@@ -173,8 +175,16 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 @pytest.fixture(scope="session")
 def instance_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """Settings that reach the database with accounts (tests/access/conftest.py)."""
-    with database(tmp_path_factory.mktemp("accounts"), shared=False) as reached:
+    """Settings of an instance with accounts (tests/access/conftest.py), in clear, with its own files."""
+    folder = tmp_path_factory.mktemp("accounts")
+    with database(folder, shared=SEALED_VARIABLE not in os.environ) as reached:
+        yield reached
+
+
+@pytest.fixture(scope="session")
+def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings that reach a database for tests that change, or look at, what all owners share."""
+    with database(tmp_path_factory.mktemp("own"), shared=False) as reached:
         yield reached
 
 

@@ -1,7 +1,8 @@
-"""A database of its own for tests that make keys and passwords.
+"""Instances with accounts for tests that make keys and passwords.
 
 The first key or password of an account that is not disabled turns authentication on for every open service on
-its database, so these tests cannot share the database of the run.
+its database. The services of these tests alone see that (tests/support/open_services.py), and one process has
+all of these tests, so each of them begins without such an account.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ from graphmem.cli.main import app
 from graphmem.context import Services
 from graphmem.model import times
 from graphmem.runtime import open_services
-from graphmem.settings import Settings
+from graphmem.settings import LOCAL_ACCOUNT, Settings
 from tests.support.commands import environment
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner, share_services
 from tests.support.lifespans import lifespan
+from tests.support.open_services import CREATED, VARIABLE, noting
 from tests.support.refusals import seconds_until_refused
-from tests.support.scheduling import OF_ACCOUNTS
+from tests.support.scheduling import OF_ACCOUNTS, OF_OWN
 
 Command = Callable[..., Result]
 HOUR = 3_600_000_000
@@ -75,6 +77,8 @@ class Instance:
 
     loop: Loop
     services: Services
+    is_alone: bool = False
+    """Whether no other process has accounts in its database."""
     running: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     @property
@@ -92,6 +96,12 @@ class Instance:
         return self.loop.run(
             self.accounts.create_key(account.id, account.owner, "of a test", scopes, expires_at)
         )[0]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its accounts as they are listed, without those of other processes."""
+        known = {LOCAL_ACCOUNT, *CREATED}
+        return [each.name for each in self.loop.run(self.accounts.all()) if each.id in known]
 
     def rows(self, query: Any, **params: Any) -> list[dict[str, Any]]:
         """Run a statement of Cypher."""
@@ -118,33 +128,64 @@ class Instance:
         self.running.close()
 
     def close(self) -> None:
-        """End the applications and erase the accounts."""
+        """End the applications and erase the accounts, without those of other processes."""
         self.end()
-        self.rows("MATCH (n:ApiKey|OneTimeCode|AgentGrant|Subscription) DETACH DELETE n")
-        self.rows("MATCH (n:Account) WHERE n.name <> 'local' DETACH DELETE n")
-        self.rows("MATCH (n:Account) REMOVE n.password, n.disabled")
+        own = "MATCH (a:Account) WHERE ($is_alone OR a.name = 'local' OR a.id IN $created) "
+        chosen = {"is_alone": self.is_alone, "created": CREATED}
+        self.rows(
+            own + "MATCH (a)-->(n:ApiKey|OneTimeCode|AgentGrant|Subscription) DETACH DELETE n", **chosen
+        )
+        self.rows(own + "AND a.name <> 'local' DETACH DELETE a", **chosen)
+        self.rows("MATCH (a:Account {name: 'local'}) REMOVE a.password, a.disabled")
+        CREATED.clear()
+
+
+@contextlib.contextmanager
+def opened(settings: Settings, loop: Loop) -> Iterator[Services]:
+    """Open services."""
+    services = open_services(settings)
+    yield loop.run(services.__aenter__())
+    loop.run(services.__aexit__(None, None, None))
 
 
 @pytest.fixture(scope="session")
 def instance_services(instance_settings: Settings, loop: Loop) -> Iterator[Services]:
-    """The services over the database with accounts."""
-    opened = open_services(instance_settings)
-    yield loop.run(opened.__aenter__())
-    loop.run(opened.__aexit__(None, None, None))
+    """The services of the instance with accounts."""
+    with opened(instance_settings, loop) as services:
+        yield services
+
+
+@pytest.fixture(scope="session")
+def own_services(own_settings: Settings, loop: Loop) -> Iterator[Services]:
+    """The services of an instance with accounts whose database has nothing else."""
+    with opened(own_settings, loop) as services:
+        yield services
 
 
 @pytest.fixture(autouse=True)
 def one_process(request: pytest.FixtureRequest) -> None:
-    """Fail a test that uses the database of accounts in a file that any process may take."""
+    """Fail a test that uses an instance with accounts in a file that any process may take."""
     path, _, _ = request.node.nodeid.partition("::")
-    assert "instance_settings" not in request.fixturenames or path in OF_ACCOUNTS, f"OF_ACCOUNTS lacks {path}"
+    has_accounts = not {"instance", "instance_settings"}.isdisjoint(request.fixturenames)
+    assert not has_accounts or path in OF_ACCOUNTS | OF_OWN, f"OF_ACCOUNTS lacks {path}"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def guarded_by_accounts(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have the accounts of a file guard all services that its tests open or start."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.node.nodeid in OF_ACCOUNTS | OF_OWN:
+            patch.delenv(VARIABLE)
+            patch.setattr(Accounts, "create", noting(Accounts.create))
+        yield
 
 
 @pytest.fixture
-def instance(instance_services: Services, loop: Loop) -> Iterator[Instance]:
+def instance(request: pytest.FixtureRequest, loop: Loop) -> Iterator[Instance]:
     """An instance whose only account is the local one, without a key and a password."""
-    services = replace(instance_services, guard=Guard(instance_services.database))
-    made = Instance(loop, services)
+    is_alone = request.path.relative_to(request.config.rootpath).as_posix() in OF_OWN
+    services: Services = request.getfixturevalue("own_services" if is_alone else "instance_services")
+    made = Instance(loop, replace(services, guard=Guard(services.database)), is_alone)
     yield made
     made.close()
 

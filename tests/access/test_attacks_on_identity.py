@@ -169,7 +169,7 @@ def two(loop: Loop, instance_services: Services) -> Iterator[Two]:
     instance.rows(CONNECTION, account=ada.id, id="con_00000000000000ad", name=two.marker)
     two.store("con_00000000000000ad")
     yield two
-    instance.rows("MATCH (grant:OAuthGrant) DETACH DELETE grant")
+    instance.rows("MATCH (grant:OAuthGrant {account_id: $id}) DETACH DELETE grant", id=ada.id)
     instance.close()
 
 

@@ -91,9 +91,9 @@ class There(Side):
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory, instance_services: Services) -> Iterator[Service]:
+def service(tmp_path_factory: pytest.TempPathFactory, own_services: Services) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("copies")
-    with until_end(start(instance_services.settings, folder, "nobody")) as started:
+    with until_end(start(own_services.settings, folder, "nobody")) as started:
         yield started
 
 
@@ -501,7 +501,11 @@ def test_a_sealed_and_an_open_instance_exchange_facts_and_files(
         assert laptop("server.check_snapshots")["healthy"]
         assert laptop("copies.list")["copies"][0]["peer_name"] == there.url
         # Without the keys, neither the address nor the key of the other copy is to be read.
-        rows = loop.run(services.database.script("MATCH (n:Copy) RETURN n.url + n.copy_key AS text"))
+        rows = loop.run(
+            services.database.script(
+                "MATCH (n:Copy) RETURN coalesce(n.url, '') + coalesce(n.copy_key, '') AS text"
+            )
+        )
         assert not any(there.url in row["text"] or there.key in row["text"] for row in rows)
     finally:
         wipe(loop, sealed, there.actor.owner)

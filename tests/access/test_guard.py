@@ -6,6 +6,7 @@ import asyncio
 import io
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,8 @@ from graphmem.errors import DatabaseUnavailable
 from tests.access.conftest import WITHIN_SECONDS, Instance, seconds_until_401
 from tests.faces.conftest import TOKEN
 from tests.faces.test_http_edges import envelope
-from tests.support.service import free_port
+from tests.support import open_services
+from tests.support.service import free_port, running
 
 PASSWORD = "correct horse battery staple"
 
@@ -170,6 +172,17 @@ def test_the_doctor_knows_that_keys_and_passwords_guard_an_instance(instance: In
     instance.key(instance.account("ada"))
     assert [status(), status(host="0.0.0.0")] == ["ok", "ok"]
     assert status(host="0.0.0.0", public_url="http://mem.example") == "warn"
+
+
+def test_services_of_tests_that_have_no_accounts_stay_open(
+    instance: Instance, tmp_path: Path, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance.key(instance.account("ada"))
+    assert instance.loop.run(instance.accounts.are_guarded())
+    monkeypatch.setenv(open_services.VARIABLE, "1")
+    assert not instance.loop.run(instance.accounts.are_guarded())
+    with running(instance.services.settings, tmp_path, owner) as service, service.http() as http:
+        assert http.get("/stats").status_code == 200
 
 
 @pytest.mark.parametrize("is_open", [False, True])

@@ -85,7 +85,7 @@ def test_a_name_is_taken_once(instance: Instance) -> None:
     instance.account("ada")
     with pytest.raises(AccountConflict):
         instance.account("ada")
-    assert [each.name for each in instance.loop.run(instance.accounts.all())] == ["ada", "local"]
+    assert instance.names == ["ada", "local"]
 
 
 # One-time codes

@@ -34,7 +34,6 @@ from graphmem.model import canonical, times
 from graphmem.operations import subscriptions
 from graphmem.registry import REGISTRY
 from graphmem.runtime import open_services
-from graphmem.settings import Settings
 from tests.access.conftest import Command, Instance
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -186,7 +185,7 @@ def test_a_receiver_that_hangs_holds_up_no_other(instance: Instance, call: Call,
 
 
 def test_two_processes_share_the_work_and_one_goes_on_where_the_other_was_killed(
-    instance: Instance, call: Call, receiver: Receiver, instance_settings: Settings
+    instance: Instance, call: Call, receiver: Receiver
 ) -> None:
     made = [call("subscriptions.add", webhook_url=f"{URL}/{number}") for number in range(6)]
     store(call, "a", "b", "c")
@@ -194,7 +193,7 @@ def test_two_processes_share_the_work_and_one_goes_on_where_the_other_was_killed
     loop = instance.loop
 
     async def together() -> list[int]:
-        async with open_services(instance_settings) as other:
+        async with open_services(instance.services.settings) as other:
             services = (instance.services, other)
             return await asyncio.gather(*(subscriptions.deliver(each) for each in services))
 
@@ -209,7 +208,7 @@ def test_two_processes_share_the_work_and_one_goes_on_where_the_other_was_killed
     receiver.outcomes.extend([204, 0])
 
     async def killed() -> None:
-        async with open_services(instance_settings) as other:
+        async with open_services(instance.services.settings) as other:
             working = asyncio.create_task(subscriptions.deliver(other))
             await until(lambda: len(receiver.got) == 2)
             working.cancel()
@@ -226,13 +225,13 @@ def test_two_processes_share_the_work_and_one_goes_on_where_the_other_was_killed
 
 
 def test_changes_arrive_in_order_though_the_database_goes_away_while_they_are_delivered(
-    instance: Instance, call: Call, receiver: Receiver, instance_settings: Settings, owner: str
+    instance: Instance, call: Call, receiver: Receiver, owner: str
 ) -> None:
     call("subscriptions.add", webhook_url=URL)
     names = [f"task {number}" for number in range(6)]
     store(call, *names)
     wanted = changed(call)
-    patient = instance_settings.model_copy(update={"retry_seconds": 0.1, "connection_timeout": 1.0})
+    patient = instance.services.settings.model_copy(update={"retry_seconds": 0.1, "connection_timeout": 1.0})
     with behind_proxy(instance.loop, patient, owner) as faulty:
 
         async def cut_off() -> None:

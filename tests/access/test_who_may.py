@@ -333,7 +333,7 @@ def world(
     world = World(instance, tmp_path_factory.mktemp("who"), account)
     world.make()
     yield world
-    instance.rows("MATCH (n:OAuthGrant|OAuthToken|OAuthCode|OAuthRequest) DETACH DELETE n")
+    instance.rows("MATCH (n:OAuthGrant {account_id: $id}) DETACH DELETE n", id=account.id)
     instance.close()
 
 

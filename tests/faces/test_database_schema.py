@@ -1,7 +1,7 @@
 """What a database holds beside owners: how a start migrates it, and what ``graphmem doctor`` says of it.
 
-These tests change what all owners share, so they use the database of accounts, which one process has. After
-each migration Neo4j plans every statement anew, but in an ordinary run; most of them are ``long``.
+These tests change what all owners share, so they have a database of their own (``OF_OWN``). After each
+migration Neo4j plans every statement anew, but in an ordinary run; most of them are ``long``.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ __all__ = ["doom"]
 
 
 @pytest.fixture(scope="module")
-def settings(instance_settings: Settings) -> Settings:
+def settings(own_settings: Settings) -> Settings:
     """Settings that reach the database of these tests."""
-    return instance_settings
+    return own_settings
 
 
 @pytest.fixture(scope="module")

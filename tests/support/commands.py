@@ -89,6 +89,9 @@ if __name__ == "__main__":
         from graphmem.service import calling
 
         calling.COMMAND = command(owner, LOCAL_SERVICE)
+    from tests.support import open_services
+
+    open_services.leave_open()
     # The default owner is read when the package is imported.
     reached_outcomes.install_if_wanted()
     if "GRAPHMEM_FAILPOINTS" in os.environ:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmem.settings import Settings
-from tests.support import failpoints, oauth_changes, quick_passwords, reached_outcomes
+from tests.support import failpoints, oauth_changes, open_services, quick_passwords, reached_outcomes
 from tests.support.commands import LOCAL_SERVICE, OWNER_BY_TOKEN, environment, no_work, owner_by_token
 from tests.support.sealed_database import of_client
 
@@ -231,6 +231,7 @@ def main() -> None:
     for module in ("api.app", "cli.main", "cli.serve", "dump", "runtime", "service.serving", "worker"):
         importlib.import_module(f"graphmem.{module}")
     quick_passwords.hash_with(quick_passwords.QUICK_COST)
+    open_services.leave_open()
     # A collection would write to what the forks share, and so copy it.
     gc.freeze()
     running: set[int] = set()

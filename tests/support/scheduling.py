@@ -12,15 +12,23 @@ from xdist.scheduler import LoadFileScheduling
 OF_ACCOUNTS: Final = frozenset(
     f"tests/access/{name}.py"
     for name in (
-        "login/test_account_view", "login/test_login_at_graphmem", "test_account_commands",
-        "test_account_dumps", "test_acting", "test_attacks_on_identity", "test_authentication",
-        "test_connections", "test_consent", "test_copies", "test_copies_of_folder", "test_erasing",
-        "test_guard", "test_keys", "test_oauth_flow", "test_oauth_served", "test_sdk_flow", "test_secrets",
-        "test_signing", "test_agent_grants", "test_taking_back", "test_webhooks", "test_who_may",
-        "test_who_wrote",
+        "login/test_account_view", "login/test_login_at_graphmem", "test_account_commands", "test_acting",
+        "test_attacks_on_identity", "test_authentication", "test_connections", "test_consent",
+        "test_guard", "test_keys", "test_oauth_flow", "test_oauth_served", "test_sdk_flow",
+        "test_agent_grants", "test_taking_back", "test_who_may", "test_who_wrote",
     )
-) | {"tests/faces/test_database_schema.py"}  # fmt: skip
-"""Files whose tests use the database of accounts (tests/access/conftest.py).
+)  # fmt: skip
+"""Files whose tests make accounts in the database of the run (tests/access/conftest.py).
+
+One process takes them: a test relies on it that nobody else makes a key or a password.
+"""
+OF_OWN: Final = frozenset({
+    "tests/access/test_account_dumps.py", "tests/access/test_copies.py",
+    "tests/access/test_copies_of_folder.py", "tests/access/test_erasing.py", "tests/access/test_secrets.py",
+    "tests/access/test_signing.py", "tests/access/test_webhooks.py", "tests/faces/test_database_schema.py",
+})  # fmt: skip
+"""Files whose tests have a database that others do not use: they change, count or go through what all owners
+have, or exchange facts between two databases.
 
 One process takes them: to start a database and plan all statements costs some 40 seconds of CPU.
 """
@@ -45,7 +53,7 @@ class FileScheduling(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, _ = nodeid.partition("::")
-        for group in (MODEL, OF_ACCOUNTS, OF_IMAGE, OF_SANDBOX, OF_SERVICES, OF_PAGE):
+        for group in (MODEL, OF_ACCOUNTS, OF_OWN, OF_IMAGE, OF_SANDBOX, OF_SERVICES, OF_PAGE):
             if path in group:
                 return min(group)
         return path
