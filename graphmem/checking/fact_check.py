@@ -218,6 +218,12 @@ class _Subject(NamedTuple):
     subject_id: str
     stored: list[int] | None
     derived: list[int]
+    stored_learned: list[int] | None  # by when this copy learned of it, where that differs
+    derived_learned: list[int] | None
+
+    @property
+    def is_sound(self) -> bool:
+        return (self.stored or [], self.stored_learned) == (self.derived, self.derived_learned)
 
 
 class _Stamp(NamedTuple):
@@ -228,6 +234,8 @@ class _Stamp(NamedTuple):
     of_node: list[int] | None
     of_edge: list[int] | None
     derived: list[int]
+    stored_learned: tuple[int | None, list[int] | None]  # since when it is known here, and when it counts
+    derived_learned: tuple[int | None, list[int] | None]
 
 
 _Subjects = tuple[list[_Subject], int]
@@ -250,7 +258,7 @@ class StampCheck:
         self.unstamped = unstamped
         if unstamped:
             return
-        if any((subject.stored or []) != subject.derived for subject in subjects):
+        if not all(subject.is_sound for subject in subjects):
             await self._compare_subjects()
         for subject in subjects:
             await self._compare("audit.stamps_of_subject", subject_id=subject.subject_id, limit=STAMPS_LIMIT)
@@ -264,9 +272,9 @@ class StampCheck:
         async with self.database.transaction(self.owner) as tx:
             await tx.rows("owner.lock")
             subjects, _ = await tx.only("audit.exclusions", _Subjects)
-            wrong = [subject for subject in subjects if (subject.stored or []) != subject.derived]
+            wrong = [subject for subject in subjects if not subject.is_sound]
             for subject in wrong:
-                self._note(subject.subject_id, "excluded", subject.stored, subject.derived)
+                self._note("excluded", subject, subject.stored)
             if self.fix and wrong:
                 subject_ids = sorted(subject.subject_id for subject in wrong)
                 await tx.only("audit.restamp", int, subjects=subject_ids, observation_ids=[])
@@ -285,12 +293,16 @@ class StampCheck:
                 for stamp in stamps:
                     is_one = stamp.of_node == stamp.of_edge
                     noted = stamp.of_node if is_one else [stamp.of_node, stamp.of_edge]
-                    self._note(stamp.subject_id, f"excluded {stamp.observation_id}", noted, stamp.derived)
+                    self._note(f"excluded {stamp.observation_id}", stamp, noted)
                 if self.fix and stamps:
                     observation_ids = sorted({stamp.observation_id for stamp in stamps})
                     await tx.only("audit.restamp", int, subjects=[], observation_ids=observation_ids)
             more = self.fix and len(stamps) == STAMPS_LIMIT
 
-    def _note(self, subject_id: str, what: str, stored: Any, derived: list[int]) -> None:
-        difference = AuditDifference(subject_id, what, stored, derived)
-        self.differences.setdefault(subject_id, []).append(difference)
+    def _note(self, what: str, of: _Subject | _Stamp, stored: Any) -> None:
+        """Note a difference of the clocks of the writers, or of that of this copy where these agree."""
+        sides: tuple[Any, Any] = stored, of.derived
+        if of.stored_learned != of.derived_learned and (stored or []) == of.derived:
+            what, sides = f"learned {what}", (of.stored_learned, of.derived_learned)
+        difference = AuditDifference(of.subject_id, what, *sides)
+        self.differences.setdefault(of.subject_id, []).append(difference)

@@ -33,6 +33,6 @@ CALL () {
 }
 <exclusion._toggles>
 <exclusion._subject>
-WITH collect([subject_id, subject.excluded, toggles]) AS subjects
+WITH collect([subject_id, subject.excluded, toggles, subject.excluded_learned, toggles_learned]) AS subjects
 OPTIONAL MATCH (stamped_owner:Owner {id: $owner})
 RETURN subjects, coalesce(stamped_owner.unstamped, 0) AS unstamped

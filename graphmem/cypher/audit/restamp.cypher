@@ -16,9 +16,7 @@ SET owner.revision = owner.revision + 1, owner.refolding = true
 WITH owner
 CALL () {
   UNWIND $subjects AS subject_id
-  <exclusion._toggles>
-  <exclusion._subject>
-  SET subject.excluded = CASE WHEN size(toggles) > 0 THEN toggles END
+  <exclusion._set>
 }
 CALL () {
   UNWIND $observation_ids AS id

@@ -34,6 +34,7 @@ CALL () {
   WHERE observation.owner = $owner AND EXISTS { (observation)-[:also_in]->() }
   WITH observation, <observation._learned_at> AS learned_at
   MATCH (:History)-[seen:OBSERVED]->(observation)
+  WHERE seen.recorded_at = observation.recorded_at
   SET seen.learned_at = learned_at
 }
 CALL () {

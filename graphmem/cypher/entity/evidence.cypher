@@ -88,7 +88,7 @@ CALL (read, documents, dismisses) {
       AND seen.kind IN <fact._value_kinds>
     // Most observations have the same few lists of fields: which of these identify is asked once for each list.
     WITH observation.fields AS fields, collect([observation, seen.recorded_at,
-      [moment IN coalesce(seen.excluded, []) WHERE moment <= $at_ingested]]) AS alike
+      [moment IN coalesce(<observation._turned>, []) WHERE moment <= known]]) AS alike
     WITH fields, alike, [i IN range(0, size(fields) - 1) WHERE fields[i] IN $fields OR
       toLower(replace(replace(replace(fields[i], ' ', ''), '-', ''), '_', '')) IN $fields] AS places
     UNWIND alike AS each
@@ -106,7 +106,7 @@ CALL (read, documents, dismisses) {
     WHERE seen.home = home AND seen.at IS NOT NULL AND <observation._learned>
       AND seen.kind IN <fact._merge_kinds>
     RETURN collect([seen.observation_id, entity.id, seen.at, seen.recorded_at, seen.kind, observation.fields,
-      observation.values, [moment IN coalesce(seen.excluded, []) WHERE moment <= $at_ingested]]) AS facts
+      observation.values, [moment IN coalesce(<observation._turned>, []) WHERE moment <= known]]) AS facts
   }
   CALL (entity, dismisses) {
     WITH entity, dismisses WHERE dismisses

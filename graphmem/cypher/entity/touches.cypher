@@ -15,7 +15,7 @@ CALL () {
     MATCH ()-[seen:OBSERVED]->()
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = subject_id AND seen.at IS NOT NULL AND <observation._learned>
-    UNWIND [seen.recorded_at] + [moment IN coalesce(seen.excluded, []) WHERE moment <= known]
+    UNWIND [seen.recorded_at] + [moment IN coalesce(<observation._turned>, []) WHERE moment <= known]
       AS recorded_at
     WITH recorded_at, min(seen.at) AS observed_at
     RETURN collect([recorded_at, observed_at]) AS touched

@@ -14,11 +14,11 @@ CALL (subject_ids, after) {
   WITH DISTINCT observation WHERE observation.id > after
   WITH observation ORDER BY observation.id LIMIT $limit
   <exclusion._of_observation>
-  RETURN collect([observation, excluded]) AS stamps, max(observation.id) AS last
+  RETURN collect([observation, excluded, excluded_learned, learned_at]) AS stamps, max(observation.id) AS last
 }
 CALL (stamps) {
   UNWIND stamps AS stamp
-  WITH stamp[0] AS observation, stamp[1] AS excluded
+  WITH stamp[0] AS observation, stamp[1] AS excluded, stamp[2] AS excluded_learned, stamp[3] AS learned_at
   <exclusion._note>
 }
 <exclusion._mark>

@@ -20,8 +20,7 @@ CALL () {
   MATCH (observation:Observation {id: row[0]})
   WHERE observation.owner = $owner
   SET observation.part = row[1]
-  WITH observation, coalesce(row[1], observation.entity_id, observation.relationship_key) AS subject_id,
-    <observation._learned_at> AS learned_at
+  WITH observation, coalesce(row[1], observation.entity_id, observation.relationship_key) AS subject_id
   CALL (subject_id) {
     MATCH (entity:Entity {id: subject_id})
     MERGE (entity)-[:HAS_HISTORY]->(history:History {home: subject_id})
@@ -33,7 +32,7 @@ CALL () {
   }
   MERGE (history)-[seen:OBSERVED {home: subject_id, observation_id: observation.id}]->(observation)
   ON CREATE SET seen.at = observation.observed_at, seen.kind = observation.kind,
-    seen.recorded_at = observation.recorded_at, seen.learned_at = learned_at
+    seen.recorded_at = observation.recorded_at
   WITH DISTINCT observation
   <exclusion._of_observation>
   <exclusion._note>

@@ -31,7 +31,7 @@ WITH pairs[..<entity._fitting>] AS fitting
 RETURN COLLECT {
   UNWIND fitting AS pair
   WITH pair[0] AS source, pair[1] AS passages
-  RETURN [source.id, passages.changed, source.recorded_at, <source._learned_at>, coalesce(source.excluded, []), <source._name>,
-    passages.title, coalesce(passages.is_cut, false), passages.texts,
+  RETURN [source.id, passages.changed, source.recorded_at, <source._learned_at>, coalesce(source.excluded_learned, source.excluded, []),
+    <source._name>, passages.title, coalesce(passages.is_cut, false), passages.texts,
     CASE WHEN passages.reader ENDS WITH ', ' + $model THEN passages.packed END]
 } AS sources

@@ -43,7 +43,7 @@ CALL () {
   WHERE observation.owner = $owner
   WITH split, observation, split.subjects[i] AS subject_id
   CREATE (observation)-[:split_by {subject: subject_id}]->(split)
-  WITH split, observation, subject_id, <observation._learned_at> AS learned_at
+  WITH split, observation, subject_id
   CALL (subject_id) {
     MATCH (entity:Entity {id: subject_id})
     MERGE (entity)-[:HAS_HISTORY]->(history:History {home: subject_id})
@@ -54,8 +54,7 @@ CALL () {
     RETURN history
   }
   MERGE (history)-[seen:OBSERVED {home: subject_id, observation_id: observation.id}]->(observation)
-  ON CREATE SET seen.at = observation.observed_at, seen.kind = observation.kind, seen.recorded_at = split.recorded_at,
-    seen.learned_at = learned_at
+  ON CREATE SET seen.at = observation.observed_at, seen.kind = observation.kind, seen.recorded_at = split.recorded_at
 }
 CALL () {
   UNWIND $subjects AS subject_id
@@ -63,9 +62,7 @@ CALL () {
 }
 CALL () {
   UNWIND $subjects AS subject_id
-  <exclusion._toggles>
-  <exclusion._subject>
-  SET subject.excluded = CASE WHEN size(toggles) > 0 THEN toggles END
+  <exclusion._set>
 }
 CALL (owner) {
   UNWIND $subjects AS subject_id
