@@ -69,7 +69,7 @@ WRITTEN_LATER = (
     "unstamped",
     "until", "url", "vectors_changed",
     "copies_of", "copy", "copy_id", "copy_key", "cursor", "exchanged_at", "files", "failures", "joins",
-    "learned_at", "lost_key", "refused", "unsent",
+    "excluded_learned", "learned_at", "lost_key", "refused", "unsent",
     "peer", "peer_name", "peer_set", "pushed", "record", "sent", "set_id", "taken", "transaction", "winner",
     "is_cut", "key", "packed", "passages_changed", "places", "reader", "texts", "title",
     "parted_into", "parting", "part", "parts",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, LiteralString, cast
 
 import pytest
 
@@ -194,23 +194,116 @@ def test_merges_splits_and_dismissals_are_known_when_they_are_learned(
     assert late.name == "late"
 
 
-def test_a_withdrawal_counts_from_when_the_copy_learned_of_it(run: Call, copies: Copies, learn: Learn) -> None:
+def knowledge(run: Call, entity_ids: Sequence[str], **clock: Any) -> list[Any]:
+    """Return what answers say now, or said as of a time."""
+    listed = run("entities.query", entity_type="person", **clock)["entities"]
+    related = run("relationships.list", **clock)["relationships"]
+    return [
+        [shown(run, each, **clock) for each in entity_ids],
+        [each["version"] for each in listed], sorted(each["entity_id"] for each in listed),
+        sorted((each["relationship_key"], each["snapshot"].get("since")) for each in related),
+    ]  # fmt: skip
+
+
+def test_a_copy_answers_what_it_knew_of_withdrawals_their_end_and_splits(
+    run: Call, dumps: Dumps, loop: Loop, services: Services, owner: str, copies: Copies, learn: Learn
+) -> None:
+    dumps.with_files = False
+    there, here = Copy("there"), Copy("here")
+    told = dict[str, list[tuple[str, list[Any]]]](there=[], here=[])
+    copies.put(there)
+    stored = run("store", entities=[ADA, KING, ENGINES], relationships=[LINK | {"target_index": 2}])
+    ids = [each["entity_id"] for each in stored["entities"]]
+    letter = base64.b64encode(b"Dear Ada, the Engine works").decode()
+    item, link = {"target_id": ids[0], "seen": 1}, {**LINK, "metadata": {"since": 1833}}
+    filed = run(
+        "store", entities=[item, {**ENGINES, "seen": 1}], relationships=[link], file_content=letter,
+        mime_type="text/plain",
+    )  # fmt: skip
+
+    def say(*, learns: bool = True) -> None:
+        told["there"].append((now(), knowledge(run, ids)))
+        if learns:
+            learn(there, here)
+            told["here"].append((now(), knowledge(run, ids)))
+            copies.put(there)
+
+    say()
+    run("sources.withdraw", source_id=filed["source_id"])
+    say(learns=False)
+    copies.put(here)
+    told["here"].append((now(), knowledge(run, ids)))
+    # Both are withdrawn: that of the transaction is known here before that of the file.
+    run("writings.withdraw", transaction_id=filed["transaction_id"])
+    told["here"].append((now(), knowledge(run, ids)))
+    copies.put(there)
+    say()
+    run("sources.reinstate", source_id=filed["source_id"])
+    say()
+    learn(here, there)
+    run("writings.reinstate", transaction_id=filed["transaction_id"])
+    say()
+    part = run(
+        "entities.split", source_entity_id=ids[0], observation_field_equals={"field": "seen", "value": 1},
+        new_entity={"entity_type": "person", "canonical_name": "Other"},
+    )  # fmt: skip
+    ids.append(part["new_entity_id"])
+    say()
+    run("entities.unsplit", split_id=part["split_id"])
+    say()
+
+    def compare() -> None:
+        assert run("server.check_snapshots")["healthy"]
+        name = copies.open.name if copies.open else "here"
+        for moment, said in told[name]:
+            assert knowledge(run, ids[: len(said[0])], at_ingested=moment) == said, (name, moment)
+
+    compare()
+    copies.put(here)
+    compare()
+    # A check mends what is noted by the clock of this copy.
+    for property_ in ("excluded_learned", "learned_at"):
+        damage = (
+            f"MATCH ()-[seen:OBSERVED]->(o:Observation {{owner: $owner}}) WHERE seen.excluded IS NOT NULL "
+            f"SET seen.{property_} = null"
+        )
+        loop.run(services.database.script(cast("LiteralString", damage), owner=owner))
+        assert not run("server.check_snapshots")["healthy"]
+        assert run("server.check_snapshots", auto_fix=True)["healthy"]
+    damage = "MATCH (source:Source {owner: $owner}) SET source.excluded_learned = [1]"
+    loop.run(services.database.script(damage, owner=owner))
+    report = run("server.check_snapshots", auto_fix=True)
+    named = [each["what"] for row in report["stale_snapshots"] for each in row["differences"]]
+    assert any(what.startswith("learned") for what in named), named
+    compare()
+    made = dumps.create()
+    dumps.wipe()
+    dumps.restore(made)
+    compare()
+
+
+def test_of_what_is_learned_in_another_order_what_was_recorded_last_decides(
+    run: Call, copies: Copies
+) -> None:
     there, here = Copy("there"), Copy("here")
     copies.put(there)
-    letter = base64.b64encode(b"Dear Ada, the Engine works").decode()
-    stored = run("store", entities=[{**ADA, "seen": 1}], file_content=letter, mime_type="text/plain")
-    ada, source = stored["entities"][0]["entity_id"], stored["source_id"]
-    known = now()
-    learn(there, here)
-    learned = now()
-    copies.put(there)
+    filed = run("store", entities=[{**ADA, "seen": 1}], file_content="YQ==")
+    ada, source = filed["entities"][0]["entity_id"], filed["source_id"]
     run("sources.withdraw", source_id=source)
-    withdrawn = now()
-    learn(there, here)
-    assert shown(run, ada, at_ingested=known) is None
-    assert shown(run, ada, at_ingested=learned)
-    assert shown(run, ada, at_ingested=withdrawn)
-    assert shown(run, ada, at_ingested=now()) is None
+    between = now()
+    run("sources.reinstate", source_id=source)
+    stored, withdrawn, reinstated = copies.all_pages(limit=1)
+    copies.put(here)
+    copies.unite(stored)
+    moments = [now()]
+    for page in (reinstated, withdrawn):
+        copies.unite(page)
+        moments.append(now())
+    assert shown(run, ada, at_ingested=between) is None
+    assert all(shown(run, ada, at_ingested=moment) for moment in moments)
+    # What was in force between counts in versions as where it was recorded.
+    versions = [run("entities.snapshot", entity_id=ada, **clock)["version"] for clock in ({}, {"at": now()})]
+    assert versions == [3, 3]
     assert run("server.check_snapshots")["healthy"]
 
 
