@@ -313,12 +313,18 @@ def test_the_text_of_a_file_is_found_from_when_it_was_learned(
     there, here = Copy("there"), Copy("here")
     copies.put(there)
     letter = base64.b64encode(b"Dear Ada, the Engine works").decode()
-    run("store", file_content=letter, mime_type="text/plain")
+    source_id = run("store", file_content=letter, mime_type="text/plain")["source_id"]
     known = now()
     learn(there, here)
     while loop.run(make_passages(services, owner)):
         pass
     for moment, total in ((AT, 0), (known, 0), (now(), 1)):
+        assert run("sources.search", search="Engine", at_ingested=moment)["total"] == total, moment
+    copies.put(there)
+    run("sources.withdraw", source_id=source_id)
+    withdrawn = now()
+    learn(there, here)
+    for moment, total in ((withdrawn, 1), (now(), 0)):
         assert run("sources.search", search="Engine", at_ingested=moment)["total"] == total, moment
 
 

@@ -12,7 +12,8 @@ CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
   WHERE seen.home = subject_id AND seen.at IS NOT NULL AND observation.owner = $owner
-    AND (seen.excluded IS NOT NULL OR seen.excluded_learned IS NOT NULL OR observation.excluded IS NOT NULL OR observation.moved_to IS NOT NULL)
+    AND (seen.excluded IS NOT NULL OR seen.excluded_learned IS NOT NULL OR observation.excluded IS NOT NULL
+      OR observation.moved_to IS NOT NULL)
   RETURN observation
 }
 <audit._stamps>

@@ -33,6 +33,7 @@ CALL () {
   MATCH (observation:Observation {id: id})
   WHERE observation.owner = $owner AND EXISTS { (observation)-[:also_in]->() }
   WITH observation, <observation._learned_at> AS learned_at
+  // What a split moved is known for its new subject from when the split was.
   MATCH (:History)-[seen:OBSERVED]->(observation)
   WHERE seen.recorded_at = observation.recorded_at
   SET seen.learned_at = learned_at

@@ -1,7 +1,8 @@
 // Note on the next observations of some subjects when they count. Takes `owner`, `subject_ids`, `after` (the id of the last
 // observation that is noted) and `$limit`. Gives `last`, the id of the last observation that is noted now, and
 // `unstamped`, how many are left.
-// `excluded` is a list of times: when an observation stopped to count, counted again, and so on.
+// `excluded` is a list of times: when an observation stopped to count, counted again, and so on. `excluded_learned` of a
+// subject and of an edge is the same by the clock of this copy, where it differs: it learned of some of that later.
 CALL (subject_ids, after) {
   UNWIND subject_ids AS subject_id
   <exclusion._observations>
@@ -18,7 +19,8 @@ CALL (subject_ids, after) {
 }
 CALL (stamps) {
   UNWIND stamps AS stamp
-  WITH stamp[0] AS observation, stamp[1] AS excluded, stamp[2] AS excluded_learned, stamp[3] AS learned_at
+  WITH stamp[0] AS observation, stamp[1] AS excluded, stamp[2] AS excluded_learned,
+    stamp[3] AS learned_at
   <exclusion._note>
 }
 <exclusion._mark>
