@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import statistics
 import tempfile
 import time
@@ -50,13 +51,14 @@ def item(name: str) -> dict[str, Any]:
 
 
 def cpu(pid: int) -> float:
-    """Return the milliseconds of CPU that the threads of a process took, without Java's compilers."""
-    used = 0
+    """Return the milliseconds of CPU of a process, with its ended threads, without Java's compilers."""
+    of_process = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    used = sum(map(int, of_process[11:13])) * 1000 / os.sysconf("SC_CLK_TCK")
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            if not (task / "comm").read_text().startswith(COMPILERS):
-                used += int((task / "schedstat").read_text().split()[0])
-    return used / 1e6
+            if (task / "comm").read_text().startswith(COMPILERS):
+                used -= int((task / "schedstat").read_text().split()[0]) / 1e6
+    return used
 
 
 def settled(*pids: int) -> list[float]:
