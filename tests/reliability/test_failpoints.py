@@ -114,7 +114,9 @@ LEASES = {"before:owner.lease", "after:owner.lease"}
 RECEIPTS = {f"{side}:receipt.{step}" for step in ("drop", "store") for side in ("before", "after")}
 """tests/reliability/test_receipts.py has a service that is killed; a statement is done as a whole or not."""
 FIRSTS = {
-    f"{side}:dump.{step}" for step in ("lose", "set_aliases", "settle_first") for side in ("before", "after")
+    f"{side}:dump.{step}"
+    for step in ("lose", "set_aliases", "set_lost", "settle_first")
+    for side in ("before", "after")
 }
 """One statement: what is taken again settles again (tests/dump/test_pages.py)."""
 SECRETS = {"before:secret.make", "after:secret.make"}

@@ -7,7 +7,8 @@ MATCH ()-[seen:OBSERVED]->()
 USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = subject_id AND seen.at <= $at AND <observation._learned>
 WITH seen.at AS at, seen.recorded_at AS recorded_at, seen.kind AS kind, seen.observation_id AS id,
-  <observation._counts> AS counts, [moment IN <observation._turned> WHERE seen.recorded_at < moment <= known] AS toggles
+  <observation._turned> AS turned, known
+WITH *, <observation._even> AS counts, [moment IN turned WHERE recorded_at < moment <= known] AS toggles
 WITH collect(DISTINCT recorded_at) AS touched, collect(DISTINCT toggles) AS toggles,
   count(CASE WHEN counts THEN 1 END) AS observations, min(CASE WHEN counts THEN recorded_at END) AS created_at,
   max(CASE WHEN counts THEN at END) AS counted_at, max(at) AS observed_at,

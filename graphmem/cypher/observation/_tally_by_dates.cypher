@@ -2,7 +2,7 @@
 // observation._tally for the numbers. Takes `subject_id`, `known` and `until`. In Python: graphmem.reading.tallies.Tally.
 <observation._by_dates>
 WITH dates, counts, seen.at AS at, seen.recorded_at AS recorded_at, seen.kind AS kind, seen.observation_id AS id,
-  [moment IN <observation._turned> WHERE seen.recorded_at < moment <= known] AS toggles
+  [moment IN turned WHERE seen.recorded_at < moment <= known] AS toggles
 WITH dates, collect(DISTINCT recorded_at) AS touched, collect(DISTINCT toggles) AS toggles,
   count(CASE WHEN counts THEN 1 END) AS observations, min(CASE WHEN counts THEN recorded_at END) AS created_at,
   min(CASE WHEN counts THEN at END) AS first, max(CASE WHEN counts THEN [at, id] END) AS newest, max(at) AS observed_at,
