@@ -73,6 +73,8 @@ WRITTEN_LATER = (
     "peer", "peer_name", "peer_set", "pushed", "record", "sent", "set_id", "taken", "transaction", "winner",
     "is_cut", "key", "packed", "passages_changed", "places", "reader", "texts", "title",
     "parted_into", "parting", "part", "parts",
+    "reads_from",
+    "agent", "asker", "behind", "face", "question", "ranking", "told",
     "address", "contact", "decided_at", "is_seeded", "notes", "retired", "sealed_text", "wiped_at",
 )  # fmt: skip
 """Properties that our queries read, and that nothing has written where these tests run first."""
@@ -94,6 +96,7 @@ def world(services: Services, loop: Loop) -> None:
     # Only an observation that comes again from another transaction has this edge.
     loop.run(services.database.script("CALL db.createRelationshipType('also_in')"))
     loop.run(services.database.script("CALL db.createRelationshipType('has_copy')"))
+    loop.run(services.database.script("CALL db.createRelationshipType('told_of')"))
     # Only what was named otherwise before has this one.
     loop.run(services.database.script("CALL db.createRelationshipType('identified')"))
     loop.run(write_account(services))
