@@ -73,7 +73,7 @@ WRITTEN_LATER = (
     "peer", "peer_name", "peer_set", "pushed", "record", "sent", "set_id", "taken", "transaction", "winner",
     "is_cut", "key", "packed", "passages_changed", "places", "reader", "texts", "title",
     "parted_into", "parting", "part", "parts",
-    "reads_from",
+    "expected", "reads_from",
     "agent", "asker", "behind", "face", "question", "ranking", "told",
     "address", "contact", "decided_at", "is_seeded", "notes", "retired", "sealed_text", "wiped_at",
 )  # fmt: skip
