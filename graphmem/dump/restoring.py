@@ -228,7 +228,7 @@ class Restorer:
             self.result.audited_owners.append(owner)
 
     async def settle(self, owner: str) -> None:
-        """Fold again what was withdrawn, and settle which type each other name of types means."""
+        """Fold again what was withdrawn, and settle what all versions of schemas decide."""
         await self._writers.refold_withdrawn(owner, sys.maxsize)
         if owner in self._renamed:
             await settle_schemas(self._database, owner)

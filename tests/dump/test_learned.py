@@ -210,7 +210,7 @@ def test_a_copy_answers_what_it_knew_of_withdrawals_their_end_and_splits(
 ) -> None:
     dumps.with_files = False
     there, here = Copy("there"), Copy("here")
-    told = dict[str, list[tuple[str, list[Any]]]](there=[], here=[])
+    answers = dict[str, list[tuple[str, list[Any]]]](there=[], here=[])
     copies.put(there)
     stored = run("store", entities=[ADA, KING, ENGINES], relationships=[LINK | {"target_index": 2}])
     ids = [each["entity_id"] for each in stored["entities"]]
@@ -222,20 +222,20 @@ def test_a_copy_answers_what_it_knew_of_withdrawals_their_end_and_splits(
     )  # fmt: skip
 
     def say(*, learns: bool = True) -> None:
-        told["there"].append((now(), knowledge(run, ids)))
+        answers["there"].append((now(), knowledge(run, ids)))
         if learns:
             learn(there, here)
-            told["here"].append((now(), knowledge(run, ids)))
+            answers["here"].append((now(), knowledge(run, ids)))
             copies.put(there)
 
     say()
     run("sources.withdraw", source_id=filed["source_id"])
     say(learns=False)
     copies.put(here)
-    told["here"].append((now(), knowledge(run, ids)))
+    answers["here"].append((now(), knowledge(run, ids)))
     # Both are withdrawn: that of the transaction is known here before that of the file.
     run("writings.withdraw", transaction_id=filed["transaction_id"])
-    told["here"].append((now(), knowledge(run, ids)))
+    answers["here"].append((now(), knowledge(run, ids)))
     copies.put(there)
     say()
     run("sources.reinstate", source_id=filed["source_id"])
@@ -255,7 +255,7 @@ def test_a_copy_answers_what_it_knew_of_withdrawals_their_end_and_splits(
     def compare() -> None:
         assert run("server.check_snapshots")["healthy"]
         name = copies.open.name if copies.open else "here"
-        for moment, said in told[name]:
+        for moment, said in answers[name]:
             assert knowledge(run, ids[: len(said[0])], at_ingested=moment) == said, (name, moment)
 
     compare()
